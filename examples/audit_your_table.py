@@ -1,4 +1,5 @@
-"""Audit a table of ratings: which judge agrees with the people, in which language, on which question.
+"""Audit a table of ratings: which judge agrees with the people, in which language, on which
+question.
 
 python examples/audit_your_table.py ratings.csv
 """
@@ -23,9 +24,15 @@ def main(path: str) -> None:
         print("note:", line)
     audit = metal.audit(data, resamples=1000)
     print(audit.verdicts[["judge", "language", "criterion", "verdict"]].to_string(index=False))
-    for judge, language, criterion in audit.judges[["judge", "language", "criterion"]].itertuples(index=False):
+    for judge, language, criterion in audit.judges[["judge", "language", "criterion"]].itertuples(
+        index=False
+    ):
         kappa = audit[judge, language, criterion].kappa
-        shown = kappa.reason if kappa.value is None else f"{kappa.value:.2f} [{kappa.low}, {kappa.high}], n = {kappa.n}"
+        shown = (
+            kappa.reason
+            if kappa.value is None
+            else f"{kappa.value:.2f} [{kappa.low}, {kappa.high}], n = {kappa.n}"
+        )
         print(f"{judge} on {criterion} in {language}: kappa {shown}")
     audit.save("runs/mine", force=True)
 

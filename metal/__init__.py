@@ -1,7 +1,8 @@
 """METAL: whether an LLM judge can be trusted, in which language, for which question.
 
-Every verb of the command line is a function here, with the same options: `metal audit DATASET --resamples 500` is
-`metal.audit("DATASET", resamples=500)`. Functions return results, print nothing, and can be used in notebooks.
+Every verb of the command line is a function here, with the same options: `metal audit DATASET
+--resamples 500` is `metal.audit("DATASET", resamples=500)`. Functions return results, print
+nothing, and can be used in notebooks.
 """
 
 from __future__ import annotations
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
     from metal.api.annotate import annotate_export as annotate_export
     from metal.api.annotate import annotate_import as annotate_import
     from metal.api.annotate import annotate_status as annotate_status
-    from metal.api.annotate_label_studio import annotate_pull_label_studio as annotate_pull_label_studio
-    from metal.api.annotate_label_studio import annotate_push_label_studio as annotate_push_label_studio
+    from metal.api.annotate_label_studio import (
+        annotate_pull_label_studio as annotate_pull_label_studio,
+    )
+    from metal.api.annotate_label_studio import (
+        annotate_push_label_studio as annotate_push_label_studio,
+    )
     from metal.api.annotate_mturk import annotate_pull_mturk as annotate_pull_mturk
     from metal.api.annotate_mturk import annotate_push_mturk as annotate_push_mturk
     from metal.api.asked import Judging as Judging
@@ -103,7 +108,8 @@ if TYPE_CHECKING:
     from metal.raters.metrics.contract import Metric as Metric
     from metal.running.asking import Callbacks as Callbacks
 
-# Where the names above are that no kind of run brings (metal.runs.kinds); each is imported on its first use.
+# Where the names above are that no kind of run brings (metal.runs.kinds); each is imported on its
+# first use.
 _HOMES = {
     "metal.api.annotate": (
         "annotate_export",

@@ -1,8 +1,9 @@
 """Every deliberate error of METAL, in one tree.
 
-A deliberate error says what is wrong, where, what would be right and what to do next. Messages speak of parameters in
-backticks (`` `resamples` ``). The command line turns them into flags, prints the message as one line and exits with
-code 2. Anything else that is raised is a defect (exit code 70).
+A deliberate error says what is wrong, where, what would be right and what to do next. Messages
+speak of parameters in backticks (`` `resamples` ``). The command line turns them into flags, prints
+the message as one line and exits with code 2. Anything else that is raised is a defect (exit code
+70).
 """
 
 from __future__ import annotations
@@ -44,14 +45,17 @@ class DataError(MetalError):
 class UnknownOrder(DataError):
     """Answers in words whose order is not known. criterion: of which. words: all of them."""
 
-    def __init__(self, where: object, criterion: str, words: Iterable[str], problem: str, remedy: str) -> None:
+    def __init__(
+        self, where: object, criterion: str, words: Iterable[str], problem: str, remedy: str
+    ) -> None:
         self.criterion = criterion
         self.words = tuple(words)
         super().__init__(where, problem, remedy)
 
 
 class NoColumn(DataError):
-    """A table has no column for a role. role: which. columns: those there are. answers: those that may hold answers.
+    """A table has no column for a role. role: which. columns: those there are. answers: those that
+    may hold answers.
 
     templates: of `wide`, which may read them.
     """
@@ -74,10 +78,16 @@ class NoColumn(DataError):
 
 
 class UnknownName(MetalError):
-    """A name that does not exist; the message shows the nearest ones that do, or what is said `instead`."""
+    """A name that does not exist; the message shows the nearest ones that do, or what is said
+    `instead`.
+    """
 
-    def __init__(self, kind: str, name: str, choices: Iterable[str], remedy: str = "", *, instead: str = "") -> None:
-        problem = f"{kind} {name!r} is not known; {instead or nearest(name, list(map(str, choices)))}"
+    def __init__(
+        self, kind: str, name: str, choices: Iterable[str], remedy: str = "", *, instead: str = ""
+    ) -> None:
+        problem = (
+            f"{kind} {name!r} is not known; {instead or nearest(name, list(map(str, choices)))}"
+        )
         super().__init__(problem + _sentence(problem, remedy))
 
 
@@ -93,7 +103,9 @@ class MissingExtra(MetalError):
     """An optional library is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an optional part of METAL: pip install 'metal-eval[{extra}]'")
+        super().__init__(
+            f"{what} needs an optional part of METAL: pip install 'metal-eval[{extra}]'"
+        )
 
 
 class Undefined(MetalError):
@@ -111,7 +123,8 @@ def _sentence(before: str, remedy: str) -> str:
 
 
 def nearest(name: str, choices: list[str], show: int = 8) -> str:
-    """The names to show beside an unknown one: near misses if there are any, else the first few of all.
+    """The names to show beside an unknown one: near misses if there are any, else the first few of
+    all.
 
     >>> nearest("qualty", ["quality", "fluency"])
     "did you mean 'quality'?"
@@ -123,4 +136,6 @@ def nearest(name: str, choices: list[str], show: int = 8) -> str:
         return "did you mean " + " or ".join(map(repr, close)) + "?"
     if not choices:
         return "there are none"
-    return f"known: {', '.join(choices[:show])}" + (f", ... ({len(choices)} in all)" if len(choices) > show else "")
+    return f"known: {', '.join(choices[:show])}" + (
+        f", ... ({len(choices)} in all)" if len(choices) > show else ""
+    )

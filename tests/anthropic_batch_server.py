@@ -13,7 +13,11 @@ from tests.batch_jobs import BatchServer, Job, Outcome
 from tests.llm_server import ErrorShape, HttpReply, SideRequest
 
 Json = dict[str, Any]
-STATES = {batch_jobs.VALIDATING: "in_progress", batch_jobs.RUNNING: "in_progress", batch_jobs.CANCELLING: "canceling"}
+STATES = {
+    batch_jobs.VALIDATING: "in_progress",
+    batch_jobs.RUNNING: "in_progress",
+    batch_jobs.CANCELLING: "canceling",
+}
 
 
 class AnthropicBatchServer(BatchServer):
@@ -21,16 +25,21 @@ class AnthropicBatchServer(BatchServer):
 
     def error(self, status: int, message: str, shape: ErrorShape | None = None) -> HttpReply:
         kinds = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error"}
-        error = {"type": kinds.get(status, "rate_limit_error" if status == 429 else "api_error"), "message": message}
+        error = {
+            "type": kinds.get(status, "rate_limit_error" if status == 429 else "api_error"),
+            "message": message,
+        }
         return HttpReply(json.dumps({"type": "error", "error": error}).encode(), status)
 
     def routed(self, request: SideRequest) -> HttpReply | None:
-        place = re.fullmatch(r"/v1/messages/batches(?:/([^/]+))?(?:/(results|cancel))?", request.path)
+        place = re.fullmatch(
+            r"/v1/messages/batches(?:/([^/]+))?(?:/(results|cancel))?", request.path
+        )
         if not place:
             return None
-        if not (request.headers.get("x-api-key") or request.headers.get("authorization")) or not request.headers.get(
-            "anthropic-version"
-        ):
+        if not (
+            request.headers.get("x-api-key") or request.headers.get("authorization")
+        ) or not request.headers.get("anthropic-version"):
             return self.error(401, "x-api-key header is required")
         name, action = place.groups()
         if name is None:
@@ -43,14 +52,23 @@ class AnthropicBatchServer(BatchServer):
         if not job.is_over:
             return self.error(404, f"No results for {name} yet")
         asked = {outcome.key for outcome in job.results}
-        outcomes = [*job.results, *(Outcome(key, 0, why="canceled") for key, _ in job.requests if key not in asked)]
+        outcomes = [
+            *job.results,
+            *(Outcome(key, 0, why="canceled") for key, _ in job.requests if key not in asked),
+        ]
         return HttpReply(b"".join(_line(outcome) + b"\n" for outcome in outcomes))
 
     def _made(self, request: SideRequest) -> HttpReply:
-        requests = [(asked["custom_id"], asked["params"]) for asked in json.loads(request.body)["requests"]]
+        requests = [
+            (asked["custom_id"], asked["params"]) for asked in json.loads(request.body)["requests"]
+        ]
         names = [name for name, _ in requests]
-        if len(set(names)) < len(names) or not all(re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in names):
-            return self.error(400, "requests: custom_id must be unique and match ^[a-zA-Z0-9_-]{1,64}$")
+        if len(set(names)) < len(names) or not all(
+            re.fullmatch(r"[a-zA-Z0-9_-]{1,64}", name) for name in names
+        ):
+            return self.error(
+                400, "requests: custom_id must be unique and match ^[a-zA-Z0-9_-]{1,64}$"
+            )
         if not all(params.get("max_tokens") for _, params in requests):
             return self.error(400, "requests.0.params.max_tokens: Field required")
         job = self.service.submit("/v1/messages", requests)
@@ -68,14 +86,19 @@ class AnthropicBatchServer(BatchServer):
         page = batches[start : start + min(int(query.get("limit", 20)), self.page)]
         more = len(batches) > start + len(page)
         return HttpReply(
-            json.dumps({"data": page, "has_more": more, "last_id": page[-1]["id"] if page else None}).encode()
+            json.dumps(
+                {"data": page, "has_more": more, "last_id": page[-1]["id"] if page else None}
+            ).encode()
         )
 
     page = 1000
     archived = False  # whether the results of all batches are gone
 
     def _batch(self, job: Job) -> Json:
-        asked = {"succeeded": job.answered, "errored": sum(each.status not in (0, 200) for each in job.outcomes)}
+        asked = {
+            "succeeded": job.answered,
+            "errored": sum(each.status not in (0, 200) for each in job.outcomes),
+        }
         rest = len(job.requests) - sum(asked.values())
         over = {"processing": 0, "expired" if job.state == batch_jobs.EXPIRED else "canceled": rest}
         counts = asked | (over if job.is_over else {"processing": rest})
@@ -86,7 +109,9 @@ class AnthropicBatchServer(BatchServer):
             "request_counts": counts,
             "created_at": datetime.fromtimestamp(job.made, UTC).isoformat(),
             "archived_at": datetime.now(UTC).isoformat() if self.archived else None,
-            "results_url": f"{self.url}/v1/messages/batches/{job.id}/results" if job.is_over else None,
+            "results_url": (
+                f"{self.url}/v1/messages/batches/{job.id}/results" if job.is_over else None
+            ),
         }
 
 

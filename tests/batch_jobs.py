@@ -1,11 +1,12 @@
-"""What batch services do, whatever their protocol: jobs that wait, run, fail, expire, are cancelled, and lose answers.
+"""What batch services do, whatever their protocol: jobs that wait, run, fail, expire, are
+cancelled, and lose answers.
 
-    service = BatchService(server.line_reply, wait=0.1, rate=500.0)
-    service.behaviour = in_turn(Behaviour(expires_after=0.5), Behaviour(lost=True))
-    job = service.submit("/v1/chat/completions", [("key-1", {"messages": [...]})], {"metal": "token"})
+    service = BatchService(server.line_reply, wait=0.1, rate=500.0) service.behaviour =
+    in_turn(Behaviour(expires_after=0.5), Behaviour(lost=True)) job =
+    service.submit("/v1/chat/completions", [("key-1", {"messages": [...]})], {"metal": "token"})
 
-Nothing runs in the background: whenever somebody looks, everything happens that was due by then. So a service stands
-any killing of its clients, and answers only what a real one would have answered.
+Nothing runs in the background: whenever somebody looks, everything happens that was due by then. So
+a service stands any killing of its clients, and answers only what a real one would have answered.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class Refusal(NamedTuple):
 
 TOO_MANY_TOKENS = Refusal(
     "token_limit_exceeded",
-    "Enqueued token limit reached for this model. Please try again once some in_progress batches have been completed.",
+    "Enqueued token limit reached for this model. Please try again once some in_progress batches"
+    " have been completed.",
 )
 
 
@@ -47,12 +49,14 @@ TOO_MANY_TOKENS = Refusal(
 class Behaviour:
     """What becomes of a job; without anything it is answered as a whole.
 
-    wait, rate: as of the service, for this job. refusal: it fails when it is looked at first. expires_after: the share
-    of its requests that is answered before it expires; stops_after: before somebody else cancels it. silent: requests
-    that were not asked are left out of the results (a cancelled job's always are). failing: the share of its requests
-    that come to nothing, with this fault. shuffled: results in another order. lost: the job is made, but the answer to
-    the call that made it never arrives; refused_call: the call that would make it is answered with this HTTP status,
-    and there is no job. hidden: seconds before it can be seen in a list. cancelling: seconds that takes.
+    wait, rate: as of the service, for this job. refusal: it fails when it is looked at first.
+    expires_after: the share of its requests that is answered before it expires; stops_after: before
+    somebody else cancels it. silent: requests that were not asked are left out of the results (a
+    cancelled job's always are). failing: the share of its requests that come to nothing, with this
+    fault. shuffled: results in another order. lost: the job is made, but the answer to the call
+    that made it never arrives; refused_call: the call that would make it is answered with this HTTP
+    status, and there is no job. hidden: seconds before it can be seen in a list. cancelling:
+    seconds that takes.
     """
 
     wait: float | None = None
@@ -74,7 +78,9 @@ NORMAL = Behaviour()
 
 
 def rough(refusal: Refusal) -> tuple[Behaviour, ...]:
-    """Everything that befalls batches, the first nothing; refusal: as the service says it of too many."""
+    """Everything that befalls batches, the first nothing; refusal: as the service says it of too
+    many.
+    """
     return (
         NORMAL,
         Behaviour(expires_after=0.5),
@@ -98,12 +104,20 @@ def in_turn(*behaviours: Behaviour) -> Behaves:
 
 
 def drawn(seed: int, *behaviours: Behaviour, attempts: int = 3) -> Behaves:
-    """One of these, drawn from (seed, number of the job); normal once a first request has had so many attempts."""
-    return lambda job: random.Random(f"{seed} {job.number}").choice(behaviours) if job.attempt <= attempts else NORMAL
+    """One of these, drawn from (seed, number of the job); normal once a first request has had so
+    many attempts.
+    """
+    return lambda job: (
+        random.Random(f"{seed} {job.number}").choice(behaviours)
+        if job.attempt <= attempts
+        else NORMAL
+    )
 
 
 class Outcome(NamedTuple):
-    """What came of one request. status: HTTP; 0 when it was never asked, and then why: EXPIRED or CANCELLED."""
+    """What came of one request. status: HTTP; 0 when it was never asked, and then why: EXPIRED or
+    CANCELLED.
+    """
 
     key: str
     status: int
@@ -113,9 +127,11 @@ class Outcome(NamedTuple):
 
 @dataclass
 class Job:
-    """One batch. number: of all jobs, attempt: at its first request, from 1. about: whatever the protocol keeps.
+    """One batch. number: of all jobs, attempt: at its first request, from 1. about: whatever the
+    protocol keeps.
 
-    made, ended: time.time(). outcomes: in the order of the requests; results: as they are handed out.
+    made, ended: time.time(). outcomes: in the order of the requests; results: as they are handed
+    out.
     """
 
     id: str
@@ -159,11 +175,13 @@ class Job:
 
 
 class BatchService:
-    """Jobs, and the time that passes over them. All of it may be set and looked at from any thread, at any time.
+    """Jobs, and the time that passes over them. All of it may be set and looked at from any thread,
+    at any time.
 
-    answer: LlmServer.line_reply. wait: seconds before a job's first request is answered; rate: requests per second of
-    each job after that. enqueued_tokens: a job is refused (too_many) that would bring the open ones above it. ahead:
-    seconds that its clock is ahead; who adds to it lets time pass.
+    answer: LlmServer.line_reply. wait: seconds before a job's first request is answered; rate:
+    requests per second of each job after that. enqueued_tokens: a job is refused (too_many) that
+    would bring the open ones above it. ahead: seconds that its clock is ahead; who adds to it lets
+    time pass.
     """
 
     def __init__(
@@ -175,7 +193,12 @@ class BatchService:
         enqueued_tokens: float = math.inf,
         prefix: str = "batch_",
     ) -> None:
-        self.answer, self.wait, self.rate, self.enqueued_tokens = answer, wait, rate, enqueued_tokens
+        self.answer, self.wait, self.rate, self.enqueued_tokens = (
+            answer,
+            wait,
+            rate,
+            enqueued_tokens,
+        )
         self.behaviour: Behaves = lambda job: NORMAL
         self.too_many = TOO_MANY_TOKENS
         self.prefix = prefix
@@ -194,9 +217,15 @@ class BatchService:
     # ------------------------------------------------------------ what a protocol calls
 
     def submit(
-        self, path: str, requests: Sequence[tuple[str, Json]], metadata: Mapping[str, str] | None = None, **about: Any
+        self,
+        path: str,
+        requests: Sequence[tuple[str, Json]],
+        metadata: Mapping[str, str] | None = None,
+        **about: Any,
     ) -> Job:
-        """A new job, for requests (key, body) to `path`. With behaviour.refused_call it is not kept."""
+        """A new job, for requests (key, body) to `path`. With behaviour.refused_call it is not
+        kept.
+        """
         with self.lock:
             self.advance()
             first = repr(requests[0]) if requests else ""
@@ -205,15 +234,24 @@ class BatchService:
             name = f"{self.prefix}{self._made:06d}{random.Random(self._made).randrange(16**8):08x}"
             tokens = sum(len(text_of(body)) // 4 + 1 for _, body in requests)
             attempt = self._first[first]
-            job = Job(name, self._made, attempt, path, requests, metadata or {}, about, tokens, self.now())
+            job = Job(
+                name, self._made, attempt, path, requests, metadata or {}, about, tokens, self.now()
+            )
             job.behaviour = self.behaviour(job)
             if job.behaviour.refused_call:
                 return job
-            job.refusal = job.behaviour.refusal or (self.too_many if self.over_limit(tokens) else None)
+            job.refusal = job.behaviour.refusal or (
+                self.too_many if self.over_limit(tokens) else None
+            )
             failing = round(job.behaviour.failing * len(requests))
             job.failing = frozenset(random.Random(job.number).sample(range(len(requests)), failing))
             if not job.refusal:
-                still = {key for other in self._jobs.values() if not other.is_over for key, _ in other.requests}
+                still = {
+                    key
+                    for other in self._jobs.values()
+                    if not other.is_over
+                    for key, _ in other.requests
+                }
                 self.overlapping |= still.intersection(key for key, _ in requests)
             self._jobs[job.id] = job
             return job
@@ -234,7 +272,11 @@ class BatchService:
         with self.lock:
             self.advance()
             now = self.now()
-            return [job for job in reversed(self._jobs.values()) if now >= job.made + job.behaviour.hidden]
+            return [
+                job
+                for job in reversed(self._jobs.values())
+                if now >= job.made + job.behaviour.hidden
+            ]
 
     def cancel(self, name: str) -> Job | None:
         """Ask for nothing more of a job to be answered; nothing happens to one that is over."""
@@ -288,7 +330,9 @@ class BatchService:
                 self._end(job, FAILED, begins)
             return
         until = min(now, job.stopping)
-        asked = min(how.expires_after or 0.0, 1.0) if how.expires_after is not None else how.stops_after
+        asked = (
+            min(how.expires_after or 0.0, 1.0) if how.expires_after is not None else how.stops_after
+        )
         goal = len(job.requests) if asked is None else int(asked * len(job.requests))
         if until >= begins:
             due = goal if rate == math.inf else min(goal, int((until - begins) * rate))
@@ -296,7 +340,13 @@ class BatchService:
             while len(job.outcomes) < due:
                 self._answer(job, len(job.outcomes))
         if len(job.outcomes) >= goal and until >= begins:
-            last = EXPIRED if how.expires_after is not None else CANCELLED if how.stops_after is not None else COMPLETED
+            last = (
+                EXPIRED
+                if how.expires_after is not None
+                else CANCELLED
+                if how.stops_after is not None
+                else COMPLETED
+            )
             self._end(job, last, begins + goal / rate)
         elif now >= job.stopping:
             job.state = CANCELLING
@@ -312,14 +362,16 @@ class BatchService:
     def _end(self, job: Job, state: str, when: float) -> None:
         job.state, job.ended = state, when
         if state == EXPIRED and not job.behaviour.silent:
-            job.outcomes += [Outcome(key, 0, why=EXPIRED) for key, _ in job.requests[len(job.outcomes) :]]
+            job.outcomes += [
+                Outcome(key, 0, why=EXPIRED) for key, _ in job.requests[len(job.outcomes) :]
+            ]
 
 
 class BatchServer(LlmServer):
     """A server with batches beside its models. service: its jobs, and what becomes of them.
 
-    disturbs: what goes wrong with a request that is not for a model, the n-th for that method and path: an HTTP error,
-    drop, drop_mid_body, hang, slow. asked: (method, path) -> how often.
+    disturbs: what goes wrong with a request that is not for a model, the n-th for that method and
+    path: an HTTP error, drop, drop_mid_body, hang, slow. asked: (method, path) -> how often.
     """
 
     def __init__(self, port: int = 0, prefix: str = "batch_", **timing: float) -> None:
@@ -339,10 +391,18 @@ class BatchServer(LlmServer):
 
     def side_reply(self, request: SideRequest) -> HttpReply:
         self.asked[request.method, request.path] += 1
-        fault = self.disturbs(request, self.asked[request.method, request.path]) if self.disturbs else None
+        fault = (
+            self.disturbs(request, self.asked[request.method, request.path])
+            if self.disturbs
+            else None
+        )
         if fault and (fault.kind in ERRORS or fault.kind.isdigit()):
-            shape = ERRORS.get(fault.kind) or ERRORS["500"]._replace(status=int(fault.kind), message="HTTP error.")
-            message = fault.text or shape.message.format(model="", key=request.headers.get("authorization"), tokens=0)
+            shape = ERRORS.get(fault.kind) or ERRORS["500"]._replace(
+                status=int(fault.kind), message="HTTP error."
+            )
+            message = fault.text or shape.message.format(
+                model="", key=request.headers.get("authorization"), tokens=0
+            )
             reply = self.error(fault.status or shape.status, message, shape)
             reply.retry_after = fault.retry_after
             return reply

@@ -1,4 +1,6 @@
-"""A real headless Chromium to look at pages with: fixtures for the conftest.py of folders that need them."""
+"""A real headless Chromium to look at pages with: fixtures for the conftest.py of folders that need
+them.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def chromium() -> str:
     pytest.skip("no Chromium found (Debian: apt install chromium)")
 
 
-@pytest.fixture(scope="module")  # while it runs, no other test of the process can have an event loop of its own
+# while it runs, no other test of the process can have an event loop of its own
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A headless Chromium, one for a file."""
     from playwright.sync_api import sync_playwright
@@ -48,7 +51,9 @@ Pages = dict[str, list[Any]]
 
 @pytest.fixture(scope="module")
 def pages(browser: Any) -> Iterator[Pages | None]:
-    """Pages whose visit is over, by the options of their context: to go on in one costs a third of a new one."""
+    """Pages whose visit is over, by the options of their context: to go on in one costs a third of
+    a new one.
+    """
     kept: Pages = {}
     yield kept
     for waiting in kept.values():
@@ -57,10 +62,11 @@ def pages(browser: Any) -> Iterator[Pages | None]:
 
 
 class Visit:
-    """A page opened with nothing of earlier visits to be seen, with everything it said and asked for.
+    """A page opened with nothing of earlier visits to be seen, with everything it said and asked
+    for.
 
-    pages: those that wait for a visit; None for a context of its own, closed at the end. folded: leave what is for the
-    paper folded, as readers find it.
+    pages: those that wait for a visit; None for a context of its own, closed at the end. folded:
+    leave what is for the paper folded, as readers find it.
     """
 
     def __init__(
@@ -89,7 +95,10 @@ class Visit:
         self.listeners = {
             "console": lambda message: self.said.append(message.text),
             "pageerror": lambda error: self.said.append(str(error)),
-            "dialog": lambda dialog: (self.said.append(f"dialog {dialog.message}"), dialog.dismiss()),
+            "dialog": lambda dialog: (
+                self.said.append(f"dialog {dialog.message}"),
+                dialog.dismiss(),
+            ),
             "request": lambda request: self.requests.append(request.url),
         }
         for event, listener in self.listeners.items():
@@ -98,7 +107,10 @@ class Visit:
         if options.get("java_script_enabled", True):
             self.page.wait_for_selector("body[data-ready]")
             if not folded:
-                self.page.evaluate("document.querySelectorAll('details.fold').forEach((fold) => (fold.open = true))")
+                self.page.evaluate(
+                    "document.querySelectorAll('details.fold').forEach((fold) => (fold.open ="
+                    " true))"
+                )
 
     def over(self) -> None:
         """The page waits for the next visit, or is closed."""

@@ -1,4 +1,6 @@
-"""What tests share: the published data, small datasets made on the spot, packages that offer plug-ins."""
+"""What tests share: the published data, small datasets made on the spot, packages that offer
+plug-ins.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,23 @@ from metal.show.terminal import stages
 # A busy machine is no failure, and luck finds none: the same examples every time.
 settings.register_profile("metal", deadline=None, max_examples=40, derandomize=True, database=None)
 settings.load_profile("metal")
-# Hypothesis also draws constants of whatever modules a process has imported by then: of METAL's, that is luck.
+# Hypothesis also draws constants of whatever modules a process has imported by then: of METAL's,
+# that is luck.
 providers._get_local_constants = providers.Constants
 stages.QUIET_EVERY = math.inf  # what takes longer on a busy machine prints no more
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What starts a cluster comes first: it takes longest, and processes beside it would wait for it at the end."""
+    """What starts a cluster comes first: it takes longest, and processes beside it would wait for
+    it at the end.
+    """
     items.sort(key=lambda item: item.get_closest_marker("cluster") is None)
 
 
 def pytest_collection_finish() -> None:
-    """What is imported by now stays to the end: a search for garbage that goes through it costs 6% of all time."""
+    """What is imported by now stays to the end: a search for garbage that goes through it costs 6%
+    of all time.
+    """
     gc.freeze()
 
 
@@ -42,7 +49,10 @@ TASK_QUALITY = Criterion(
     abbreviation="TQ",
 )
 HALLUCINATIONS = Criterion(
-    "hallucinations", Scale("nominal", (Level(0, "Absent"), Level(1, "Present"))), direction="lower", abbreviation="H"
+    "hallucinations",
+    Scale("nominal", (Level(0, "Absent"), Level(1, "Present"))),
+    direction="lower",
+    abbreviation="H",
 )
 
 
@@ -64,7 +74,8 @@ MakeDataset = Callable[..., Dataset]
 
 @pytest.fixture(scope="session")
 def make_dataset() -> MakeDataset:
-    """make_dataset({"en": {"A1": [0, 1, 2], "judge": [0, None, 2]}}): one source and output per item.
+    """make_dataset({"en": {"A1": [0, 1, 2], "judge": [0, None, 2]}}): one source and output per
+    item.
 
     Raters called A... are people, the rest are LLM judges; None is a refusal.
     """
@@ -82,17 +93,25 @@ def make_dataset() -> MakeDataset:
                 source = f"{language}-{item // outputs_per_source}"
                 sources[source] = Source(source, language, f"text {item}")
                 generator = f"g{item % outputs_per_source}"
-                outputs.append(Output(f"{source}/{generator}", source, generator, language, f"summary {item}"))
+                outputs.append(
+                    Output(f"{source}/{generator}", source, generator, language, f"summary {item}")
+                )
             rated = [output.output for output in outputs if output.language == language]
             for rater, row in by_rater.items():
                 person = rater.startswith("A")
-                raters[rater] = Rater(rater, "human" if person else "llm", "native" if person else rater)
+                raters[rater] = Rater(
+                    rater, "human" if person else "llm", "native" if person else rater
+                )
                 ratings += [
-                    Rating(output, criterion.name, rater, score, "" if score is not None else "refused")
+                    Rating(
+                        output, criterion.name, rater, score, "" if score is not None else "refused"
+                    )
                     for output, score in zip(rated, row, strict=True)
                 ]
         card = Card(name)
-        return assemble(card, [criterion], sources.values(), outputs, raters.values(), facts_from(ratings))
+        return assemble(
+            card, [criterion], sources.values(), outputs, raters.values(), facts_from(ratings)
+        )
 
     return make
 
@@ -111,8 +130,12 @@ def write_table(frame: pd.DataFrame, path: Path) -> Path:
 
 
 def offer(site: Path, package: str, group: str, lines: str) -> None:
-    """Write the metadata of a package (version 1.5) that offers plug-ins into a folder of `sys.path`."""
+    """Write the metadata of a package (version 1.5) that offers plug-ins into a folder of
+    `sys.path`.
+    """
     folder = site / f"{package.replace('-', '_')}-1.5.dist-info"
     folder.mkdir(exist_ok=True)
-    (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.5\n", encoding="utf-8")
+    (folder / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.5\n", encoding="utf-8"
+    )
     (folder / "entry_points.txt").write_text(f"[{group}]\n{lines}", encoding="utf-8")

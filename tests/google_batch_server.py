@@ -1,4 +1,5 @@
-"""A local server that speaks the batches of Gemini and Vertex AI, and what they need of Cloud Storage.
+"""A local server that speaks the batches of Gemini and Vertex AI, and what they need of Cloud
+Storage.
 
     with GoogleBatchServer() as server:
         server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
@@ -32,13 +33,22 @@ STATES = {
     batch_jobs.CANCELLED: "CANCELLED",
 }
 RPC = {400: 3, 401: 16, 403: 7, 404: 5, 409: 10, 429: 8, 499: 1, 500: 13, 503: 14, 504: 4}
-NAMES = {400: "INVALID_ARGUMENT", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED"}
-NOT_ASKED = {batch_jobs.EXPIRED: "the batch expired", batch_jobs.CANCELLED: "the batch was cancelled"}
+NAMES = {
+    400: "INVALID_ARGUMENT",
+    403: "PERMISSION_DENIED",
+    404: "NOT_FOUND",
+    429: "RESOURCE_EXHAUSTED",
+}
+NOT_ASKED = {
+    batch_jobs.EXPIRED: "the batch expired",
+    batch_jobs.CANCELLED: "the batch was cancelled",
+}
 Place = tuple[str, str]  # bucket, name
 A_PAGE = 3  # of a list in Cloud Storage
 PAGE = 2  # batches on a page, so that finding one takes several
 QUEUE_FULL = Refusal(
-    "RESOURCE_EXHAUSTED", "You exceeded your current quota, please check your plan and billing details."
+    "RESOURCE_EXHAUSTED",
+    "You exceeded your current quota, please check your plan and billing details.",
 )
 NOT_PERMITTED = Refusal("PERMISSION_DENIED", "The service agent may not read the file.")
 ROUGH = batch_jobs.rough(QUEUE_FULL)
@@ -51,7 +61,9 @@ def place_of(uri: str) -> Place:
 
 
 class Objects:
-    """Files by (bucket, name). missing: buckets that are not there; denied: buckets that may not be touched."""
+    """Files by (bucket, name). missing: buckets that are not there; denied: buckets that may not be
+    touched.
+    """
 
     def __init__(self) -> None:
         self.objects: dict[Place, bytes] = {}
@@ -84,7 +96,9 @@ class Objects:
         reply.headers["x-goog-hash"] = f"md5={_md5(content)}"
         return reply
 
-    def _upload(self, request: SideRequest, bucket: str, query: dict[str, str], url: str) -> HttpReply:
+    def _upload(
+        self, request: SideRequest, bucket: str, query: dict[str, str], url: str
+    ) -> HttpReply:
         if upload := query.get("upload_id"):
             place = self._uploads[int(upload)]
             self.objects[place] = request.body
@@ -106,8 +120,12 @@ class Objects:
         names = sorted(name for there, name in self.objects if there == bucket)
         names = [name for name in names if name.startswith(query.get("prefix", ""))]
         start = int(query.get("pageToken") or 0)
-        found: Json = {"items": [self._described((bucket, name)) for name in names[start : start + A_PAGE]]}
-        return answer(found | ({"nextPageToken": str(start + A_PAGE)} if start + A_PAGE < len(names) else {}))
+        found: Json = {
+            "items": [self._described((bucket, name)) for name in names[start : start + A_PAGE]]
+        }
+        return answer(
+            found | ({"nextPageToken": str(start + A_PAGE)} if start + A_PAGE < len(names) else {})
+        )
 
     def _described(self, place: Place) -> Json:
         content = self.objects[place]
@@ -124,9 +142,10 @@ def _md5(content: bytes) -> str:
 class GoogleBatchServer(BatchServer):
     """The server. storage: Cloud Storage. files: of Gemini's Files API.
 
-    batchless: models that take no batches. echoes_keys: whether Vertex AI repeats a request's key beside the request.
-    deployed, traffic: what an endpoint says of the models on it. names_errors: whether a model of one's own writes
-    errors_0001.jsonl, as documented, or only prediction.errors_stats. created: bodies of the calls that made batches.
+    batchless: models that take no batches. echoes_keys: whether Vertex AI repeats a request's key
+    beside the request. deployed, traffic: what an endpoint says of the models on it. names_errors:
+    whether a model of one's own writes errors_0001.jsonl, as documented, or only
+    prediction.errors_stats. created: bodies of the calls that made batches.
     """
 
     def __init__(self) -> None:
@@ -157,7 +176,9 @@ class GoogleBatchServer(BatchServer):
             return self._create_gemini(found[1], json.loads(request.body))
         if found := re.fullmatch(r"/v1beta/(batches)(?:/([^/:]+))?(:cancel)?", path):
             return self._batches(request, "", found[2], bool(found[3]))
-        if found := re.fullmatch(r"/v1[^/]*/(projects/.+)/batchPredictionJobs(?:/([^/:]+))?(:cancel)?", path):
+        if found := re.fullmatch(
+            r"/v1[^/]*/(projects/.+)/batchPredictionJobs(?:/([^/:]+))?(:cancel)?", path
+        ):
             if request.method == "POST" and not found[2]:
                 return self._create_vertex(found[1], json.loads(request.body))
             return self._batches(request, found[1], found[2], bool(found[3]))
@@ -183,7 +204,11 @@ class GoogleBatchServer(BatchServer):
         assert int(request.headers["x-goog-upload-offset"]) == len(self.files[name])
         self.files[name] += request.body
         over = "finalize" in commands
-        described = {"name": f"files/{name}", "sizeBytes": str(len(self.files[name])), "state": "ACTIVE"}
+        described = {
+            "name": f"files/{name}",
+            "sizeBytes": str(len(self.files[name])),
+            "state": "ACTIVE",
+        }
         reply = answer({"file": described} if over else {})
         reply.headers["x-goog-upload-status"] = "final" if over else "active"
         return reply
@@ -193,7 +218,9 @@ class GoogleBatchServer(BatchServer):
         if download and job and job.is_over:
             return HttpReply(b"".join(line + b"\n" for line in map(_gemini_line, *_zipped(job))))
         if name not in self.files:
-            return error(403, f"You do not have permission to access the File {name} or it may not exist.")
+            return error(
+                403, f"You do not have permission to access the File {name} or it may not exist."
+            )
         assert method == "DELETE"
         del self.files[name]
         return answer({})
@@ -203,7 +230,9 @@ class GoogleBatchServer(BatchServer):
     def _create_gemini(self, model: str, body: Json) -> HttpReply:
         self.created.append(body)
         if model in self.batchless:
-            return error(404, f"models/{model} is not found, or is not supported for batchGenerateContent.")
+            return error(
+                404, f"models/{model} is not found, or is not supported for batchGenerateContent."
+            )
         batch = body["batch"]
         name = batch["inputConfig"]["fileName"].removeprefix("files/")
         if name not in self.files:
@@ -211,7 +240,9 @@ class GoogleBatchServer(BatchServer):
         lines = [json.loads(line) for line in self.files[name].splitlines()]
         requests = [(line["key"], line["request"]) for line in lines]
         path = f"/v1beta/models/{model}:generateContent"
-        return self._made(path, requests, batch["displayName"], model=f"models/{model}", kind="gemini")
+        return self._made(
+            path, requests, batch["displayName"], model=f"models/{model}", kind="gemini"
+        )
 
     def _create_vertex(self, parent: str, body: Json) -> HttpReply:
         self.created.append(body)
@@ -222,7 +253,11 @@ class GoogleBatchServer(BatchServer):
         if source not in self.storage.objects:
             return error(400, f"gs://{'/'.join(source)} does not exist, or may not be read.")
         lines = [json.loads(line) for line in self.storage.objects[source].splitlines()]
-        about = {"body": body, "parent": parent, "output": body["outputConfig"]["gcsDestination"]["outputUriPrefix"]}
+        about = {
+            "body": body,
+            "parent": parent,
+            "output": body["outputConfig"]["gcsDestination"]["outputUriPrefix"],
+        }
         if "publishers/" in body["model"]:
             path = f"/v1/{parent}/publishers/google/models/{model}:generateContent"
             requests = [(line["request"]["labels"]["metal"], line["request"]) for line in lines]
@@ -233,9 +268,17 @@ class GoogleBatchServer(BatchServer):
         for line in lines:
             key = line.pop(field)
             requests.append((key, {"instances": [line], "parameters": body.get("modelParameters")}))
-        return self._made(f"/v1/{parent}/models/{model}:predict", requests, body["displayName"], kind="own", **about)
+        return self._made(
+            f"/v1/{parent}/models/{model}:predict",
+            requests,
+            body["displayName"],
+            kind="own",
+            **about,
+        )
 
-    def _made(self, path: str, requests: list[tuple[str, Json]], name: str, **about: Any) -> HttpReply:
+    def _made(
+        self, path: str, requests: list[tuple[str, Json]], name: str, **about: Any
+    ) -> HttpReply:
         job = self.service.submit(path, requests, {"displayName": name}, **about)
         if job.behaviour.refused_call:
             return error(job.behaviour.refused_call, "It cannot be done.")
@@ -243,7 +286,9 @@ class GoogleBatchServer(BatchServer):
         reply.fault = "drop" if job.behaviour.lost else ""
         return reply
 
-    def _batches(self, request: SideRequest, parent: str, name: str | None, cancelling: bool) -> HttpReply:
+    def _batches(
+        self, request: SideRequest, parent: str, name: str | None, cancelling: bool
+    ) -> HttpReply:
         if name is None:
             return self._list(parent, dict(parse_qsl(request.query)))
         job = self.service.job(name)
@@ -267,19 +312,33 @@ class GoogleBatchServer(BatchServer):
 
     def _described(self, job: Job) -> Json:
         failure = _failure(job.refusal) if job.refusal and job.is_over else None
-        counts = {"successful": job.answered, "failed": len([one for one in job.outcomes if one.status]) - job.answered}
+        counts = {
+            "successful": job.answered,
+            "failed": len([one for one in job.outcomes if one.status]) - job.answered,
+        }
         made = datetime.fromtimestamp(job.made, UTC).isoformat().replace("+00:00", "Z")
         if job.about["kind"] != "gemini":
             found: Json = dict(job.about["body"])
-            found |= {"name": f"{job.about['parent']}/batchPredictionJobs/{job.id}", "createTime": made}
-            found |= {"state": f"JOB_STATE_{STATES[job.state]}"} | ({"error": failure} if failure else {})
+            found |= {
+                "name": f"{job.about['parent']}/batchPredictionJobs/{job.id}",
+                "createTime": made,
+            }
+            found |= {"state": f"JOB_STATE_{STATES[job.state]}"} | (
+                {"error": failure} if failure else {}
+            )
             if job.is_over and not job.refusal:
-                found["completionStats"] = {f"{how}Count": str(count) for how, count in counts.items()}
+                found["completionStats"] = {
+                    f"{how}Count": str(count) for how, count in counts.items()
+                }
             return found
         stats = {"requestCount": str(len(job.requests))}
         stats |= {f"{how}RequestCount": str(count) for how, count in counts.items() if count}
         state = STATES[job.state].replace("CANCELLING", "RUNNING")
-        about: Json = {"displayName": job.metadata["displayName"], "model": job.about["model"], "createTime": made}
+        about: Json = {
+            "displayName": job.metadata["displayName"],
+            "model": job.about["model"],
+            "createTime": made,
+        }
         about |= {"state": f"BATCH_STATE_{state}", "batchStats": stats, "name": f"batches/{job.id}"}
         if job.is_over and job.state != batch_jobs.EXPIRED and not job.refusal:
             about["output"] = {"responsesFile": f"files/results-{job.id}"}
@@ -289,7 +348,12 @@ class GoogleBatchServer(BatchServer):
     def _write_results(self) -> None:
         """What has ended since anybody looked is written into the bucket."""
         for job in self.service.jobs:
-            if job.about["kind"] == "gemini" or job.id in self._written or not job.is_over or job.refusal:
+            if (
+                job.about["kind"] == "gemini"
+                or job.id in self._written
+                or not job.is_over
+                or job.refusal
+            ):
                 continue
             self._written.add(job.id)
             bucket, folder = place_of(job.about["output"])
@@ -297,18 +361,28 @@ class GoogleBatchServer(BatchServer):
             if job.about["kind"] == "vertex":
                 bodies = dict(job.requests)
                 lines = [self._vertex_line(job, bodies[one.key], one) for one in job.results]
-                name = "predictions.jsonl" if job.state == batch_jobs.COMPLETED else "incremental_predictions.jsonl"
+                name = (
+                    "predictions.jsonl"
+                    if job.state == batch_jobs.COMPLETED
+                    else "incremental_predictions.jsonl"
+                )
                 self.storage.objects[bucket, folder + name] = b"\n".join(lines)
                 continue
             good = [_predicted(one) for one in job.results if one.status == 200]
             bad = [one for one in job.results if one.status not in (0, 200)]
             for number, part in enumerate((good[::2], good[1::2])):
                 name = f"{folder}prediction.results-{number:05}-of-00002"
-                self.storage.objects[bucket, name] = b"\n".join(part) + b"\n" * (number and bool(part))
+                self.storage.objects[bucket, name] = b"\n".join(part) + b"\n" * (
+                    number and bool(part)
+                )
             if bad:
-                self.storage.objects[bucket, f"{folder}prediction.errors_stats-00000-of-00001"] = b"('Failed', 4)\n"
+                self.storage.objects[bucket, f"{folder}prediction.errors_stats-00000-of-00001"] = (
+                    b"('Failed', 4)\n"
+                )
             if bad and self.names_errors:
-                lines = [json.dumps({"key": one.key, "error": _error_of(one)}).encode() for one in bad]
+                lines = [
+                    json.dumps({"key": one.key, "error": _error_of(one)}).encode() for one in bad
+                ]
                 self.storage.objects[bucket, f"{folder}errors_0001.jsonl"] = b"\n".join(lines)
 
     def _vertex_line(self, job: Job, body: Json, one: Outcome) -> bytes:
@@ -321,16 +395,24 @@ class GoogleBatchServer(BatchServer):
             head["status"] = f"Bad Request: {one.body.decode()}"
         else:
             head["status"] = NOT_ASKED[one.why]
-        return json.dumps(head, ensure_ascii=False).encode()[:-1] + b', "response": ' + response + b"}"
+        return (
+            json.dumps(head, ensure_ascii=False).encode()[:-1] + b', "response": ' + response + b"}"
+        )
 
 
-def machine(kind: str, accelerator: str = "", model: str = "projects/1/locations/us-central1/models/77") -> Json:
+def machine(
+    kind: str, accelerator: str = "", model: str = "projects/1/locations/us-central1/models/77"
+) -> Json:
     """A deployed model as an endpoint describes it; kind: its machine, "" for none of its own."""
     about: Json = {"id": "1", "model": model, "modelVersionId": "3"}
     if kind:
         spec: Json = {"machineType": kind}
         spec |= {"acceleratorType": accelerator, "acceleratorCount": 1} if accelerator else {}
-        about["dedicatedResources"] = {"machineSpec": spec, "minReplicaCount": 1, "maxReplicaCount": 2}
+        about["dedicatedResources"] = {
+            "machineSpec": spec,
+            "minReplicaCount": 1,
+            "maxReplicaCount": 2,
+        }
     return about
 
 
@@ -365,7 +447,9 @@ def _error_of(one: Outcome) -> Json:
 
 
 def _predicted(one: Outcome) -> bytes:
-    return json.dumps({"key": one.key, "prediction": json.loads(one.body)["predictions"][0]}).encode()
+    return json.dumps(
+        {"key": one.key, "prediction": json.loads(one.body)["predictions"][0]}
+    ).encode()
 
 
 def _failure(refusal: Refusal) -> Json:

@@ -1,7 +1,9 @@
-"""Worlds whose items are hard for everybody: people's errors go together, so that agreement shows less than it seems.
+"""Worlds whose items are hard for everybody: people's errors go together, so that agreement shows
+less than it seems.
 
-Every item has a true class, a difficulty shared by people and judges, and a tempting wrong class that most errors fall
-on. For tests/audit and `make bench`; METHODS in ARCHITECTURE.md has the figures they are to show.
+Every item has a true class, a difficulty shared by people and judges, and a tempting wrong class
+that most errors fall on. For tests/audit and `make bench`; METHODS in ARCHITECTURE.md has the
+figures they are to show.
 """
 
 from __future__ import annotations
@@ -17,20 +19,30 @@ from metal.auditing.verdict import Verdict, verdict
 from metal.data.ratings import NOT_ASKED, UNANSWERED
 from tests.worlds import cell_of
 
-SPREADS = {0.0: 0.001, 0.2: 1.5, 0.4: 2.5}  # correlation of two people's errors -> spread of the difficulty
+# correlation of two people's errors -> spread of the difficulty
+SPREADS = {0.0: 0.001, 0.2: 1.5, 0.4: 2.5}
 TEMPTED = 0.8  # of the errors fall on the tempting class
 LEVELS_5 = (0.10, 0.15, 0.30, 0.30, 0.15)
 LIKERT_7 = (0.05, 0.08, 0.12, 0.20, 0.25, 0.20, 0.10)
 SKEWED, UNEVEN, EVEN = (0.90, 0.07, 0.03), (0.80, 0.15, 0.05), (0.5, 0.5)
 
 EQUAL = "like the people"
-WORSE = ("-.20", "-.30", "80% of bad good", "60% of bad good", "constant", "80% constant", "-.15, refuses the hardest")
+WORSE = (
+    "-.20",
+    "-.30",
+    "80% of bad good",
+    "60% of bad good",
+    "constant",
+    "80% constant",
+    "-.15, refuses the hardest",
+)
 
 
 @dataclass(frozen=True)
 class HardWorld:
-    """shares: of the classes, the last is the bad end. rights: how often each person is right. together: the
-    correlation of two people's errors. workers: so many people instead, of whom three rate each item.
+    """shares: of the classes, the last is the bad end. rights: how often each person is right.
+    together: the correlation of two people's errors. workers: so many people instead, of whom three
+    rate each item.
     """
 
     shares: tuple[float, ...]
@@ -48,7 +60,9 @@ class HardWorld:
 
     def draw(self, seed: int, kinds: tuple[str, ...]) -> AuditCell:
         """A cell with a judge of each kind."""
-        rng = np.random.default_rng([seed, self.items, *map(ord, repr((self.shares, self.rights, self.together)))])
+        rng = np.random.default_rng(
+            [seed, self.items, *map(ord, repr((self.shares, self.rights, self.together)))]
+        )
         truth = rng.choice(len(self.shares), self.items, p=self.shares)
         hard, wrong = rng.normal(size=self.items), self.other(rng, truth)
         rights = self.rights if not self.workers else tuple(np.resize(self.rights, self.workers))
@@ -78,19 +92,27 @@ class HardWorld:
         """(items,) what a judge of this kind says."""
         mean, best, bad = float(np.mean(self.rights)), max(self.rights), len(self.shares) - 1
         common, chance = int(np.argmax(self.shares)), rng.random(len(truth))
-        less = {"-.04": 0.04, "-.10": 0.1, "-.15": 0.15, "-.20": 0.2, "-.30": 0.3}.get(kind.partition(",")[0], 0.0)
+        less = {"-.04": 0.04, "-.10": 0.1, "-.15": 0.15, "-.20": 0.2, "-.30": 0.3}.get(
+            kind.partition(",")[0], 0.0
+        )
         said = self.say(rng, truth, hard, wrong, max(mean - less, 0.05))
         good = self.say(rng, truth, hard, wrong, best)
         return {
             "constant": np.full(len(truth), common),
             "random": rng.choice(len(self.shares), len(truth), p=self.shares),
-            "80% of bad good": np.where((truth == bad) & (chance < 0.8), common if common != bad else 0, good),
-            "60% of bad good": np.where((truth == bad) & (chance < 0.6), common if common != bad else 0, good),
+            "80% of bad good": np.where(
+                (truth == bad) & (chance < 0.8), common if common != bad else 0, good
+            ),
+            "60% of bad good": np.where(
+                (truth == bad) & (chance < 0.6), common if common != bad else 0, good
+            ),
             "80% constant": np.where(chance < 0.8, common, good),
             "half one up": np.where(chance < 0.5, np.maximum(good - 1, 0), good),
             "never bad": np.where(good == bad, 0, good),
             "always right": truth,
-            "-.15, refuses the hardest": np.where(hard < np.quantile(hard, 0.045), UNANSWERED, said),
+            "-.15, refuses the hardest": np.where(
+                hard < np.quantile(hard, 0.045), UNANSWERED, said
+            ),
             "refuses the hardest": np.where(hard < np.quantile(hard, 0.045), UNANSWERED, said),
         }.get(kind, said)
 
@@ -102,7 +124,9 @@ class HardWorld:
 
 @dataclass(frozen=True)
 class HardScores:
-    """Scores of a spread of 18 about 60; noise: of a person. heavy: most outputs score 0, and a few far below."""
+    """Scores of a spread of 18 about 60; noise: of a person. heavy: most outputs score 0, and a few
+    far below.
+    """
 
     noise: float
     items: int = 300
@@ -111,20 +135,33 @@ class HardScores:
     alone: float = 0.0  # share of items with one person
 
     def __str__(self) -> str:
-        return f"scores, noise {self.noise:g}{', heavy tails' if self.heavy else ''}, {self.items} items"
+        return (
+            f"scores, noise {self.noise:g}{', heavy tails' if self.heavy else ''}, {self.items}"
+            " items"
+        )
 
     def draw(self, seed: int, kinds: tuple[str, ...]) -> AuditCell:
         """A cell with a judge of each kind."""
-        rng = np.random.default_rng([seed, self.items, int(10 * self.noise), self.people, self.heavy])
+        rng = np.random.default_rng(
+            [seed, self.items, int(10 * self.noise), self.people, self.heavy]
+        )
         truth = rng.normal(60, 18, self.items)
         if self.heavy:
-            truth = np.where(rng.random(self.items) < 0.75, 0.0, -(rng.exponential(4, self.items) ** 1.6))
+            truth = np.where(
+                rng.random(self.items) < 0.75, 0.0, -(rng.exponential(4, self.items) ** 1.6)
+            )
 
         def say(noise: float) -> Any:
             if not self.heavy:
                 return np.clip(np.round(truth + rng.normal(0, noise, self.items)), 0, 100)
             slips = rng.random(self.items) < noise / 40
-            return np.round(np.where(slips, -rng.exponential(3, self.items), truth * rng.uniform(0.5, 1.5, self.items)))
+            return np.round(
+                np.where(
+                    slips,
+                    -rng.exponential(3, self.items),
+                    truth * rng.uniform(0.5, 1.5, self.items),
+                )
+            )
 
         people = np.stack([say(self.noise) for _ in range(self.people)], axis=1)
         if self.alone:
@@ -142,7 +179,9 @@ class HardScores:
             "random": rng.permutation(say(self.noise)),
             "26 higher": say(self.noise) + 26,
         }
-        judges = np.stack([np.asarray(kinds_of.get(kind, say(self.noise)), dtype=float) for kind in kinds], axis=1)
+        judges = np.stack(
+            [np.asarray(kinds_of.get(kind, say(self.noise)), dtype=float) for kind in kinds], axis=1
+        )
         return cell_of(people, judges, kinds)
 
     def verdicts(self, seed: int, kinds: tuple[str, ...]) -> dict[str, Verdict]:

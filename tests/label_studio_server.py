@@ -1,4 +1,5 @@
-"""A small Label Studio: projects, tasks, annotations and exports in memory, answers that get lost, tokens that run out.
+"""A small Label Studio: projects, tasks, annotations and exports in memory, answers that get lost,
+tokens that run out.
 
 It answers as version 1.23 does to what METAL asks; tests/services holds METAL against the real one.
 """
@@ -19,8 +20,9 @@ PERSONAL = "eyJhbGci.eyJ0b2tl.c2lnbmVk"
 
 
 class LabelStudioServer:
-    """A running server. lose: numbers of requests (from 1) that are carried out but whose answer gets lost; busy: that
-    are answered with 503; calls: what was asked; lifetime: calls that an access token lasts."""
+    """A running server. lose: numbers of requests (from 1) that are carried out but whose answer
+    gets lost; busy: that are answered with 503; calls: what was asked; lifetime: calls that an
+    access token lasts."""
 
     def __init__(self, lifetime: int = 1000) -> None:
         self.projects: dict[int, dict[str, Any]] = {}
@@ -50,7 +52,9 @@ class LabelStudioServer:
     def in_project(self, project: int) -> list[dict[str, Any]]:
         return [task for task in self.tasks if task["project"] == project]
 
-    def annotate(self, task: dict[str, Any], scores: Mapping[str, str], login: int = 1, comment: str = "") -> None:
+    def annotate(
+        self, task: dict[str, Any], scores: Mapping[str, str], login: int = 1, comment: str = ""
+    ) -> None:
         """As the page does when a task is submitted; without scores it was skipped."""
         interface = ElementTree.fromstring(self.projects[task["project"]]["label_config"])
         controls = {each.get("name"): each for each in interface.iter("Choices")}
@@ -58,32 +62,57 @@ class LabelStudioServer:
         for name, score in scores.items():
             control = controls[f"score:{name}"]
             assert score in [each.get("alias") for each in control.iter("Choice")]
-            about = {"from_name": f"score:{name}", "to_name": control.get("toName"), "type": "choices"}
+            about = {
+                "from_name": f"score:{name}",
+                "to_name": control.get("toName"),
+                "type": "choices",
+            }
             results.append(about | {"value": {"choices": [score]}})
         if comment:
-            results.append({"from_name": "comment", "type": "textarea", "value": {"text": [comment]}})
-        task["annotations"] = [each for each in task["annotations"] if each["completed_by"] != login]
-        shown = {"completed_by": login, "result": results, "lead_time": 7.5, "was_cancelled": not scores}
+            results.append(
+                {"from_name": "comment", "type": "textarea", "value": {"text": [comment]}}
+            )
+        task["annotations"] = [
+            each for each in task["annotations"] if each["completed_by"] != login
+        ]
+        shown = {
+            "completed_by": login,
+            "result": results,
+            "lead_time": 7.5,
+            "was_cancelled": not scores,
+        }
         task["annotations"].append(shown)
 
     # ------------------------------------------------------------ what it answers
 
-    def answer(self, method: str, path: str, query: Mapping[str, str], body: Any) -> tuple[int, Any]:
+    def answer(
+        self, method: str, path: str, query: Mapping[str, str], body: Any
+    ) -> tuple[int, Any]:
         number = int(result[0]) if (result := re.findall(r"/api/projects/(\d+)/", path)) else 0
         if number and number not in self.projects:
             return 404, {"detail": "Not found."}
         if (method, path) == ("GET", "/api/projects/"):
             listed = [
-                {"id": each, "title": self.projects[each]["title"]} for each in sorted(self.projects, reverse=True)
+                {"id": each, "title": self.projects[each]["title"]}
+                for each in sorted(self.projects, reverse=True)
             ]
             return self._page(listed, query, "results", "count")
         if (method, path) == ("POST", "/api/projects/"):
             return self._create(body)
         if method == "GET" and path == f"/api/projects/{number}/":
-            return 200, {"id": number, **self.projects[number], "task_number": len(self.in_project(number))}
+            return 200, {
+                "id": number,
+                **self.projects[number],
+                "task_number": len(self.in_project(number)),
+            }
         if method == "POST" and path == f"/api/projects/{number}/import":
             for each in body:
-                shown = {"id": len(self.tasks) + 1, "project": number, "data": each["data"], "annotations": []}
+                shown = {
+                    "id": len(self.tasks) + 1,
+                    "project": number,
+                    "data": each["data"],
+                    "annotations": [],
+                }
                 self.tasks.append(shown)
             return 201, {"task_count": len(body)}
         if method == "GET" and path == f"/api/projects/{number}/export":
@@ -94,16 +123,26 @@ class LabelStudioServer:
 
     def _create(self, body: dict[str, Any]) -> tuple[int, Any]:
         if not 3 <= len(body["title"]) <= 50:
-            return 400, {"validation_errors": {"title": ["Ensure this field has no more than 50 characters."]}}
+            return 400, {
+                "validation_errors": {
+                    "title": ["Ensure this field has no more than 50 characters."]
+                }
+            }
         ElementTree.fromstring(body["label_config"])
         number = len(self.projects) + 1
         self.projects[number] = body
         return 201, {"id": number, **body}
 
-    def _page(self, listed: list[Any], query: Mapping[str, str], field: str, total: str) -> tuple[int, Any]:
+    def _page(
+        self, listed: list[Any], query: Mapping[str, str], field: str, total: str
+    ) -> tuple[int, Any]:
         page, size = int(query["page"]), int(query["page_size"])
         cut = listed[(page - 1) * size : page * size]
-        return (200, {field: cut, total: len(listed)}) if cut or page == 1 else (404, {"detail": "Invalid page."})
+        return (
+            (200, {field: cut, total: len(listed)})
+            if cut or page == 1
+            else (404, {"detail": "Invalid page."})
+        )
 
     def allowed(self, header: str) -> bool:
         if header.startswith("Bearer "):

@@ -1,4 +1,5 @@
-"""A local server that answers like OpenAI, Azure, Gemini, Vertex AI and Anthropic, and fails like them on demand.
+"""A local server that answers like OpenAI, Azure, Gemini, Vertex AI and Anthropic, and fails like
+them on demand.
 
     with LlmServer() as server:
         server.faults = first_attempts(Fault("429", retry_after=0.1))
@@ -30,7 +31,9 @@ Json = dict[str, Any]
 
 
 class ErrorShape(NamedTuple):
-    """How the services word one HTTP error; `{model}`, `{key}` and `{tokens}` are filled from the request."""
+    """How the services word one HTTP error; `{model}`, `{key}` and `{tokens}` are filled from the
+    request.
+    """
 
     status: int
     type: str | None
@@ -66,10 +69,24 @@ ERRORS = {
         "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
     ),
 }  # fmt: skip
-ERRORS |= {"401": ERRORS["unauthorized"], "403": ERRORS["forbidden"], "404": ERRORS["model_not_found"]}
-ERROR_PARAMS = {"context_length_exceeded": "messages", "content_filter": "prompt", "model_not_found": "model"}
-ANTHROPIC_TYPES = {401: "authentication_error", 403: "permission_error", 404: "not_found_error",
-                   413: "request_too_large", 429: "rate_limit_error", 503: "overloaded_error"}  # fmt: skip
+ERRORS |= {
+    "401": ERRORS["unauthorized"],
+    "403": ERRORS["forbidden"],
+    "404": ERRORS["model_not_found"],
+}
+ERROR_PARAMS = {
+    "context_length_exceeded": "messages",
+    "content_filter": "prompt",
+    "model_not_found": "model",
+}
+ANTHROPIC_TYPES = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    503: "overloaded_error",
+}
 REPLY_KINDS = {
     "drop", "drop_mid_body", "hang", "slow", "slow_body", "malformed", "truncated", "fenced", "off_schema", "empty",
     "refusal", "content_filter_reply", "not_json_body", "bad_utf8", "model_version", "text", "rejects_parameter",
@@ -79,17 +96,22 @@ REPLY_KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What goes wrong with one reply: `kind` is one of ERRORS, one of REPLY_KINDS, or any HTTP status ("418").
+    """What goes wrong with one reply: `kind` is one of ERRORS, one of REPLY_KINDS, or any HTTP
+    status ("418").
 
-    `content_filter` is an HTTP 400 (Gemini: promptFeedback), `content_filter_reply` an HTTP 200 without content.
-    `rejects_parameter` needs `param` and answers normally where the request does not have it.
+    `content_filter` is an HTTP 400 (Gemini: promptFeedback), `content_filter_reply` an HTTP 200
+    without content. `rejects_parameter` needs `param` and answers normally where the request does
+    not have it.
     """
 
     kind: str
     status: int = 0  # replaces the HTTP status of an error kind
-    retry_after: float | str | None = None  # seconds, also RetryInfo in Google's body; or the header as it is
+    # seconds, also RetryInfo in Google's body; or the header as it is
+    retry_after: float | str | None = None
     seconds: float = 0.0  # wait before the reply; with slow_body, how long the body takes
-    text: str = ""  # the reply's text (also of "gzip" and "truncated"), its whole body, where to, or an error's message
+    # the reply's text (also of "gzip" and "truncated"), its whole body, where to, or an error's
+    # message
+    text: str = ""
     param: str = ""
     code: str = "unsupported_value"  # or "unsupported_parameter": for rejects_parameter
     model: str = ""  # for model_version
@@ -122,13 +144,21 @@ class Call:
     @property
     def key(self) -> str:
         """The API key or token the client sent."""
-        sent = (self.headers.get(name) for name in ("authorization", "api-key", "x-goog-api-key", "x-api-key"))
+        sent = (
+            self.headers.get(name)
+            for name in ("authorization", "api-key", "x-goog-api-key", "x-api-key")
+        )
         in_query = re.search(r"(?:^|&)key=([^&]+)", self.query)
-        return next((key.removeprefix("Bearer ") for key in sent if key), in_query[1] if in_query else "none")
+        return next(
+            (key.removeprefix("Bearer ") for key in sent if key),
+            in_query[1] if in_query else "none",
+        )
 
 
 class CallRecord(NamedTuple):
-    """One finished request; `status` is 0 when nothing was sent, `completed` whether the whole reply was written."""
+    """One finished request; `status` is 0 when nothing was sent, `completed` whether the whole
+    reply was written.
+    """
 
     digest: str
     model: str
@@ -177,12 +207,22 @@ def rejects_parameters(*names: str, code: str = "unsupported_value") -> Faults:
     return rejects
 
 
-def random_faults(seed: int, rates: dict[str, float], max_attempt: int = 2, retry_after: float | None = None) -> Faults:
-    """Fault kinds at these rates, drawn from (seed, prompt, attempt); never after `max_attempt` attempts."""
-    kinds = {kind: Fault(kind, retry_after=retry_after if kind == "429" else None) for kind in rates}
+def random_faults(
+    seed: int, rates: dict[str, float], max_attempt: int = 2, retry_after: float | None = None
+) -> Faults:
+    """Fault kinds at these rates, drawn from (seed, prompt, attempt); never after `max_attempt`
+    attempts.
+    """
+    kinds = {
+        kind: Fault(kind, retry_after=retry_after if kind == "429" else None) for kind in rates
+    }
 
     def draw(call: Call) -> Fault | None:
-        left = _hash(f"{seed}|{call.attempt}|{call.prompt}") / 2**64 if call.attempt <= max_attempt else 2.0
+        left = (
+            _hash(f"{seed}|{call.attempt}|{call.prompt}") / 2**64
+            if call.attempt <= max_attempt
+            else 2.0
+        )
         for kind, rate in rates.items():
             if left < rate:
                 return kinds[kind]
@@ -193,10 +233,22 @@ def random_faults(seed: int, rates: dict[str, float], max_attempt: int = 2, retr
 
 
 def _hash(text: str) -> int:
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+    return int.from_bytes(
+        blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big"
+    )
 
 
-TEXT_KEYS = ("system", "systemInstruction", "messages", "contents", "instances", "content", "parts", "prompt", "text")
+TEXT_KEYS = (
+    "system",
+    "systemInstruction",
+    "messages",
+    "contents",
+    "instances",
+    "content",
+    "parts",
+    "prompt",
+    "text",
+)
 
 
 def text_of(node: Any) -> str:
@@ -205,7 +257,9 @@ def text_of(node: Any) -> str:
         return node
     if isinstance(node, dict):
         node = [node[key] for key in TEXT_KEYS if key in node]
-    return "\n".join([text for text in map(text_of, node) if text]) if isinstance(node, list) else ""
+    return (
+        "\n".join([text for text in map(text_of, node) if text]) if isinstance(node, list) else ""
+    )
 
 
 def _schema_of(body: Json) -> Json:
@@ -220,14 +274,20 @@ def _schema_of(body: Json) -> Json:
     return schema or {}
 
 
-PASSAGE = re.compile(r"----- PASSAGE (\w+) BEGINS -----\n(.*?)\n----- PASSAGE \1 ENDS -----", re.DOTALL)
+PASSAGE = re.compile(
+    r"----- PASSAGE (\w+) BEGINS -----\n(.*?)\n----- PASSAGE \1 ENDS -----", re.DOTALL
+)
 SENTENCE = re.compile(r"[^.。!?؟।\n]+[.。!?؟।]?")
 
 
 def _summary(prompt: str, prompt_hash: int) -> str:
-    """Some of the passage's sentences, in its own language: the first two, or for a bad summary two others."""
+    """Some of the passage's sentences, in its own language: the first two, or for a bad summary two
+    others.
+    """
     passage = PASSAGE.search(prompt)
-    sentences = [one.strip() for one in SENTENCE.findall(passage[2] if passage else prompt) if one.strip()]
+    sentences = [
+        one.strip() for one in SENTENCE.findall(passage[2] if passage else prompt) if one.strip()
+    ]
     start = prompt_hash % max(1, len(sentences) - 1) if "adversarial" in prompt else 0
     return " ".join(sentences[start : start + 2])
 
@@ -240,23 +300,34 @@ def _verdict(prompt_hash: int, body: Json, prompt: str = "") -> str:
 def _filled(schema: Json, prompt_hash: int, prompt: str) -> Json:
     """What a schema asks for; of several criteria each has a verdict of its own."""
     verdict: Json = {}
-    for place, (name, told) in enumerate((schema.get("properties") or {"score": {}, "justification": {}}).items()):
+    for place, (name, told) in enumerate(
+        (schema.get("properties") or {"score": {}, "justification": {}}).items()
+    ):
         if told.get("type") == "object":
             verdict[name] = _filled(told, prompt_hash + place, prompt)
             continue
         is_number = name == "score" or str(told.get("type")).lower() in ("integer", "number")
-        options = told.get("enum") or ((0, 1, 2) if is_number else (f"Because of {prompt_hash % 10007}.",))
+        options = told.get("enum") or (
+            (0, 1, 2) if is_number else (f"Because of {prompt_hash % 10007}.",)
+        )
         verdict[name] = (
-            _summary(prompt, prompt_hash) if name in ("summary", "answer") else options[prompt_hash % len(options)]
+            _summary(prompt, prompt_hash)
+            if name in ("summary", "answer")
+            else options[prompt_hash % len(options)]
         )
     return verdict
 
 
 def _with_probabilities(api: str, reply: Json, body: Json, text: str, prompt_hash: int) -> Json:
-    """The reply with log probabilities where the request asks for them: the answered score has .6 or more, the others
-    share the rest. A token is a run of digits, a run of letters, or one character more.
+    """The reply with log probabilities where the request asks for them: the answered score has .6
+    or more, the others share the rest. A token is a run of digits, a run of letters, or one
+    character more.
     """
-    wanted = body.get("top_logprobs") if api == "openai" else (body.get("generationConfig") or {}).get("logprobs")
+    wanted = (
+        body.get("top_logprobs")
+        if api == "openai"
+        else (body.get("generationConfig") or {}).get("logprobs")
+    )
     if not wanted:
         return reply
     score = (_schema_of(body).get("properties") or {}).get("score", {})
@@ -267,12 +338,23 @@ def _with_probabilities(api: str, reply: Json, body: Json, text: str, prompt_has
     for match in re.finditer(r"\d+|[^\W\d]+|\W|_", text):
         rest = [level for level in levels if level != match[0]]
         if match[0] in levels and match.start() > place:
-            chances, place = {match[0]: likely} | {level: (1 - likely) / len(rest) for level in rest}, len(text)
+            chances, place = (
+                {match[0]: likely} | {level: (1 - likely) / len(rest) for level in rest},
+                len(text),
+            )
         else:
             chances = {match[0]: 1.0}
-        steps.append([{"token": token, named: math.log(chance or 1e-9)} for token, chance in chances.items()][:wanted])
+        steps.append(
+            [
+                {"token": token, named: math.log(chance or 1e-9)}
+                for token, chance in chances.items()
+            ][:wanted]
+        )
     if api == "openai":
-        content = [{**step[0], "bytes": list(step[0]["token"].encode()), "top_logprobs": step} for step in steps]
+        content = [
+            {**step[0], "bytes": list(step[0]["token"].encode()), "top_logprobs": step}
+            for step in steps
+        ]
         reply["choices"][0]["logprobs"] = {"content": content, "refusal": None}
     else:
         top = [{"candidates": step} for step in steps]
@@ -281,11 +363,23 @@ def _with_probabilities(api: str, reply: Json, body: Json, text: str, prompt_has
     return reply
 
 
-GEMINI_FINISH = {"stop": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "content_filter": "PROHIBITED_CONTENT"}
-ANTHROPIC_FINISH = {"stop": "end_turn", "length": "max_tokens", "refusal": "refusal", "content_filter": "refusal"}
+GEMINI_FINISH = {
+    "stop": "STOP",
+    "length": "MAX_TOKENS",
+    "refusal": "SAFETY",
+    "content_filter": "PROHIBITED_CONTENT",
+}
+ANTHROPIC_FINISH = {
+    "stop": "end_turn",
+    "length": "max_tokens",
+    "refusal": "refusal",
+    "content_filter": "refusal",
+}
 
 
-def _reply_body(api: str, prompt: str, text: str | None, finish: str, model: str, fingerprint: str) -> Json:
+def _reply_body(
+    api: str, prompt: str, text: str | None, finish: str, model: str, fingerprint: str
+) -> Json:
     """A whole HTTP 200 body; without text it is a refusal or a filtered answer, by `finish`."""
     asked, answered = len(prompt) // 4 + 1, len(text or "") // 4 + 1
     if api == "openai":
@@ -302,19 +396,46 @@ def _reply_body(api: str, prompt: str, text: str | None, finish: str, model: str
         candidate: Json = {"finishReason": GEMINI_FINISH[finish], "index": 0}
         if text is not None:
             candidate["content"] = {"role": "model", "parts": [{"text": text}]}
-        usage = {"promptTokenCount": asked, "candidatesTokenCount": answered, "totalTokenCount": asked + answered}
-        return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": model, "responseId": "r1"}
+        usage = {
+            "promptTokenCount": asked,
+            "candidatesTokenCount": answered,
+            "totalTokenCount": asked + answered,
+        }
+        return {
+            "candidates": [candidate],
+            "usageMetadata": usage,
+            "modelVersion": model,
+            "responseId": "r1",
+        }
     if api == "anthropic":
         content = [] if text is None else [{"type": "text", "text": text}]
         usage = {"input_tokens": asked, "output_tokens": answered}
-        return {"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": content,
-                "stop_reason": ANTHROPIC_FINISH[finish], "stop_sequence": None, "usage": usage}  # fmt: skip
-    tokens = {"inputTokenCount": {"totalTokens": asked}, "outputTokenCount": {"totalTokens": answered}}
+        return {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "model": model,
+            "content": content,
+            "stop_reason": ANTHROPIC_FINISH[finish],
+            "stop_sequence": None,
+            "usage": usage,
+        }
+    tokens = {
+        "inputTokenCount": {"totalTokens": asked},
+        "outputTokenCount": {"totalTokens": answered},
+    }
     prediction = {"content": text or "", "safetyAttributes": {"blocked": text is None}}
-    return {"predictions": [prediction], "deployedModelId": "1", "model": model, "metadata": {"tokenMetadata": tokens}}
+    return {
+        "predictions": [prediction],
+        "deployedModelId": "1",
+        "model": model,
+        "metadata": {"tokenMetadata": tokens},
+    }
 
 
-def _error_body(call: Call, shape: ErrorShape, param: str | None, retry_after: float | str | None) -> Json:
+def _error_body(
+    call: Call, shape: ErrorShape, param: str | None, retry_after: float | str | None
+) -> Json:
     """An error body in the shape of the service that was called."""
     if call.api == "anthropic":
         kind = ANTHROPIC_TYPES.get(shape.status, "api_error" if shape.status >= 500 else INVALID)
@@ -323,13 +444,30 @@ def _error_body(call: Call, shape: ErrorShape, param: str | None, retry_after: f
         details: list[Json] = []
         if param:
             violation = {"field": f"generation_config.{param}", "description": shape.message}
-            details.append({"@type": "type.googleapis.com/google.rpc.BadRequest", "fieldViolations": [violation]})
+            details.append(
+                {
+                    "@type": "type.googleapis.com/google.rpc.BadRequest",
+                    "fieldViolations": [violation],
+                }
+            )
         if isinstance(retry_after, float):
-            details.append({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{retry_after}s"})
+            details.append(
+                {
+                    "@type": "type.googleapis.com/google.rpc.RetryInfo",
+                    "retryDelay": f"{retry_after}s",
+                }
+            )
         error = {"code": shape.status, "message": shape.message, "status": shape.google_status}
         return {"error": error | ({"details": details} if details else {})}
-    code = "DeploymentNotFound" if shape.status == 404 and "/deployments/" in call.path else shape.code
-    error = {"message": shape.message, "type": shape.type, "param": param or ERROR_PARAMS.get(code or ""), "code": code}
+    code = (
+        "DeploymentNotFound" if shape.status == 404 and "/deployments/" in call.path else shape.code
+    )
+    error = {
+        "message": shape.message,
+        "type": shape.type,
+        "param": param or ERROR_PARAMS.get(code or ""),
+        "code": code,
+    }
     if code == "content_filter":
         found = {"violence": {"filtered": True, "severity": "high"}}
         inner = {"code": "ResponsibleAIPolicyViolation", "content_filter_result": found}
@@ -382,7 +520,9 @@ class SideRequest(NamedTuple):
 
 
 class LlmServer:
-    """The server, in a thread of its own while the `with` block lasts. `faults` and `answer` may be set at any time."""
+    """The server, in a thread of its own while the `with` block lasts. `faults` and `answer` may be
+    set at any time.
+    """
 
     def __init__(self, port: int = 0, latency_ms: float = 0.0, light: bool = False) -> None:
         self.port = port
@@ -393,7 +533,8 @@ class LlmServer:
         self.faults: Faults | None = None
         self.answer: Callable[[str, Json], str] | None = None
         self.model_suffix = "-2026-01-01"
-        self.errors: list[Exception] = []  # raised by `faults` or `answer`; the `with` block raises the first
+        # raised by `faults` or `answer`; the `with` block raises the first
+        self.errors: list[Exception] = []
         self.connections: set[asyncio.Transport] = set()
         self._in_flight = 0
         # Held while a reply is written and recorded: who has read a reply finds its record here.
@@ -460,16 +601,20 @@ class LlmServer:
     async def serve(self, on_ready: Callable[[], object]) -> None:
         """Listen until the `with` block ends, or forever as a process."""
         self.loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
-        listener = await self.loop.create_server(lambda: _Connection(self), "127.0.0.1", self.port, backlog=4096)
+        listener = await self.loop.create_server(
+            lambda: _Connection(self), "127.0.0.1", self.port, backlog=4096
+        )
         self.port = listener.sockets[0].getsockname()[1]
         on_ready()
         await self._stop.wait()
         self.loop.remove_reader(listener.sockets[0].fileno())
-        for _ in range(5):  # what is being accepted takes some turns to be a connection; the aborted record their calls
+        # what is being accepted takes some turns to be a connection; the aborted record their calls
+        for _ in range(5):
             for transport in list(self.connections):
                 transport.abort()
             await asyncio.sleep(0)
-        listener.close()  # not before: asyncio forgets, unclosed, what it accepts for a listener that is closed
+        # not before: asyncio forgets, unclosed, what it accepts for a listener that is closed
+        listener.close()
 
     def release(self) -> None:
         """Send the replies that were held back, and hold back no more."""
@@ -483,8 +628,11 @@ class LlmServer:
         self.loop.call_soon_threadsafe(send)
 
     def settle(self) -> None:
-        """Wait until all that was sent by now, be it by a process that was killed since, is read and has ended."""
-        with socket.create_connection(("127.0.0.1", self.port)) as last:  # read after what came before
+        """Wait until all that was sent by now, be it by a process that was killed since, is read
+        and has ended.
+        """
+        # read after what came before
+        with socket.create_connection(("127.0.0.1", self.port)) as last:
             last.sendall(b"GET / HTTP/1.1\r\n\r\n")
             last.recv(1)
         while self.in_flight:
@@ -501,7 +649,15 @@ class LlmServer:
         success = completed and reply.status == 200
         self._completed += success
         if not self.light:
-            record = (reply.digest, reply.model, reply.path, reply.sent, completed, reply.started, reply.fault)
+            record = (
+                reply.digest,
+                reply.model,
+                reply.path,
+                reply.sent,
+                completed,
+                reply.started,
+                reply.fault,
+            )
             self._calls.append(CallRecord(*record))
             self._counts[reply.digest] += success
 
@@ -515,16 +671,21 @@ class LlmServer:
         return self._model_reply(api, path, query, head, raw)
 
     def line_reply(self, path: str, body: Json, fault: Fault | None = None) -> HttpReply:
-        """The reply to one request of a batch, as if it had come to `path`, and counted like one that did.
+        """The reply to one request of a batch, as if it had come to `path`, and counted like one
+        that did.
 
         fault: instead of what `faults` says. Where no reply would have come, it is an HTTP 500.
         """
         with self.lock:
             head = f"POST {path} HTTP/1.1\r\n".encode()
-            reply = self._model_reply(_api_of(path), path, "", head, json.dumps(body).encode(), fault)
+            reply = self._model_reply(
+                _api_of(path), path, "", head, json.dumps(body).encode(), fault
+            )
             if reply.fault in ("drop", "drop_mid_body", "hang"):
                 spoilt, shape = reply.fault, ERRORS["500"]
-                payload = json.dumps({"error": {"message": shape.message, "type": shape.type}}).encode()
+                payload = json.dumps(
+                    {"error": {"message": shape.message, "type": shape.type}}
+                ).encode()
                 reply = replace(reply, payload=payload, status=shape.status, fault=spoilt)
             self.begin()
             reply.sent = reply.status
@@ -543,7 +704,9 @@ class LlmServer:
         except (ValueError, AttributeError):
             call = Call(api, path, query, {}, {}, "", "", 1, number)
             error = _error_body(call, ERRORS["400"], None, None)
-            return HttpReply(json.dumps(error).encode(), 400, path=path, fault="invalid_request", started=started)
+            return HttpReply(
+                json.dumps(error).encode(), 400, path=path, fault="invalid_request", started=started
+            )
         prompt_hash = _hash(prompt)
         fault = None
         try:
@@ -551,7 +714,17 @@ class LlmServer:
                 headers = _headers(head)
                 attempt_key = prompt_hash ^ hash(model)
                 self._attempts[attempt_key] += 1
-                call = Call(api, path, query, headers, body, model, prompt, self._attempts[attempt_key], number)
+                call = Call(
+                    api,
+                    path,
+                    query,
+                    headers,
+                    body,
+                    model,
+                    prompt,
+                    self._attempts[attempt_key],
+                    number,
+                )
                 fault = forced or (self.faults(call) if self.faults else None)
                 if not self.light:
                     self.seen_headers = headers
@@ -566,8 +739,15 @@ class LlmServer:
             reply = _faulty_reply(call, fault, text, dated_model)
         else:
             whole = _reply_body(api, prompt, text, "stop", dated_model, "fp_1")
-            reply = HttpReply(json.dumps(_with_probabilities(api, whole, body, text, prompt_hash)).encode())
-        reply.digest, reply.model, reply.path, reply.started = f"{prompt_hash:016x}", model, path, started
+            reply = HttpReply(
+                json.dumps(_with_probabilities(api, whole, body, text, prompt_hash)).encode()
+            )
+        reply.digest, reply.model, reply.path, reply.started = (
+            f"{prompt_hash:016x}",
+            model,
+            path,
+            started,
+        )
         reply.delay += self.latency_ms / 1000
         reply.number = number
         return reply
@@ -577,13 +757,17 @@ class LlmServer:
         if resource := re.search(r"projects/[^/]+/locations/[^/]+/endpoints/[^/:]+$", request.path):
             body = {"name": resource[0], "displayName": "judge", "deployedModels": [{"id": "1"}]}
             return HttpReply(json.dumps(body).encode())
-        return HttpReply(json.dumps({"error": {"message": f"no such route: {request.path}"}}).encode(), 404)
+        return HttpReply(
+            json.dumps({"error": {"message": f"no such route: {request.path}"}}).encode(), 404
+        )
 
 
 def _headers(head: bytes) -> dict[str, str]:
     """Lower-case names."""
     lines = head.decode("latin-1").split("\r\n")[1:]
-    return {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return {
+        name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)
+    }
 
 
 def _api_of(path: str) -> str:
@@ -612,7 +796,10 @@ def _faulty_reply(call: Call, fault: Fault, text: str, model: str) -> HttpReply:
         return _error_reply(call, fault, rejected)
     finish, fingerprint, answer = "stop", "fp_1", text
     if kind in ("malformed", "truncated"):
-        answer, finish = fault.text or text[: len(text) // 2], "stop" if kind == "malformed" else "length"
+        answer, finish = (
+            fault.text or text[: len(text) // 2],
+            "stop" if kind == "malformed" else "length",
+        )
     elif kind == "fenced":
         answer = f"Here is my verdict:\n\n```json\n{text}\n```\n\nI hope this helps."
     elif kind == "off_schema":
@@ -628,20 +815,29 @@ def _faulty_reply(call: Call, fault: Fault, text: str, model: str) -> HttpReply:
     elif kind in ("refusal", "content_filter_reply"):
         finish = kind.removesuffix("_reply")
     content = None if finish in ("refusal", "content_filter") else answer
-    payload = json.dumps(_reply_body(call.api, call.prompt, content, finish, model, fingerprint)).encode()
+    payload = json.dumps(
+        _reply_body(call.api, call.prompt, content, finish, model, fingerprint)
+    ).encode()
     reply = HttpReply(payload, fault=kind, delay=fault.seconds)
     if kind == "body":
         reply.payload = fault.text.encode()
     elif kind == "gzip":
         reply.payload, reply.headers = gzip.compress(payload), {"content-encoding": "gzip"}
     elif kind == "redirect":
-        reply.payload, reply.status, reply.headers = b"", fault.status or 307, {"location": fault.text}
+        reply.payload, reply.status, reply.headers = (
+            b"",
+            fault.status or 307,
+            {"location": fault.text},
+        )
     elif kind == "slow_body":
         reply.delay, reply.spread = 0.0, fault.seconds or 0.5
     elif kind == "slow":
         reply.delay = fault.seconds or 1.0
     elif kind == "not_json_body":
-        reply.payload, reply.content_type = b"<html><body><h1>Welcome to the proxy</h1></body></html>", "text/html"
+        reply.payload, reply.content_type = (
+            b"<html><body><h1>Welcome to the proxy</h1></body></html>",
+            "text/html",
+        )
     elif kind == "bad_utf8":
         reply.payload = payload.replace(b"\\u0000", b"\xff\xfe")
     return reply
@@ -652,18 +848,29 @@ def _error_reply(call: Call, fault: Fault, rejected: Any) -> HttpReply:
     if rejected is not None:
         message = f"Unsupported parameter: '{fault.param}' is not supported with this model."
         if fault.code == "unsupported_value":
-            message = f"Unsupported value: '{fault.param}' does not support {json.dumps(rejected)} with this model."
+            message = (
+                f"Unsupported value: '{fault.param}' does not support {json.dumps(rejected)} with"
+                " this model."
+            )
         shape = ErrorShape(400, INVALID, fault.code, "INVALID_ARGUMENT", message)
     elif fault.kind in ERRORS:
         shape = ERRORS[fault.kind]
-        message = shape.message.format(model=call.model, key=call.key, tokens=8192 + len(call.prompt) // 4)
+        message = shape.message.format(
+            model=call.model, key=call.key, tokens=8192 + len(call.prompt) // 4
+        )
     else:
         status, message = int(fault.kind), f"HTTP {fault.kind}."
-        shape = ErrorShape(status, "server_error" if status >= 500 else INVALID, None, "UNKNOWN", message)
+        shape = ErrorShape(
+            status, "server_error" if status >= 500 else INVALID, None, "UNKNOWN", message
+        )
     shape = shape._replace(message=fault.text or message, status=fault.status or shape.status)
-    body = _error_body(call, shape, fault.param if rejected is not None else None, fault.retry_after)
+    body = _error_body(
+        call, shape, fault.param if rejected is not None else None, fault.retry_after
+    )
     payload = json.dumps(body).encode()
-    return HttpReply(payload, shape.status, fault=fault.kind, delay=fault.seconds, retry_after=fault.retry_after)
+    return HttpReply(
+        payload, shape.status, fault=fault.kind, delay=fault.seconds, retry_after=fault.retry_after
+    )
 
 
 class _Connection(asyncio.Protocol):
@@ -705,11 +912,15 @@ class _Connection(asyncio.Protocol):
             return
         head = bytes(self.data[: head_end + 2]).lower()
         at = head.find(b"\r\ncontent-length:") + 17
-        self.needed = end = head_end + 4 + (int(head[at : head.find(b"\r\n", at)]) if at > 16 else 0)
+        self.needed = end = (
+            head_end + 4 + (int(head[at : head.find(b"\r\n", at)]) if at > 16 else 0)
+        )
         if len(self.data) < end:
             return
         self.close_after = b"\r\nconnection: close\r\n" in head
-        self.reply = self.server.reply_to(bytes(self.data[:head_end]), bytes(self.data[head_end + 4 : end]))
+        self.reply = self.server.reply_to(
+            bytes(self.data[:head_end]), bytes(self.data[head_end + 4 : end])
+        )
         self.needed = 0
         del self.data[:end]
         if self.reply.started:
@@ -718,7 +929,8 @@ class _Connection(asyncio.Protocol):
             return
         if self.reply.delay:
             due = self.server.loop.time() + self.reply.delay
-            self.timer = self.server.loop.call_at(math.ceil(due * 500) / 500, self.send)  # in batches: cheaper
+            # in batches: cheaper
+            self.timer = self.server.loop.call_at(math.ceil(due * 500) / 500, self.send)
         else:
             self.send()
 
@@ -769,7 +981,9 @@ class _Connection(asyncio.Protocol):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="A local server that answers like the LLM services.")
+    parser = argparse.ArgumentParser(
+        description="A local server that answers like the LLM services."
+    )
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency-ms", type=float, default=0.0)
     parser.add_argument("--light", action="store_true", help="keep totals only")

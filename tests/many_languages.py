@@ -1,4 +1,6 @@
-"""A judge in many languages, like a person in some: what a list of them names. For tests/audit and `make bench`."""
+"""A judge in many languages, like a person in some: what a list of them names. For tests/audit and
+`make bench`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,8 @@ from metal.stats.significance import benjamini_hochberg
 from tests.hard_worlds import EQUAL, HardWorld
 
 LANGUAGES = 40
-WORSE = ("-.20", "-.15, refuses the hardest", "constant", "80% constant")  # in turn, where the judge is not good
+# in turn, where the judge is not good
+WORSE = ("-.20", "-.15, refuses the hardest", "constant", "80% constant")
 
 
 def listed(world: HardWorld, good: int, seed: int, worse: Sequence[str] = WORSE) -> tuple[int, int]:

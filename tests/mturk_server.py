@@ -1,7 +1,8 @@
-"""A small Mechanical Turk on this machine: the JSON 1.1 protocol of its requester API, and workers who answer.
+"""A small Mechanical Turk on this machine: the JSON 1.1 protocol of its requester API, and workers
+who answer.
 
-It refuses what the real one is documented to refuse, knows tokens, and can throttle, lose an answer after it did what
-was asked, or hold an answer back until told. Signatures are not checked.
+It refuses what the real one is documented to refuse, knows tokens, and can throttle, lose an answer
+after it did what was asked, or hold an answer back until told. Signatures are not checked.
 """
 
 from __future__ import annotations
@@ -35,8 +36,9 @@ class Refusal(Exception):
 class MturkServer:
     """`with MturkServer() as server`: server.url is its address.
 
-    faults: (operation, its how-manieth call from 1) -> `throttle`, `lose` (done, answer lost), `hold` (done, answer
-    held back until `released` is set), `hold-before` (held back, then not done).
+    faults: (operation, its how-manieth call from 1) -> `throttle`, `lose` (done, answer lost),
+    `hold` (done, answer held back until `released` is set), `hold-before` (held back, then not
+    done).
     """
 
     balance: Decimal = Decimal("10000.00")
@@ -68,7 +70,9 @@ class MturkServer:
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.http.daemon_threads = True
-        self.thread = threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
+        self.thread = threading.Thread(
+            target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        )
         self.thread.start()
         return self
 
@@ -105,7 +109,8 @@ class MturkServer:
     def may_work(self, hit: str, worker: str) -> bool:
         """Whether the types that shut workers out let this one in."""
         return not any(
-            each["Comparator"] == "DoesNotExist" and (each["QualificationTypeId"], worker) in self.given
+            each["Comparator"] == "DoesNotExist"
+            and (each["QualificationTypeId"], worker) in self.given
             for each in self.hits[hit]["QualificationRequirements"]
         )
 
@@ -118,7 +123,9 @@ class MturkServer:
             self.calls[operation] += 1
             fault = self.faults.get((operation, self.calls[operation]), "")
         if fault == "throttle":
-            return self.send(handler, 400, {"__type": "ThrottlingException", "message": "Rate exceeded"})
+            return self.send(
+                handler, 400, {"__type": "ThrottlingException", "message": "Rate exceeded"}
+            )
         if fault == "hold-before":
             self.held.set()
             self.released.wait()
@@ -128,7 +135,11 @@ class MturkServer:
                 body = getattr(self, operation)(wish)
             status = 200
         except Refusal as refusal:
-            body = {"__type": "RequestError", "Message": str(refusal), "TurkErrorCode": refusal.code}
+            body = {
+                "__type": "RequestError",
+                "Message": str(refusal),
+                "TurkErrorCode": refusal.code,
+            }
             status = 400
         if fault == "hold":
             self.held.set()
@@ -147,7 +158,9 @@ class MturkServer:
         handler.end_headers()
         handler.wfile.write(content)
 
-    def page(self, wish: Mapping[str, Any], key: str, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    def page(
+        self, wish: Mapping[str, Any], key: str, entries: list[dict[str, Any]]
+    ) -> dict[str, Any]:
         begin = int(wish.get("NextToken", "0"))
         more = {"NextToken": str(begin + PAGE)} if begin + PAGE < len(entries) else {}
         return {key: entries[begin : begin + PAGE], "NumResults": len(entries)} | more
@@ -160,16 +173,31 @@ class MturkServer:
     def CreateHIT(self, wish: dict[str, Any]) -> dict[str, Any]:
         token = wish.get("UniqueRequestToken", "")
         if self.remembers_tokens and token in self.tokens:
-            raise Refusal("HitAlreadyExists", f"The HIT already exists: {self.tokens[token]} (1709575200000)")
+            raise Refusal(
+                "HitAlreadyExists", f"The HIT already exists: {self.tokens[token]} (1709575200000)"
+            )
         if len(wish["Question"].encode()) > 65_535:
             raise Refusal("ParameterValidationError", "Question is too long")
         hit = f"3HIT{next(self.numbers):026}"
         self.tokens[token] = hit
-        self.hits[hit] = {**wish, "HITId": hit, "CreationTime": NOW, "Expiration": NOW + wish["LifetimeInSeconds"]}
+        self.hits[hit] = {
+            **wish,
+            "HITId": hit,
+            "CreationTime": NOW,
+            "Expiration": NOW + wish["LifetimeInSeconds"],
+        }
         return {"HIT": self.shown(hit)}
 
     def shown(self, hit: str) -> dict[str, Any]:
-        names = ("HITId", "Title", "RequesterAnnotation", "Reward", "MaxAssignments", "CreationTime", "Expiration")
+        names = (
+            "HITId",
+            "Title",
+            "RequesterAnnotation",
+            "Reward",
+            "MaxAssignments",
+            "CreationTime",
+            "Expiration",
+        )
         return {name: self.hits[hit][name] for name in names}
 
     def GetHIT(self, wish: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +218,8 @@ class MturkServer:
         own = [
             each
             for each in self.assignments.values()
-            if each["HITId"] == wish["HITId"] and each["AssignmentStatus"] in wish["AssignmentStatuses"]
+            if each["HITId"] == wish["HITId"]
+            and each["AssignmentStatus"] in wish["AssignmentStatuses"]
         ]
         return self.page(wish, "Assignments", own)
 
@@ -206,7 +235,9 @@ class MturkServer:
     def review(self, name: str, status: str) -> dict[str, Any]:
         each = self.assignments[name]
         if each["AssignmentStatus"] != "Submitted":
-            raise Refusal("InvalidAssignmentState", "This operation can be called with a status of: Submitted")
+            raise Refusal(
+                "InvalidAssignmentState", "This operation can be called with a status of: Submitted"
+            )
         each["AssignmentStatus"] = status
         if status == "Approved":
             self.balance -= Decimal(self.hits[each["HITId"]]["Reward"])
@@ -227,14 +258,17 @@ class MturkServer:
     def CreateQualificationType(self, wish: dict[str, Any]) -> dict[str, Any]:
         if wish["Name"] in {each["Name"] for each in self.types.values()}:
             raise Refusal(
-                "QualificationTypeAlreadyExists", "You have already created a QualificationType with this name"
+                "QualificationTypeAlreadyExists",
+                "You have already created a QualificationType with this name",
             )
         name = f"3TYPE{next(self.numbers):025}"
         self.types[name] = {**wish, "QualificationTypeId": name}
         return {"QualificationType": {"QualificationTypeId": name, "Name": wish["Name"]}}
 
     def ListQualificationTypes(self, wish: dict[str, Any]) -> dict[str, Any]:
-        result = [{"QualificationTypeId": name, "Name": each["Name"]} for name, each in self.types.items()]
+        result = [
+            {"QualificationTypeId": name, "Name": each["Name"]} for name, each in self.types.items()
+        ]
         return self.page(wish, "QualificationTypes", result)
 
     def AssociateQualificationWithWorker(self, wish: dict[str, Any]) -> dict[str, Any]:
@@ -249,4 +283,7 @@ def answers_xml(said: Mapping[str, str]) -> str:
         for name, text in said.items()
     )
     schema = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2005-10-01/QuestionFormAnswers.xsd"
-    return f'<?xml version="1.0" encoding="ASCII"?><QuestionFormAnswers xmlns="{schema}">{parts}</QuestionFormAnswers>'
+    return (
+        '<?xml version="1.0" encoding="ASCII"?><QuestionFormAnswers'
+        f' xmlns="{schema}">{parts}</QuestionFormAnswers>'
+    )

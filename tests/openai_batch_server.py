@@ -1,4 +1,5 @@
-"""A local server that speaks OpenAI's and Azure's files and batches, beside the chat completions of `llm_server`.
+"""A local server that speaks OpenAI's and Azure's files and batches, beside the chat completions of
+`llm_server`.
 
     with OpenAIBatchServer() as server:
         server.service.behaviour = in_turn(Behaviour(expires_after=0.5))
@@ -48,8 +49,9 @@ class StoredFile:
 class OpenAIBatchServer(BatchServer):
     """The server.
 
-    most_bytes: of a file. file_pending: seconds until a file can be used, as Azure has it. batch_only: single calls are
-    refused, as by Azure's batch deployments. old_azure: statuses with capitals, dates as texts, counts unknown.
+    most_bytes: of a file. file_pending: seconds until a file can be used, as Azure has it.
+    batch_only: single calls are refused, as by Azure's batch deployments. old_azure: statuses with
+    capitals, dates as texts, counts unknown.
     """
 
     def __init__(self, port: int = 0, **timing: float) -> None:
@@ -73,21 +75,34 @@ class OpenAIBatchServer(BatchServer):
 
     def reply_to(self, head: bytes, raw: bytes) -> HttpReply:
         if self.batch_only and re.match(rb"POST \S+/chat/completions[ ?]", head):
-            message = "The chatCompletion operation does not work with the specified model. Please choose another one."
+            message = (
+                "The chatCompletion operation does not work with the specified model. Please choose"
+                " another one."
+            )
             return _error(400, message, "OperationNotSupported")
         return super().reply_to(head, raw)
 
     def error(self, status: int, message: str, shape: ErrorShape | None = None) -> HttpReply:
-        return _error(status, message, shape.code, kind=shape.type) if shape else _error(status, message)
+        return (
+            _error(status, message, shape.code, kind=shape.type)
+            if shape
+            else _error(status, message)
+        )
 
     def routed(self, request: SideRequest) -> HttpReply | None:
-        found = re.fullmatch(r"(?:/openai)?(?:/v1)?/(files|batches)(?:/([^/]+))?(?:/(content|cancel))?", request.path)
+        found = re.fullmatch(
+            r"(?:/openai)?(?:/v1)?/(files|batches)(?:/([^/]+))?(?:/(content|cancel))?", request.path
+        )
         if not found:
             return None
         if not any(request.headers.get(name) for name in ("authorization", "api-key")):
             return _error(401, "You didn't provide an API key.", "invalid_api_key")
         what, name, action = found.groups()
-        return self._answer_batches(request, name, action) if what == "batches" else self._files(request, name, action)
+        return (
+            self._answer_batches(request, name, action)
+            if what == "batches"
+            else self._files(request, name, action)
+        )
 
     # ------------------------------------------------------------ files
 
@@ -133,13 +148,19 @@ class OpenAIBatchServer(BatchServer):
         if not job or not job.is_over or kind not in ("output", "error"):
             return _error(404, f"No such File object: {name}", param="id")
         lines = [
-            _line(job, turn, one) for turn, one in enumerate(_kept(job)) if (one.status == 200) == (kind == "output")
+            _line(job, turn, one)
+            for turn, one in enumerate(_kept(job))
+            if (one.status == 200) == (kind == "output")
         ]
-        return HttpReply(b"".join(line + b"\n" for line in lines), content_type="application/octet-stream")
+        return HttpReply(
+            b"".join(line + b"\n" for line in lines), content_type="application/octet-stream"
+        )
 
     # ------------------------------------------------------------ batches
 
-    def _answer_batches(self, request: SideRequest, name: str | None, action: str | None) -> HttpReply:
+    def _answer_batches(
+        self, request: SideRequest, name: str | None, action: str | None
+    ) -> HttpReply:
         azure = request.path.startswith("/openai")
         if name is None:
             return self._create(request, azure) if request.method == "POST" else self._list(request)
@@ -157,17 +178,28 @@ class OpenAIBatchServer(BatchServer):
         file = self.files.get(asked.get("input_file_id"))
         endpoints = (AZURE_ENDPOINT, OPENAI_ENDPOINT) if azure else (OPENAI_ENDPOINT,)
         if not file:
-            return _error(404, f"No such File object: {asked.get('input_file_id')}", param="input_file_id")
+            return _error(
+                404, f"No such File object: {asked.get('input_file_id')}", param="input_file_id"
+            )
         if time.time() < file.ready:
-            return _error(400, f"File '{file.id}' is not in a processed state.", param="input_file_id")
+            return _error(
+                400, f"File '{file.id}' is not in a processed state.", param="input_file_id"
+            )
         if asked.get("completion_window") != "24h" or asked.get("endpoint") not in endpoints:
-            return _error(400, "Invalid 'completion_window' or 'endpoint'.", "invalid_value", param="endpoint")
+            return _error(
+                400, "Invalid 'completion_window' or 'endpoint'.", "invalid_value", param="endpoint"
+            )
         metadata = asked.get("metadata") or {}
-        if not all(isinstance(value, str) and len(key) <= 64 and len(value) <= 512 for key, value in metadata.items()):
+        if not all(
+            isinstance(value, str) and len(key) <= 64 and len(value) <= 512
+            for key, value in metadata.items()
+        ):
             return _error(400, "Invalid 'metadata'.", "invalid_type", param="metadata")
         requests, refusal = self._read(file, asked["endpoint"])
         path = request.path.removesuffix("/batches") + "/chat/completions"
-        job = self.service.submit(path, requests, metadata, file=file.id, endpoint=asked["endpoint"])
+        job = self.service.submit(
+            path, requests, metadata, file=file.id, endpoint=asked["endpoint"]
+        )
         if refused := job.behaviour.refused_call:
             return _error(refused, "The server is overloaded.", kind="server_error")
         job.refusal = job.refusal or refusal
@@ -175,7 +207,9 @@ class OpenAIBatchServer(BatchServer):
         reply.fault = "drop" if job.behaviour.lost else ""
         return reply
 
-    def _read(self, file: StoredFile, endpoint: str) -> tuple[list[tuple[str, Json]], Refusal | None]:
+    def _read(
+        self, file: StoredFile, endpoint: str
+    ) -> tuple[list[tuple[str, Json]], Refusal | None]:
         """The requests of a file, or what is wrong with it."""
         found: dict[str, Json] = {}
         lines = [line for line in file.content.split(b"\n") if line.strip()]
@@ -186,13 +220,20 @@ class OpenAIBatchServer(BatchServer):
                 asked = json.loads(line)
                 key, body = asked["custom_id"], asked["body"]
             except (ValueError, KeyError, TypeError):
-                return [], Refusal("invalid_json_line", "This line is not parseable as valid JSON.", None, number)
+                return [], Refusal(
+                    "invalid_json_line", "This line is not parseable as valid JSON.", None, number
+                )
             if key in found:
                 return [], Refusal(
-                    "duplicate_custom_id", "The custom_id of this request is a duplicate.", "custom_id", number
+                    "duplicate_custom_id",
+                    "The custom_id of this request is a duplicate.",
+                    "custom_id",
+                    number,
                 )
             if asked.get("url") != endpoint or asked.get("method") != "POST":
-                return [], Refusal("invalid_url", "The URL does not match the batch endpoint.", "url", number)
+                return [], Refusal(
+                    "invalid_url", "The URL does not match the batch endpoint.", "url", number
+                )
             found[key] = body
         return list(found.items()), None
 
@@ -206,8 +247,14 @@ class OpenAIBatchServer(BatchServer):
         names = [one["id"] for one in listed]
         start = names.index(query["after"]) + 1 if query.get("after") in names else 0
         page = listed[start : start + limit]
-        ends = {"first_id": page[0]["id"], "last_id": page[-1]["id"]} if page else {"first_id": None, "last_id": None}
-        return _json({"object": "list", "data": page, "has_more": len(listed) > start + limit} | ends)
+        ends = (
+            {"first_id": page[0]["id"], "last_id": page[-1]["id"]}
+            if page
+            else {"first_id": None, "last_id": None}
+        )
+        return _json(
+            {"object": "list", "data": page, "has_more": len(listed) > start + limit} | ends
+        )
 
     def _batch(self, job: Job) -> Json:
         """The batch object."""
@@ -246,7 +293,11 @@ def _line(job: Job, turn: int, one: Outcome) -> bytes:
     """A line of the output file or the error file; the body stands in it as it is."""
     about = {"id": f"batch_req_{turn:06d}", "custom_id": one.key}
     if one.status:
-        body = one.body if one.body[:1] == b"{" else json.dumps(one.body.decode("utf-8", "replace")).encode()
+        body = (
+            one.body
+            if one.body[:1] == b"{"
+            else json.dumps(one.body.decode("utf-8", "replace")).encode()
+        )
         answer = {"status_code": one.status, "request_id": f"req_{turn:06d}", "body": 0}
         whole = json.dumps(about | {"response": answer, "error": None}).encode()
         line = whole.replace(b'"body": 0', b'"body": ' + body.replace(b"\n", b" "), 1)
@@ -264,7 +315,12 @@ def _json(body: Json) -> HttpReply:
 
 
 def _error(
-    status: int, message: str, code: str | None = None, *, param: str | None = None, kind: str | None = INVALID
+    status: int,
+    message: str,
+    code: str | None = None,
+    *,
+    param: str | None = None,
+    kind: str | None = INVALID,
 ) -> HttpReply:
     error = {"message": message, "type": kind, "param": param, "code": code}
     return HttpReply(json.dumps({"error": error}).encode(), status)
@@ -284,10 +340,16 @@ def _multipart(request: SideRequest) -> dict[str, tuple[str, bytes]]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="A local server of OpenAI's and Azure's files and batches.")
+    parser = argparse.ArgumentParser(
+        description="A local server of OpenAI's and Azure's files and batches."
+    )
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--wait", type=float, default=0.0, help="seconds before a batch is answered")
-    parser.add_argument("--rate", type=float, default=float("inf"), help="requests per second of each batch")
+    parser.add_argument(
+        "--wait", type=float, default=0.0, help="seconds before a batch is answered"
+    )
+    parser.add_argument(
+        "--rate", type=float, default=float("inf"), help="requests per second of each batch"
+    )
     options = parser.parse_args()
     server = OpenAIBatchServer(options.port, wait=options.wait, rate=options.rate)
     asyncio.run(server.serve(lambda: print(server.url, flush=True)))

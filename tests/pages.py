@@ -1,14 +1,15 @@
 """What a page shows is what happens: its blocks, run in order in a folder that begins empty.
 
-- console: lines with `$ ` are commands; below each stands what it prints, on standard error where it fails. `...`
-  stands for anything. A command with nothing below it has to succeed.
+- console: lines with `$ ` are commands; below each stands what it prints, on standard error where
+  it fails. `...` stands for anything. A command with nothing below it has to succeed.
 - bash: every line is a command that has to succeed.
 - python: one program a page, run in the folder; where it has `>>> `, what is printed is compared.
-- a block with title="NAME" is a file of that name; every other block (sh, py, text, ...) is only shown.
+- a block with title="NAME" is a file of that name; every other block (sh, py, text, ...) is only
+  shown.
 - of a workflow that a page shows every `run:` step has to succeed, after the rest.
 
-`<!-- has: datasets/demo, pariksha -->` puts copies of datasets, or of the published data, in the folder. Models
-are a local server's.
+`<!-- has: datasets/demo, pariksha -->` puts copies of datasets, or of the published data, in the
+folder. Models are a local server's.
 """
 
 from __future__ import annotations
@@ -50,7 +51,12 @@ def blocks(page: Path) -> Iterator[Block]:
     text = page.read_text(encoding="utf-8")
     for found in BLOCK.finditer(text):
         named = re.search(r'title="([^"]+)"', found[3])
-        yield Block(found[2], named[1] if named else "", dedent(found[4]), text[: found.start(4)].count("\n") + 1)
+        yield Block(
+            found[2],
+            named[1] if named else "",
+            dedent(found[4]),
+            text[: found.start(4)].count("\n") + 1,
+        )
 
 
 def wanted(page: Path) -> list[str]:
@@ -59,7 +65,9 @@ def wanted(page: Path) -> list[str]:
     return named[1].split(", ") if named else []
 
 
-def run(page: Path, folder: Path, reference: Path | None, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+def run(
+    page: Path, folder: Path, reference: Path | None, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, Any]:
     """Run the page in the folder. Returns the names that its Python made."""
     for name in wanted(page):
         if (ROOT / name).exists():
@@ -77,8 +85,11 @@ def run(page: Path, folder: Path, reference: Path | None, monkeypatch: pytest.Mo
             _run_block(block, f"{page.name}:{block.line}", names)
         monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(folder / "summary.md"))
         for workflow in folder.glob(".github/workflows/*.yml"):
-            for step in re.findall(r"^ *- run: (.+)$", workflow.read_text(encoding="utf-8"), flags=re.MULTILINE):
-                if " pip install " not in step or find_spec("pip"):  # environments that uv makes have none
+            for step in re.findall(
+                r"^ *- run: (.+)$", workflow.read_text(encoding="utf-8"), flags=re.MULTILINE
+            ):
+                # environments that uv makes have none
+                if " pip install " not in step or find_spec("pip"):
                     _check(step, "", str(workflow))
     return names
 
@@ -100,7 +111,11 @@ def _run_block(block: Block, where: str, names: dict[str, Any]) -> None:
         test = doctest.DocTestParser().get_doctest(block.text, names, where, None, None)
         said: list[str] = []
         flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-        failed = doctest.DocTestRunner(optionflags=flags).run(test, out=said.append, clear_globs=False).failed
+        failed = (
+            doctest.DocTestRunner(optionflags=flags)
+            .run(test, out=said.append, clear_globs=False)
+            .failed
+        )
         names |= test.globs
         assert not failed, "".join(said)
     elif block.kind == "python":
@@ -111,22 +126,39 @@ def _check(command: str, shown: str, where: str) -> None:
     code, out, err = _carry_out(command)
     assert shown.strip() or not code, f"{where}: {command}\n{out}{err}"
     said, expected = (
-        "\n".join(line.rstrip() for line in text.strip("\n").splitlines()) for text in (err if code else out, shown)
+        "\n".join(line.rstrip() for line in text.strip("\n").splitlines())
+        for text in (err if code else out, shown)
     )
     matches = not expected or re.fullmatch(re.escape(expected).replace(r"\.\.\.", "(?s:.*)"), said)
     assert matches, f"{where}: {command}\n--- shown\n{expected}\n--- said\n{said}"
 
 
 def _carry_out(command: str) -> tuple[int, str, str]:
-    """`metal` as a fork; anything else, and whatever needs a shell, by bash with `metal` and `python` at hand."""
+    """`metal` as a fork; anything else, and whatever needs a shell, by bash with `metal` and
+    `python` at hand.
+    """
     command = command.replace("\\\n", " ")
     words = shlex.split(command, comments=True)
-    if words and words[0] == "metal" and not {"|", ">", ">>", "&&", "||"} & set(words) and "*" not in command:
-        done = shared().at(Path.cwd(), os.environ | {"PYTHONPATH": str(ROOT)}).start(*words[1:]).wait(300)
+    if (
+        words
+        and words[0] == "metal"
+        and not {"|", ">", ">>", "&&", "||"} & set(words)
+        and "*" not in command
+    ):
+        done = (
+            shared()
+            .at(Path.cwd(), os.environ | {"PYTHONPATH": str(ROOT)})
+            .start(*words[1:])
+            .wait(300)
+        )
         assert "Traceback" not in done.err, done.err
         return done.code, done.out, done.err
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     ended = subprocess.run(
-        ["bash", "-c", command], env=os.environ | {"PATH": path}, capture_output=True, text=True, timeout=300
+        ["bash", "-c", command],
+        env=os.environ | {"PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
     )
     return ended.returncode, ended.stdout, ended.stderr

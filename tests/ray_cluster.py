@@ -13,7 +13,8 @@ from metal.raters.judges.cluster import nodes
 
 ROOT = Path(__file__).resolve().parent.parent
 OBJECT_STORE = 80 << 20
-# Ray leaves sockets and event loops to the interpreter's end; pytest takes each for a fault of the test's.
+# Ray leaves sockets and event loops to the interpreter's end; pytest takes each for a fault of the
+# test's.
 IGNORED = ("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning")
 
 
@@ -33,7 +34,12 @@ def two_nodes() -> str:
             nodes.after_import()
             cluster = Cluster()
             for _ in range(2):
-                cluster.add_node(num_cpus=1, object_store_memory=OBJECT_STORE, include_dashboard=False, wait=False)
+                cluster.add_node(
+                    num_cpus=1,
+                    object_store_memory=OBJECT_STORE,
+                    include_dashboard=False,
+                    wait=False,
+                )
             cluster.wait_for_nodes()
     finally:
         for name, value in before.items():
@@ -65,14 +71,20 @@ def below(above: int, named: bytes) -> list[int]:
 
 
 def listening(above: int) -> set[str]:
-    """The addresses, as /proc/net/tcp writes them, on which processes that came of a process wait for connections."""
+    """The addresses, as /proc/net/tcp writes them, on which processes that came of a process wait
+    for connections.
+    """
     sockets = set()
     for pid in below(above, b""):
         with suppress(OSError):
             sockets |= {os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()}
     tables = [Path(f"/proc/net/{name}").read_text().splitlines()[1:] for name in ("tcp", "tcp6")]
     lines = [line.split() for table in tables for line in table]
-    return {line[1].partition(":")[0] for line in lines if line[3] == "0A" and f"socket:[{line[9]}]" in sockets}
+    return {
+        line[1].partition(":")[0]
+        for line in lines
+        if line[3] == "0A" and f"socket:[{line[9]}]" in sockets
+    }
 
 
 def _above(process: int) -> list[int]:

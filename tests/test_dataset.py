@@ -1,4 +1,6 @@
-"""A dataset folder: round trips, and one clear message for each fault; which people are the reference."""
+"""A dataset folder: round trips, and one clear message for each fault; which people are the
+reference.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,8 @@ def folder(tmp_path: Path) -> Path:
         '{"rater": "gpt-4/simple", "kind": "llm", "model": "gpt-4", "prompt": "simple"}\n'
     )
     (folder / "ratings.csv").write_text(
-        HEADER + 'o1,task_quality,A1,2,,"good, really"\no2,task_quality,A1,,skipped,\no1,length,gpt-4/simple,0.25,,\n'
+        HEADER + 'o1,task_quality,A1,2,,"good,'
+        ' really"\no2,task_quality,A1,,skipped,\no1,length,gpt-4/simple,0.25,,\n'
     )
     return folder
 
@@ -80,13 +83,17 @@ def test_reads_and_writes_the_same(folder: Path, tmp_path: Path) -> None:
     assert again.outputs == dataset.outputs
     assert again.raters == dataset.raters
     pd.testing.assert_frame_equal(
-        again.ratings.astype({"score": float}).astype(str), dataset.ratings.astype({"score": float}).astype(str)
+        again.ratings.astype({"score": float}).astype(str),
+        dataset.ratings.astype({"score": float}).astype(str),
     )
 
 
 def test_a_dataset_is_shown_in_a_line_and_a_small_table(folder: Path) -> None:
     dataset = load_dataset(str(folder))
-    assert repr(dataset) == "Dataset('small': 1 source, 2 outputs, 2 raters, 3 ratings; hi; 2 criteria)"
+    assert (
+        repr(dataset)
+        == "Dataset('small': 1 source, 2 outputs, 2 raters, 3 ratings; hi; 2 criteria)"
+    )
     cells = re.findall("<t[hd]>(.*)</t", dataset._repr_html_())
     assert cells == ["", "task_quality", "length", "hi", "2", "1"]
     (folder / "ratings.csv").write_text(HEADER)
@@ -171,10 +178,19 @@ def appended(name: str, line: str) -> Callable[[Path], None]:
 FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     "off the scale": (
         ratings("o1,task_quality,A1,3,,\n"),
-        ["ratings.csv row 2", "score 3", "0 Bad, 1 Medium, 2 Good", "begins at 3", "`shifts={'task_quality': '-3'}`"],
+        [
+            "ratings.csv row 2",
+            "score 3",
+            "0 Bad, 1 Medium, 2 Good",
+            "begins at 3",
+            "`shifts={'task_quality': '-3'}`",
+        ],
     ),
     "infinite": (ratings("o1,length,A1,inf,,\n"), ["row 2", "score inf"]),
-    "no score and no reason": (ratings("o1,task_quality,A1,1,,\no2,task_quality,A1,,,\n"), ["row 3", "reason"]),
+    "no score and no reason": (
+        ratings("o1,task_quality,A1,1,,\no2,task_quality,A1,,,\n"),
+        ["row 3", "reason"],
+    ),
     "rated twice": (
         ratings("o1,task_quality,A1,1,,\no2,task_quality,A1,1,,\no1,task_quality,A1,1,,\n"),
         ["row 4", "'A1'", "'o1'", "a second time", "first in row 2"],
@@ -189,15 +205,26 @@ FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
     ),
     "unknown rater": (ratings("o1,task_quality,Q,1,,\n"), ["row 2", "rater 'Q'", "raters.jsonl"]),
     "empty name": (ratings(",task_quality,A1,1,,\n"), ["row 2", "output is empty"]),
-    "unknown column": (replaced("ratings.csv", "rater", "ratr"), ["unknown column 'ratr'", "'rater'", "metal.read"]),
-    "missing column": (replaced("ratings.csv", ",score", ""), ["no column 'score'", "output, criterion, rater"]),
+    "unknown column": (
+        replaced("ratings.csv", "rater", "ratr"),
+        ["unknown column 'ratr'", "'rater'", "metal.read"],
+    ),
+    "missing column": (
+        replaced("ratings.csv", ",score", ""),
+        ["no column 'score'", "output, criterion, rater"],
+    ),
     "no number": (ratings("o1,task_quality,A1,good,,\n"), ["row 2", "'good' is not a number"]),
     "ragged row": (ratings("o1,task_quality,A1,1,,\no2,task_quality,A1\n"), ["row 3", "3 fields"]),
-    "empty ratings": (lambda folder: (folder / "ratings.csv").write_bytes(b"") and None, ["ratings.csv", "empty"]),
+    "empty ratings": (
+        lambda folder: (folder / "ratings.csv").write_bytes(b"") and None,
+        ["ratings.csv", "empty"],
+    ),
     "not UTF-8": (
         lambda folder: (
             (folder / "ratings.csv").write_bytes(
-                (HEADER + "o1,task_quality,A1,1,,\no2,task_quality,A1,1,,caf\xe9\n").encode("latin-1")
+                (HEADER + "o1,task_quality,A1,1,,\no2,task_quality,A1,1,,caf\xe9\n").encode(
+                    "latin-1"
+                )
             )
             and None
         ),
@@ -215,24 +242,54 @@ FAULTS: dict[str, tuple[Callable[[Path], None], list[str]]] = {
         replaced("outputs.jsonl", '"s1"', '"s9"'),
         ["outputs.jsonl row 1", "source 's9'", "does not exist"],
     ),
-    "output twice": (replaced("outputs.jsonl", '"o2"', '"o1"'), ["outputs.jsonl row 2", "'o1'", "twice"]),
-    "rater twice": (appended("raters.jsonl", '{"rater": "A1", "kind": "human"}\n'), ["raters.jsonl row 3", "twice"]),
-    "unknown kind": (replaced("raters.jsonl", "human", "person"), ["raters.jsonl row 1", "'person'", "human, llm"]),
-    "unknown key": (replaced("outputs.jsonl", "generator", "genrator"), ["outputs.jsonl row 1", "'generator'"]),
+    "output twice": (
+        replaced("outputs.jsonl", '"o2"', '"o1"'),
+        ["outputs.jsonl row 2", "'o1'", "twice"],
+    ),
+    "rater twice": (
+        appended("raters.jsonl", '{"rater": "A1", "kind": "human"}\n'),
+        ["raters.jsonl row 3", "twice"],
+    ),
+    "unknown kind": (
+        replaced("raters.jsonl", "human", "person"),
+        ["raters.jsonl row 1", "'person'", "human, llm"],
+    ),
+    "unknown key": (
+        replaced("outputs.jsonl", "generator", "genrator"),
+        ["outputs.jsonl row 1", "'generator'"],
+    ),
     "not JSON": (appended("raters.jsonl", "{oops\n"), ["raters.jsonl line 3", "not JSON"]),
-    "not an object": (appended("raters.jsonl", "[1]\n"), ["raters.jsonl line 3", "not a JSON object"]),
-    "file missing": (lambda folder: (folder / "raters.jsonl").unlink(), ["raters.jsonl", "missing"]),
+    "not an object": (
+        appended("raters.jsonl", "[1]\n"),
+        ["raters.jsonl line 3", "not a JSON object"],
+    ),
+    "file missing": (
+        lambda folder: (folder / "raters.jsonl").unlink(),
+        ["raters.jsonl", "missing"],
+    ),
     "no ratings": (lambda folder: (folder / "ratings.csv").unlink(), ["no ratings file"]),
     "two ratings files": (
         lambda folder: (folder / "ratings.jsonl").touch(),
         ["ratings.csv", "ratings.jsonl", "Keep one"],
     ),
-    "no dataset": (lambda folder: (folder / "dataset.toml").unlink(), ["dataset.toml is missing", "metal.read"]),
+    "no dataset": (
+        lambda folder: (folder / "dataset.toml").unlink(),
+        ["dataset.toml is missing", "metal.read"],
+    ),
     "not TOML": (replaced("dataset.toml", "name =", "name"), ["dataset.toml", "not TOML"]),
     "no name": (replaced("dataset.toml", 'name = "small"', ""), ["no name"]),
-    "no criteria": (lambda folder: (folder / "dataset.toml").write_text('name = "x"\n') and None, ["no criteria"]),
-    "unknown criterion key": (replaced("dataset.toml", 'measure = "ordinal"', 'mesure = "ordinal"'), ["'measure'"]),
-    "levels do not rise": (replaced("dataset.toml", "value = 0", "value = 9"), ["task_quality", "do not rise"]),
+    "no criteria": (
+        lambda folder: (folder / "dataset.toml").write_text('name = "x"\n') and None,
+        ["no criteria"],
+    ),
+    "unknown criterion key": (
+        replaced("dataset.toml", 'measure = "ordinal"', 'mesure = "ordinal"'),
+        ["'measure'"],
+    ),
+    "levels do not rise": (
+        replaced("dataset.toml", "value = 0", "value = 9"),
+        ["task_quality", "do not rise"],
+    ),
 }
 
 
@@ -272,8 +329,8 @@ def test_existing_folders_are_replaced_only_when_asked(folder: Path, tmp_path: P
 
 @pytest.fixture
 def restless(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Dataset]:
-    """What a writer that never rests puts in the folder's place: each time while a reader is between two files, unless
-    it has to wait for the reader.
+    """What a writer that never rests puts in the folder's place: each time while a reader is
+    between two files, unless it has to wait for the reader.
     """
     one = load_dataset(folder)
     (folder / "ratings.csv").write_text((folder / "ratings.csv").read_text().replace("A1", "B1"))
@@ -295,7 +352,9 @@ def restless(folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[Dataset]:
     return written
 
 
-def test_old_and_new_files_never_mix_and_a_reader_comes_to_its_end(folder: Path, restless: list[Dataset]) -> None:
+def test_old_and_new_files_never_mix_and_a_reader_comes_to_its_end(
+    folder: Path, restless: list[Dataset]
+) -> None:
     read = load_dataset(folder)
     assert len(restless) == 2  # then the writer has to wait
     assert read.digest == restless[-1].digest
@@ -307,7 +366,9 @@ def test_the_same_of_a_run(folder: Path, restless: list[Dataset]) -> None:
     assert {rater.rater for rater in raters} == set(facts["rater"])
 
 
-def test_a_folder_that_is_replaced_is_there_at_any_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_is_replaced_is_there_at_any_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def replace_and_look(one: Path, other: Path) -> None:
         rename(one, other)
         assert folder.is_dir()
@@ -331,7 +392,9 @@ def test_where_folders_cannot_be_exchanged(folder: Path, monkeypatch: pytest.Mon
     assert load_dataset(folder).digest == dataset.digest
 
 
-def test_the_lock_lies_beside_the_dataset(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_the_lock_lies_beside_the_dataset(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """For any user who may write there; it stays the same file."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
@@ -346,12 +409,17 @@ def test_the_lock_lies_beside_the_dataset(folder: Path, monkeypatch: pytest.Monk
     update_dataset(load_dataset(folder), folder)
     assert (folder.parent / ".small.lock").stat().st_ino == lock.st_ino
     assert not list(temporary.iterdir())
-    with pytest.raises(UsageError, match="no such dataset folder"), dataset_to_change(folder.with_name("typo")):
+    with (
+        pytest.raises(UsageError, match="no such dataset folder"),
+        dataset_to_change(folder.with_name("typo")),
+    ):
         pass
     assert not list(folder.parent.glob(".typo*"))
 
 
-def test_a_folder_that_may_not_be_written_to_is_not_replaced(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_may_not_be_written_to_is_not_replaced(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     dataset = load_dataset(folder)
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)
     with pytest.raises(UsageError, match="cannot be written to; change its rights"):
@@ -366,10 +434,14 @@ def test_what_is_secret_stays_so(folder: Path, monkeypatch: pytest.MonkeyPatch) 
     rights = []
     write = ratings_files.write_facts
     monkeypatch.setattr(
-        ratings_files, "write_facts", lambda facts, path: (rights.append(path.parent.stat()), write(facts, path))
+        ratings_files,
+        "write_facts",
+        lambda facts, path: (rights.append(path.parent.stat()), write(facts, path)),
     )
     update_dataset(load_dataset(folder), folder)
-    modes = [stat.S_IMODE(each.st_mode) for each in (*rights, folder.stat(), (folder / "key").stat())]
+    modes = [
+        stat.S_IMODE(each.st_mode) for each in (*rights, folder.stat(), (folder / "key").stat())
+    ]
     assert modes == [0o700, 0o750, 0o600]
 
 
@@ -390,7 +462,14 @@ def test_what_a_killed_process_left_is_cleared_and_nothing_is_lost(folder: Path)
 
 def test_hostile_text_survives_a_round_trip(folder: Path, tmp_path: Path) -> None:
     text = 'tab\t "quote" </script> \u202e \u2028 =1+1 \x00 end'
-    record = {"output": "o1", "source": "s1", "generator": "g", "language": "hi", "text": text, "note": "\ud800"}
+    record = {
+        "output": "o1",
+        "source": "s1",
+        "generator": "g",
+        "language": "hi",
+        "text": text,
+        "note": "\ud800",
+    }
     (folder / "outputs.jsonl").write_text(json.dumps(record) + "\n")
     (folder / "ratings.csv").write_text(HEADER + "o1,task_quality,A1,1,,\n")
     save_dataset(load_dataset(folder), tmp_path / "out")
@@ -399,13 +478,27 @@ def test_hostile_text_survives_a_round_trip(folder: Path, tmp_path: Path) -> Non
     assert "\ud800" not in output.note
 
 
-# ---------------------------------------------------------------- tokens, what is chosen, what is wrong
+# ---------------------------------------------------------------- tokens, what is chosen, what is
+# wrong
 
 
 def test_tokens_choice_and_flags_survive_a_round_trip(folder: Path, tmp_path: Path) -> None:
-    source = {"source": "s1", "language": "hi", "text": "नदी", "references": ["a", "ب"], "tokens": 0}
+    source = {
+        "source": "s1",
+        "language": "hi",
+        "text": "नदी",
+        "references": ["a", "ب"],
+        "tokens": 0,
+    }
     outputs = [
-        {"output": "o1", "source": "s1", "generator": "g", "language": "hi", "tokens": 7, "flags": ["cut", "قصير"]},
+        {
+            "output": "o1",
+            "source": "s1",
+            "generator": "g",
+            "language": "hi",
+            "tokens": 7,
+            "flags": ["cut", "قصير"],
+        },
         {"output": "o2", "source": "s1", "generator": "h", "language": "hi", "chosen": False},
     ]
     (folder / "sources.jsonl").write_text(json.dumps(source) + "\n")
@@ -433,16 +526,26 @@ def test_what_is_not_known_is_not_written(folder: Path, tmp_path: Path) -> None:
             for file in ("sources.jsonl", "outputs.jsonl")
             for value in (-1, 1.5, "5", True)
         ),
-        *(("outputs.jsonl", "chosen", value, "chosen is neither true nor false") for value in ("no", 0, None)),
-        *(("outputs.jsonl", "flags", value, "flags is not a list of texts") for value in ("cut", [1], {"a": 1})),
+        *(
+            ("outputs.jsonl", "chosen", value, "chosen is neither true nor false")
+            for value in ("no", 0, None)
+        ),
+        *(
+            ("outputs.jsonl", "flags", value, "flags is not a list of texts")
+            for value in ("cut", [1], {"a": 1})
+        ),
         ("sources.jsonl", "references", ["a", None], "references is not a list of texts"),
         *(("sources.jsonl", key, 5, f"{key} is not a text") for key in ("text", "title")),
         *(("outputs.jsonl", key, ["a"], f"{key} is not a text") for key in ("text", "note")),
     ],
 )
-def test_lines_that_say_something_else(folder: Path, file: str, key: str, value: object, message: str) -> None:
+def test_lines_that_say_something_else(
+    folder: Path, file: str, key: str, value: object, message: str
+) -> None:
     first, *rest = (folder / file).read_text().splitlines()
-    (folder / file).write_text("\n".join([json.dumps(json.loads(first) | {key: value}), *rest]) + "\n")
+    (folder / file).write_text(
+        "\n".join([json.dumps(json.loads(first) | {key: value}), *rest]) + "\n"
+    )
     with pytest.raises(MetalError) as caught:
         load_dataset(folder)
     assert f"{file} row 1: {message}" in str(caught.value)
@@ -452,7 +555,11 @@ def test_lines_that_say_something_else(folder: Path, file: str, key: str, value:
 
 
 def test_further_files_are_written_with_the_dataset(folder: Path, tmp_path: Path) -> None:
-    save_dataset(load_dataset(folder), tmp_path / "again", files={"a.svg": b"<svg/>", "prompts/criteria/x.toml": b""})
+    save_dataset(
+        load_dataset(folder),
+        tmp_path / "again",
+        files={"a.svg": b"<svg/>", "prompts/criteria/x.toml": b""},
+    )
     assert (tmp_path / "again" / "a.svg").read_bytes() == b"<svg/>"
     assert (tmp_path / "again" / "prompts" / "criteria" / "x.toml").is_file()
     assert load_dataset(tmp_path / "again").digest == load_dataset(folder).digest
@@ -495,7 +602,9 @@ def test_ratings_that_came_meanwhile_are_not_lost(folder: Path) -> None:
     with (folder / "ratings.csv").open("a") as file:
         file.write("o2,length,A1,7,,\n")
     newer = load_dataset(folder)
-    with pytest.raises(UsageError, match=r"another command added ratings to it meanwhile; nothing was written"):
+    with pytest.raises(
+        UsageError, match=r"another command added ratings to it meanwhile; nothing was written"
+    ):
         update_dataset(older, folder)
     assert load_dataset(folder).digest == newer.digest
     update_dataset(newer, folder)
@@ -540,7 +649,9 @@ def run_folder(folder: Path, raters: str, facts: str) -> Path:
 
 def test_more_ratings_from_a_run(folder: Path) -> None:
     run = run_folder(
-        folder, '{"rater": "new", "kind": "llm"}\n', "o1,task_quality,new,0,,\no2,task_quality,new,,refused,\n"
+        folder,
+        '{"rater": "new", "kind": "llm"}\n',
+        "o1,task_quality,new,0,,\no2,task_quality,new,,refused,\n",
     )
     dataset = with_ratings(load_dataset(folder), run)
     assert len(dataset.ratings) == 5
@@ -574,7 +685,9 @@ def test_a_million_ratings_are_columns_not_objects(tmp_path: Path) -> None:
     )
     frame.to_parquet(tmp_path / "ratings.parquet")
     facts = read_facts(tmp_path / "ratings.parquet")
-    assert {facts[name].dtype.name for name in ("output", "criterion", "rater", "reason")} == {"category"}
+    assert {facts[name].dtype.name for name in ("output", "criterion", "rater", "reason")} == {
+        "category"
+    }
     assert facts.memory_usage(deep=True).drop("comment").sum() / items < 40  # bytes a rating
 
 
@@ -624,7 +737,11 @@ def test_people_by_group_and_by_name(reference: str, named: tuple[str, ...]) -> 
         ("rater=judge", UnknownName, "person 'judge' is not known; known: E1, E2, W1, X, a=b"),
         ("rater=E1,E9", UnknownName, "person 'E9' is not known; did you mean"),
         ("rater=expert", UnknownName, "person 'expert' is not known"),
-        ("rater=", UsageError, "`reference` rater=: nobody is named; write rater=NAME, or leave it out for all people"),
+        (
+            "rater=",
+            UsageError,
+            "`reference` rater=: nobody is named; write rater=NAME, or leave it out for all people",
+        ),
         ("rater= , ", UsageError, "nobody is named"),
         ("group=", UsageError, "`reference` group=: nobody is named; write group=NAME"),
         ("kind=human", UsageError, "`reference` kind=human: write group=NAME or rater=NAME,NAME"),
@@ -648,7 +765,10 @@ def test_no_people_at_all() -> None:
 
 @pytest.mark.parametrize(
     ("value", "message"),
-    [("[" * 100_000 + "]" * 100_000, "nested too deeply"), ("9" * 5000, "a number of thousands of digits")],
+    [
+        ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
+        ("9" * 5000, "a number of thousands of digits"),
+    ],
     ids=["deep", "long"],
 )
 def test_json_beyond_measure(tmp_path: Path, value: str, message: str) -> None:

@@ -1,4 +1,6 @@
-"""The examples run as they are written: notebooks in a real kernel, against a local server in the place of a model."""
+"""The examples run as they are written: notebooks in a real kernel, against a local server in the
+place of a model.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def run(path: Path) -> dict[int, str]:
     """The notebook's outputs as plain text, by the number of the code cell."""
     notebook = nbformat.read(path, as_version=4)
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}).execute()
+    NotebookClient(
+        notebook, timeout=300, resources={"metadata": {"path": str(path.parent)}}
+    ).execute()
     nbformat.write(notebook, path)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     return {
-        number: "\n".join(str(output.get("data", {}).get("text/plain", "")) for output in cell.outputs)
+        number: "\n".join(
+            str(output.get("data", {}).get("text/plain", "")) for output in cell.outputs
+        )
         for number, cell in enumerate(cells)
     }
 
@@ -66,11 +72,17 @@ def test_add_a_judge(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_script(folder: Path) -> None:
     metal.export(ROOT / "datasets" / "demo", to="csv", out=folder / "all.csv")
-    table = pd.read_csv(folder / "all.csv").rename(columns={"source": "doc", "rater": "annotator", "score": "rating"})
+    table = pd.read_csv(folder / "all.csv").rename(
+        columns={"source": "doc", "rater": "annotator", "score": "rating"}
+    )
     table = table[["doc", "generator", "language", "criterion", "annotator", "rating"]]
     table.to_csv(folder / "ratings.csv", index=False)
     done = subprocess.run(
-        [sys.executable, "audit_your_table.py", "ratings.csv"], cwd=folder, capture_output=True, text=True, check=True
+        [sys.executable, "audit_your_table.py", "ratings.csv"],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
     )
     assert "columns read" in done.stdout
     assert (folder / "runs" / "mine" / "tables" / "people.csv").is_file()

@@ -25,7 +25,9 @@ GUIDE = "\n".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in
 
 
 def blocks(kind: str) -> list[str]:
-    """The blocks of a kind: `bash`, or `bash judge` for those with a name, in the order of the pages."""
+    """The blocks of a kind: `bash`, or `bash judge` for those with a name, in the order of the
+    pages.
+    """
     opened = re.escape("{." + kind.replace(" ", " .") + "}" if " " in kind else kind)
     return re.findall(rf"^```{opened}\n(.*?)^```", GUIDE, flags=re.MULTILINE | re.DOTALL)
 
@@ -45,7 +47,12 @@ def run_all(kind: str, folder: Path, **environment: str) -> list[str]:
 def test_commands_with_a_judge(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "datasets" / "demo", tmp_path / "datasets" / "demo")
     with LlmServer() as server:
-        said = run_all("bash judge", tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY="sk-0123456789")
+        said = run_all(
+            "bash judge",
+            tmp_path,
+            OPENAI_BASE_URL=server.openai_url,
+            OPENAI_API_KEY="sk-0123456789",
+        )
     assert "Nothing was sent." in said[0]
     assert server.requests == 1920
     assert "openai:gpt-4o-mini/detailed" in said[2]
@@ -82,13 +89,26 @@ def test_commands_on_ones_own_data(tmp_path: Path) -> None:
 
 
 def test_commands_with_metrics(tmp_path: Path) -> None:
-    sources = [Source(f"s{number}", "sw", references=("Mto umefurika leo.",)) for number in range(3)]
-    outputs = [Output(f"s{number}/a", f"s{number}", "a", "sw", "Mto umefurika.") for number in range(3)]
-    made = assemble(Card("news"), [Criterion("overall", Scale("interval"))], sources, outputs, [], facts_from([]))
+    sources = [
+        Source(f"s{number}", "sw", references=("Mto umefurika leo.",)) for number in range(3)
+    ]
+    outputs = [
+        Output(f"s{number}/a", f"s{number}", "a", "sw", "Mto umefurika.") for number in range(3)
+    ]
+    made = assemble(
+        Card("news"),
+        [Criterion("overall", Scale("interval"))],
+        sources,
+        outputs,
+        [],
+        facts_from([]),
+    )
     save_dataset(made, tmp_path / "datasets" / "news")
     (tmp_path / "comet.csv").write_text("output,score\ns0/a,0.8\ns2/a,0.7\n")
     (tmp_path / "my").mkdir()
-    (tmp_path / "my" / "metric.py").write_text("def score(output):\n    return len(output.split())\n")
+    (tmp_path / "my" / "metric.py").write_text(
+        "def score(output):\n    return len(output.split())\n"
+    )
     said = run_all("bash score", tmp_path)
     assert "chrf" in said[0]
     assert "9 ratings of 3 outputs" in " ".join(said[2].split())
@@ -109,19 +129,28 @@ def test_commands_on_released_data(reference: Path, tmp_path: Path) -> None:
 def test_commands_that_build_a_dataset(reference: Path, tmp_path: Path) -> None:
     (tmp_path / "passages").symlink_to(reference / "passages")
     with LlmServer() as server:
-        said = run_all("bash build", tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY="sk-0123456789")
+        said = run_all(
+            "bash build",
+            tmp_path,
+            OPENAI_BASE_URL=server.openai_url,
+            OPENAI_API_KEY="sk-0123456789",
+        )
     assert "Nothing was sent." in said[1]
     assert server.requests == 2 * 80
     assert len(list((tmp_path / "runs" / "news-html").glob("*.html"))) == 12
     assert re.search(r"good +bad +reference$", said[-1], flags=re.MULTILINE)
     *_, monitored = run_all("bash tests", tmp_path)
     assert re.search(r"^lexical +\d+ of \d+", monitored, flags=re.MULTILINE)
-    assert len((tmp_path / "datasets/news/test_questions/outputs.jsonl").read_text().splitlines()) == 8
+    assert (
+        len((tmp_path / "datasets/news/test_questions/outputs.jsonl").read_text().splitlines()) == 8
+    )
 
 
 @pytest.mark.reference
 def test_one_board_for_judges_people_and_metrics(reference: Path, tmp_path: Path) -> None:
-    """Experts, crowd, six judges, sixteen metrics, three baselines: the board as shown, its figures as published."""
+    """Experts, crowd, six judges, sixteen metrics, three baselines: the board as shown, its figures
+    as published.
+    """
     for name in ("billboard", "thumb", "alttest"):
         (tmp_path / name).symlink_to(reference / name)
     (tmp_path / "systems.json").symlink_to(reference / "oracle" / "summeval_system_map.json")
@@ -129,9 +158,16 @@ def test_one_board_for_judges_people_and_metrics(reference: Path, tmp_path: Path
     (shown,) = blocks("text board")
     assert shown in said
     assert "BanditSum and NEUSUM the same score" in " ".join(said.split())
-    raters = pd.read_csv(tmp_path / "runs" / "cnndm-board" / "tables" / "raters.csv").query("criterion == 'overall'")
+    raters = pd.read_csv(tmp_path / "runs" / "cnndm-board" / "tables" / "raters.csv").query(
+        "criterion == 'overall'"
+    )
     raters = raters.set_index("rater")
-    assert raters["kind"].value_counts().to_dict() == {"metric": 17, "llm": 6, "baseline": 3, "human": 1}
+    assert raters["kind"].value_counts().to_dict() == {
+        "metric": 17,
+        "llm": 6,
+        "baseline": 3,
+        "human": 1,
+    }
     assert raters.loc["wmt20-comet-da", "pearson"] == pytest.approx(0.4069, abs=1e-4)
     assert raters.loc["gpt-4o", "pearson"] == pytest.approx(0.709134, abs=1e-6)
     assert raters.loc["crowd", "pearson"] == pytest.approx(0.067574, abs=1e-6)
@@ -142,7 +178,8 @@ def test_one_board_for_judges_people_and_metrics(reference: Path, tmp_path: Path
     assert "100 outputs" in generator
     assert "overall: r " in metric
     assert [line.split()[1] for line in history.splitlines() if line[:1].isdigit()] == [
-        *("dataset", "metric", "metric", "generator", "metric")  # two that METAL computes rank what was submitted
+        # two that METAL computes rank what was submitted
+        *("dataset", "metric", "metric", "generator", "metric")
     ]
     assert "version 1:" in then
     assert "my-metric" not in then
@@ -151,7 +188,9 @@ def test_one_board_for_judges_people_and_metrics(reference: Path, tmp_path: Path
 def _make_submissions(folder: Path, dataset: Dataset) -> None:
     rows = [{"source": name, "text": source.text[:200]} for name, source in dataset.sources.items()]
     (folder / "outputs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "metric.py").write_text("def score(output, *, source):\n    return len(set(output) & set(source))\n")
+    (folder / "metric.py").write_text(
+        "def score(output, *, source):\n    return len(set(output) & set(source))\n"
+    )
 
 
 @pytest.mark.reference
@@ -161,8 +200,12 @@ def test_the_board_of_translations(reference: Path, tmp_path: Path) -> None:
     run_all("bash zh-en", tmp_path)
     tables = tmp_path / "runs" / "wmt20-zh-en-board" / "tables"
     raters = pd.read_csv(tables / "raters.csv").set_index("rater")
-    assert raters.loc["wmt20-comet-da", ["pearson", "outputs"]].tolist() == pytest.approx([0.5513, 16000], abs=1e-4)
-    assert pd.read_csv(tables / "ensembles.csv")["pearson_unseen"].tolist() == pytest.approx([0.605], abs=1e-3)
+    assert raters.loc["wmt20-comet-da", ["pearson", "outputs"]].tolist() == pytest.approx(
+        [0.5513, 16000], abs=1e-4
+    )
+    assert pd.read_csv(tables / "ensembles.csv")["pearson_unseen"].tolist() == pytest.approx(
+        [0.605], abs=1e-3
+    )
 
 
 @pytest.mark.reference
@@ -173,13 +216,22 @@ def test_the_numbers_of_why_f1_alone_misleads(reference: Path, tmp_path: Path) -
     judges = pd.read_csv(tables / "judges.csv").set_index(["language", "criterion"])
     people = pd.read_csv(tables / "people.csv").set_index(["language", "criterion"])
     kannada, hindi = ("kn", "linguistic_acceptability"), ("hi", "task_quality")
-    assert judges.loc[kannada, ["weighted_f1", "majority_f1", "kappa"]].round(2).tolist() == [0.82, 0.82, 0.05]
+    assert judges.loc[kannada, ["weighted_f1", "majority_f1", "kappa"]].round(2).tolist() == [
+        0.82,
+        0.82,
+        0.05,
+    ]
     assert round(people.loc[kannada, "pairwise_f1"], 2) == 0.80
-    assert judges.loc[hindi, ["weighted_f1", "majority_f1", "kappa"]].round(2).tolist() == [0.62, 0.38, 0.31]
+    assert judges.loc[hindi, ["weighted_f1", "majority_f1", "kappa"]].round(2).tolist() == [
+        0.62,
+        0.38,
+        0.31,
+    ]
     assert judges.loc[hindi, "alt_test_winning_rate"] == 1
     distribution = pd.read_csv(tables / "class_distribution.csv")
     good = distribution.query(
-        "language == 'kn' and criterion == 'linguistic_acceptability' and rater == 'people' and case == 'all items'"
+        "language == 'kn' and criterion == 'linguistic_acceptability' and rater == 'people' and"
+        " case == 'all items'"
     ).set_index("level")["count"]
     assert round(good["2 Good"] / good.sum(), 1) == 0.9
 
@@ -188,9 +240,13 @@ def test_the_numbers_of_why_f1_alone_misleads(reference: Path, tmp_path: Path) -
 def test_what_it_says_of_the_people_of_pariksha(reference: Path, tmp_path: Path) -> None:
     (tmp_path / "pariksha").symlink_to(reference / "pariksha")
     metal(blocks("bash pariksha")[0].splitlines()[0], tmp_path)
-    monitored, ranked, planned = (" ".join(said.split()) for said in run_all("bash people", tmp_path))
+    monitored, ranked, planned = (
+        " ".join(said.split()) for said in run_all("bash people", tmp_path)
+    )
     people = ("2429 (Bangla)", "10198 (Hindi)", "9162 (Tamil)", "9961 (Hindi)")
-    bangla, hindi, tamil, comments = (monitored.split(f"{name} stands out")[1][:400] for name in people)
+    bangla, hindi, tamil, comments = (
+        monitored.split(f"{name} stands out")[1][:400] for name in people
+    )
     assert "gives the same answer in 59%, they in 69%" in bangla
     assert "scores stand 21% of the scale below theirs" in bangla
     assert "gives the same answer in 66%, they in 76%" in hindi

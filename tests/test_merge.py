@@ -33,11 +33,17 @@ def small(
 ) -> Dataset:
     """One rater's scores {(source, generator): score}; what is not in `languages` is English."""
     language = {source: (languages or {}).get(source, "en") for source, _ in scores}
-    sources = [Source(source, code, f"{name} text of {source}") for source, code in language.items()]
+    sources = [
+        Source(source, code, f"{name} text of {source}") for source, code in language.items()
+    ]
     outputs = [Output(f"{name}:{s}:{g}", s, g, language[s], f"{name} {g}") for s, g in scores]
-    ratings = [Rating(f"{name}:{s}:{g}", "quality", rater, score) for (s, g), score in scores.items()]
+    ratings = [
+        Rating(f"{name}:{s}:{g}", "quality", rater, score) for (s, g), score in scores.items()
+    ]
     criteria, raters = [Criterion("quality", scale)], [Rater(rater, kind)]
-    return assemble(Card(name), criteria, sources, outputs, raters, facts_from(ratings), extra=extra)
+    return assemble(
+        Card(name), criteria, sources, outputs, raters, facts_from(ratings), extra=extra
+    )
 
 
 BASE = small("base", "A1", {("s1", "g"): 1, ("s1", "h"): 0, ("s2", "g"): 1})
@@ -58,13 +64,19 @@ def test_what_both_hold_is_kept_once_and_counted() -> None:
     incoming = small("new", "A1", {("s1", "g"): 1, ("s1", "h"): 1, ("s2", "g"): 1})
     merged, report = merge(BASE, incoming)
     assert (report.added, report.same, report.different) == (0, 2, 1)
-    assert merged.ratings.set_index("output")["score"].to_dict() == BASE.ratings.set_index("output")["score"].to_dict()
+    assert (
+        merged.ratings.set_index("output")["score"].to_dict()
+        == BASE.ratings.set_index("output")["score"].to_dict()
+    )
 
 
 @pytest.mark.parametrize(
     ("incoming", "message"),
     [
-        (small("new", "B", {("q", "M1"): 1}), "no output meets.*'q' by 'M1' here, 's1' by 'g' there.*`map_sources`"),
+        (
+            small("new", "B", {("q", "M1"): 1}),
+            "no output meets.*'q' by 'M1' here, 's1' by 'g' there.*`map_sources`",
+        ),
         (small("new", "A1", {("s1", "g"): 1}, kind="llm"), "rater A1: llm .* here, human"),
     ],
 )
@@ -85,7 +97,12 @@ def levels(*values: float) -> Scale:
 
 
 def judged(scores: list[float], scale: Scale) -> Dataset:
-    return small("new", "judge", {(source, "g"): score for source, score in zip("abcde", scores, strict=False)}, scale)
+    return small(
+        "new",
+        "judge",
+        {(source, "g"): score for source, score in zip("abcde", scores, strict=False)},
+        scale,
+    )
 
 
 @pytest.mark.parametrize(
@@ -93,10 +110,25 @@ def judged(scores: list[float], scale: Scale) -> Dataset:
     [
         (judged([1, 2, 1, 2, 2], levels(1, 2)), [1, 2, 1, 2, 2]),  # a judge that never says 0
         (judged([2, 2, 2, 2, 2], ANY), [2, 2, 2, 2, 2]),  # and one that says nothing else
-        (judged([0, 1, 0, 0, 1], Scale("nominal", (Level(0, "bad"), Level(1, "Good")))), [0, 2, 0, 0, 2]),  # words
-        (judged([0, 1, 0, 0, 1], Scale("nominal", (Level(0, "Good"), Level(1, "Bad")))), [2, 0, 2, 2, 0]),
-        (judged([0, 0, 0, 0, 0], Scale("nominal", (Level(0, "Good"), Level(1, "(other)")))), [2] * 5),
-        (judged([0, 1, 2, 0, 1], Scale("ordinal", (Level(0, "no"), Level(1, "so"), Level(2, "yes")))), [0, 1, 2, 0, 1]),
+        # words
+        (
+            judged([0, 1, 0, 0, 1], Scale("nominal", (Level(0, "bad"), Level(1, "Good")))),
+            [0, 2, 0, 0, 2],
+        ),
+        (
+            judged([0, 1, 0, 0, 1], Scale("nominal", (Level(0, "Good"), Level(1, "Bad")))),
+            [2, 0, 2, 2, 0],
+        ),
+        (
+            judged([0, 0, 0, 0, 0], Scale("nominal", (Level(0, "Good"), Level(1, "(other)")))),
+            [2] * 5,
+        ),
+        (
+            judged(
+                [0, 1, 2, 0, 1], Scale("ordinal", (Level(0, "no"), Level(1, "so"), Level(2, "yes")))
+            ),
+            [0, 1, 2, 0, 1],
+        ),
     ],
 )
 def test_scores_on_the_dataset_s_scale_are_merged(incoming: Dataset, expected: list[float]) -> None:
@@ -112,7 +144,10 @@ def test_a_score_between_two_levels_is_a_missing_answer() -> None:
     rows = merged.ratings[merged.ratings["rater"] == "judge"]
     assert list(rows["score"].fillna(-1)) == [0, -1, 2, -1, 1]
     assert list(rows["reason"]) == ["", "off scale: 1.5", "", "off scale: 0.5", ""]
-    assert report.lines()[-1] == "quality: 2 scores between two levels count as missing answers: 0.5, 1.5"
+    assert (
+        report.lines()[-1]
+        == "quality: 2 scores between two levels count as missing answers: 0.5, 1.5"
+    )
 
 
 @pytest.mark.parametrize(
@@ -140,7 +175,9 @@ def test_another_scale_is_not_merged(incoming: Dataset, message: str) -> None:
 
 def test_the_remedy_that_a_message_names_works(tmp_path: Path) -> None:
     GRADED.save(tmp_path / "base")
-    table = pd.DataFrame({"source": list("abcde"), "generator": "g", "language": "en", "rater": "judge"})
+    table = pd.DataFrame(
+        {"source": list("abcde"), "generator": "g", "language": "en", "rater": "judge"}
+    )
     table = table.assign(criterion="quality")
     for scores, remedy in (
         ([1, 2, 3, 1, 2], {"shifts": "quality=-1"}),
@@ -173,10 +210,22 @@ def test_maps(tmp_path: Path) -> None:
 
 
 def board(
-    name: str, rater: str, sources: list[str], *, generator: str = "g", scale: Scale = ANY, **more: Any
+    name: str,
+    rater: str,
+    sources: list[str],
+    *,
+    generator: str = "g",
+    scale: Scale = ANY,
+    **more: Any,
 ) -> Dataset:
     """One output a source; the score of the k-th is minus k."""
-    return small(name, rater, {(source, generator): -place for place, source in enumerate(sources)}, scale, **more)
+    return small(
+        name,
+        rater,
+        {(source, generator): -place for place, source in enumerate(sources)},
+        scale,
+        **more,
+    )
 
 
 def scores_of(rater: str, merged: tuple[Dataset, MergeReport]) -> dict[str, float]:
@@ -197,7 +246,10 @@ def test_counted_sources_meet_the_source_in_that_place_of_their_language() -> No
     merged = merge(BOARD, counted("2", "1", "3"), counted_from=1)
     assert scores_of("B", merged) == {"a": 0, "z": -1, "m": -2}
     assert list(merged[0].sources) == list(BOARD.sources)
-    assert "3 sources met by their place among the zh-en sources of base, counting from 1" in merged[1].lines()
+    assert (
+        "3 sources met by their place among the zh-en sources of base, counting from 1"
+        in merged[1].lines()
+    )
     assert len(merged[1].lines()) == 2
     from_zero = merge(BOARD, counted("2", "1", "0"), counted_from=0)
     assert scores_of("B", from_zero) == {"m": 0, "a": -1, "z": -2}
@@ -207,8 +259,13 @@ def test_a_list_of_another_length_is_said() -> None:
     merged = merge(BOARD, counted("2", "5"), counted_from=1)
     assert scores_of("B", merged) == {"a": 0}
     assert merged[1].unmet == ("5/g",)
-    assert merged[0].extra["left_out"] == ["1 outputs that people rated in new are not here, of g (1)"]
-    assert "the zh-en sources of base are 3, the numbers count 5: is it the same list?" in merged[1].lines()
+    assert merged[0].extra["left_out"] == [
+        "1 outputs that people rated in new are not here, of g (1)"
+    ]
+    assert (
+        "the zh-en sources of base are 3, the numbers count 5: is it the same list?"
+        in merged[1].lines()
+    )
 
 
 def test_numbers_are_places_even_where_they_are_ids_too_and_that_is_said() -> None:
@@ -225,7 +282,8 @@ def test_numbers_are_places_even_where_they_are_ids_too_and_that_is_said() -> No
 def test_counted_sources_of_a_language_that_is_not_there() -> None:
     other = board("new", "B", ["1"], languages={"1": "en-de"})
     with pytest.raises(
-        MetalError, match=r"base: no sources of en-de, which new counts; here they are of en, zh-en.*`la"
+        MetalError,
+        match=r"base: no sources of en-de, which new counts; here they are of en, zh-en.*`la",
     ):
         merge(BOARD, other, counted_from=1)
 
@@ -233,7 +291,10 @@ def test_counted_sources_of_a_language_that_is_not_there() -> None:
 def test_what_is_known_of_generators_is_united() -> None:
     ours = {"sample": {"seed": 1}, "generators": {"g": {"kind": "model", "family": "f"}}}
     base = board("base", "A", ["s"], extra=ours)
-    theirs = {"generators": {"M0": {"kind": "human", "year": 2020}, "unmet": {"kind": "human"}}, "other": 1}
+    theirs = {
+        "generators": {"M0": {"kind": "human", "year": 2020}, "unmet": {"kind": "human"}},
+        "other": 1,
+    }
     incoming = board("new", "B", ["s"], generator="M0", extra=theirs)
     merged, _ = merge(base, incoming, map_generators={"M0": "g"})
     assert merged.extra == {
@@ -250,7 +311,9 @@ def test_what_is_known_of_generators_is_united() -> None:
 @pytest.mark.parametrize("odd", ["a text", {"g": "a text"}])
 def test_generators_that_are_no_table_stay_as_they_are(odd: Any) -> None:
     base = board("base", "A", ["s"], extra={"generators": odd})
-    merged, _ = merge(base, board("new", "B", ["s"], extra={"generators": {"g": {"kind": "human"}}}))
+    merged, _ = merge(
+        base, board("new", "B", ["s"], extra={"generators": {"g": {"kind": "human"}}})
+    )
     assert merged.extra == {"generators": odd}
 
 
@@ -258,8 +321,16 @@ def test_scales_without_levels_differ_by_their_range() -> None:
     ranged = Scale("interval", (), -25, 0)
     same, _ = merge(board("base", "A", ["s"], scale=ranged), board("new", "B", ["s"], scale=ranged))
     assert len(same.ratings) == 2
-    for ours, theirs in ((ranged, ANY), (ANY, ranged)):  # what says nothing of its ends does not differ
-        assert len(merge(board("base", "A", ["s"], scale=ours), board("new", "B", ["s"], scale=theirs))[0].ratings) == 2
+    # what says nothing of its ends does not differ
+    for ours, theirs in ((ranged, ANY), (ANY, ranged)):
+        assert (
+            len(
+                merge(
+                    board("base", "A", ["s"], scale=ours), board("new", "B", ["s"], scale=theirs)
+                )[0].ratings
+            )
+            == 2
+        )
     for ours, theirs, message in (
         (ranged, Scale("interval", (), -30, 0), "its scales differ: -30 to 0 into -25 to 0"),
         (levels(-1, 0), Scale("interval", (), -9, 0), r"not on the dataset's scale \(-1, 0\): -9"),
@@ -283,7 +354,9 @@ def read(name: str, path: Path, **options: Any) -> tuple[Dataset, int | None]:
 
 @pytest.mark.reference
 def test_comet_and_mqm_meet(reference: Path) -> None:
-    """That each score met its own output shows in the figures of tests/billboard/test_released_boards.py."""
+    """That each score met its own output shows in the figures of
+    tests/billboard/test_released_boards.py.
+    """
     base, _ = read("billboard", reference / "billboard" / "results" / "wmt20-zh-en")
     mqm, counted_from = read("mqm", reference / "mqm")
     merged, report = merge(base, mqm, counted_from=counted_from)
@@ -300,12 +373,16 @@ def test_four_releases_of_cnndm_are_one_board(reference: Path) -> None:
     merged, report = merge(base, thumb)
     assert (report.met, report.unmet) == (1800, ())
     both, _ = merge(merged, read("alttest", summeval)[0], map_generators=systems)
-    merged, report = merge(merged, read("alttest", summeval, only=("llm",))[0], map_generators=systems)
+    merged, report = merge(
+        merged, read("alttest", summeval, only=("llm",))[0], map_generators=systems
+    )
     assert (report.met, report.unmet, report.added) == (1600, (), 6 * 1600 * 4)
     assert len({output.generator for output in merged.outputs.values()}) == 26
     assert len(merged.sources) == 100
     assert all(source.text and len(source.references) == 10 for source in merged.sources.values())
-    groups = pd.Series([(rater.kind, rater.group) for rater in merged.raters.values()]).value_counts()
+    groups = pd.Series(
+        [(rater.kind, rater.group) for rater in merged.raters.values()]
+    ).value_counts()
     assert groups["human", "expert"] == 3
     assert groups["human", "crowd"] == 5
     assert groups["metric", "metric"] == 15
@@ -313,7 +390,9 @@ def test_four_releases_of_cnndm_are_one_board(reference: Path) -> None:
     assert sum(rater.kind == "llm" for rater in merged.raters.values()) == 6
     assert merged.extra == {"generators": {"Human-H": {"kind": "human"}}}
     # With all raters the same experts stand there twice, with the same scores: the join is right.
-    wide = both.ratings.pivot_table(index=["output", "criterion"], columns="rater", values="score", observed=True)
+    wide = both.ratings.pivot_table(
+        index=["output", "criterion"], columns="rater", values="score", observed=True
+    )
     for first, second in (("E1", "e0"), ("E2", "e1"), ("E3", "e2")):
         shared = wide[[first, second]].dropna()
         assert len(shared) == 6400
@@ -325,24 +404,36 @@ def incoming_table(tmp_path: Path, **columns: Any) -> Dataset:
     folder = tmp_path / "base"
     if not folder.exists():
         scores = {("s1", "g"): 40.0, ("s1", "h"): 90.0, ("s2", "g"): 70.0}
-        small("base", "A1", scores, Scale("interval", low=0, high=100), languages={"s2": "hi"}).save(folder)
+        small(
+            "base", "A1", scores, Scale("interval", low=0, high=100), languages={"s2": "hi"}
+        ).save(folder)
     ids = {"source": ["s1", "s1", "s2"], "generator": ["g", "h", "g"]}
     return metal.read(
-        pd.DataFrame({"rater": "gpt-4"} | (columns if "output" in columns else ids | columns)), into=folder
+        pd.DataFrame({"rater": "gpt-4"} | (columns if "output" in columns else ids | columns)),
+        into=folder,
     )
 
 
 def test_scores_in_a_small_part_of_the_scale_are_said(tmp_path: Path) -> None:
     narrow = incoming_table(tmp_path, quality=[0.1, 0.9, 1]).report
-    assert any(line.startswith("quality: incoming scores lie between 0.1 and 1 of 0 to 100; if") for line in narrow)
-    assert not any("incoming scores lie" in line for line in incoming_table(tmp_path, quality=[10, 90, 1]).report)
+    assert any(
+        line.startswith("quality: incoming scores lie between 0.1 and 1 of 0 to 100; if")
+        for line in narrow
+    )
+    assert not any(
+        "incoming scores lie" in line
+        for line in incoming_table(tmp_path, quality=[10, 90, 1]).report
+    )
 
 
 def test_criteria_outputs_and_languages_that_are_spelled_otherwise(tmp_path: Path) -> None:
     renamed = incoming_table(tmp_path, **{" Quality": [10, 50, 90], "language": ["en", "en", "en"]})
     assert set(renamed.criteria) == {"quality"}
     assert "Quality is the dataset's quality" in [line.strip() for line in renamed.report]
-    other = "1 outputs met are of another language; the dataset's was kept: base:s2:g (en there, hi here)"
+    other = (
+        "1 outputs met are of another language; the dataset's was kept: base:s2:g (en there, hi"
+        " here)"
+    )
     assert other in renamed.report
     by_id = incoming_table(tmp_path, output=["base:s1:h", "base:s2:g"], quality=[10, 90])
     assert by_id.ratings.set_index(["rater", "output"])["score"]["gpt-4"].to_dict() == {
@@ -370,10 +461,13 @@ def test_answers_to_pairs_meet_the_pair_in_the_order_in_which_it_was_shown() -> 
 
 
 def test_pairs_whose_first_is_not_the_same_do_not_meet() -> None:
-    frame = pd.DataFrame([("s0", "x | y", "1", "gpt-4")], columns=["source", "generator", "winner", "rater"])
+    frame = pd.DataFrame(
+        [("s0", "x | y", "1", "gpt-4")], columns=["source", "generator", "winner", "rater"]
+    )
     nameless = metal.read(frame, language="hi")
     with pytest.raises(
-        MetalError, match=r"the two of a pair are unnamed in ratings, x and y in the dataset\. Name them"
+        MetalError,
+        match=r"the two of a pair are unnamed in ratings, x and y in the dataset\. Name them",
     ):
         merge(battles("A1", "AB"), nameless)
 
@@ -382,7 +476,15 @@ def test_what_was_made_from_an_output_is_not_that_output() -> None:
     made = Output("t", "s1", "g", "en", "back", of="new:s1:g", condition="back-translation")
     new = small("new", "gpt-4", {("s1", "g"): 1, ("s2", "g"): 0})
     facts = facts_from([Rating("t", "quality", "gpt-4", 0)])
-    parts = new.criteria.values(), new.sources.values(), [*new.outputs.values(), made], new.raters.values()
+    parts = (
+        new.criteria.values(),
+        new.sources.values(),
+        [*new.outputs.values(), made],
+        new.raters.values(),
+    )
     merged, report = merge(BASE, assemble(new.card, *parts, concat_facts([new.ratings, facts])))
     assert (report.met, report.unmet) == (2, ("s1/g",))
-    assert set(merged.ratings.loc[merged.ratings["rater"] == "gpt-4", "output"]) == {"base:s1:g", "base:s2:g"}
+    assert set(merged.ratings.loc[merged.ratings["rater"] == "gpt-4", "output"]) == {
+        "base:s1:g",
+        "base:s2:g",
+    }

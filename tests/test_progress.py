@@ -36,7 +36,10 @@ def test_steps_count_for_their_sizes(reported: Steps) -> None:
 
 
 def test_many_steps_are_reported_a_few_hundred_times(reported: Steps) -> None:
-    assert sum(1 for _ in followed(range(100_000), lambda *now: reported.append(now), 100_000)) == 100_000
+    assert (
+        sum(1 for _ in followed(range(100_000), lambda *now: reported.append(now), 100_000))
+        == 100_000
+    )
     assert reported[:3] == [(0, 100_000), (500, 100_000), (1000, 100_000)]
     assert len(reported) == 201
     assert reported[-1] == (100_000, 100_000)
@@ -51,10 +54,16 @@ def test_parts_of_a_job_share_its_progress(reported: Steps) -> None:
     assert reported == [(12, 100), (25, 100), (75, 100), (100, 100)]
 
 
-def test_rows_of_jsonl_and_bytes_of_csv_and_xlsx_are_counted(tmp_path: Path, reported: Steps) -> None:
+def test_rows_of_jsonl_and_bytes_of_csv_and_xlsx_are_counted(
+    tmp_path: Path, reported: Steps
+) -> None:
     import openpyxl
 
-    rows = [{"output": f"o{n}", "rater": rater, "score": n % 3} for n in range(6) for rater in ("A1", "A2")]
+    rows = [
+        {"output": f"o{n}", "rater": rater, "score": n % 3}
+        for n in range(6)
+        for rater in ("A1", "A2")
+    ]
     lines, sheet = tmp_path / "ratings.jsonl", tmp_path / "ratings.xlsx"
     lines.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     book = openpyxl.Workbook()
@@ -70,7 +79,9 @@ def test_rows_of_jsonl_and_bytes_of_csv_and_xlsx_are_counted(tmp_path: Path, rep
     assert reported == sorted(reported)
     assert (reported[0], reported[-1]) == ((0, size), (size, size))
     table = tmp_path / "ratings.csv"
-    table.write_text("output,rater,score\n" + "".join(f"o{n},A{n % 2},1\n" for n in range(9)), encoding="utf-8")
+    table.write_text(
+        "output,rater,score\n" + "".join(f"o{n},A{n % 2},1\n" for n in range(9)), encoding="utf-8"
+    )
     reported.clear()
     read_frame(table, progress=lambda *now: reported.append(now))
     assert reported[0] == (0, table.stat().st_size)
@@ -79,7 +90,8 @@ def test_rows_of_jsonl_and_bytes_of_csv_and_xlsx_are_counted(tmp_path: Path, rep
         reported.clear()
         metal.read(path, language="hi", progress=lambda *now: reported.append(now))
         assert reported == sorted(reported)
-        assert {(0, 100), (40, 100), (100, 100)} < set(reported)  # two fifths are the file, the rest what comes of it
+        # two fifths are the file, the rest what comes of it
+        assert {(0, 100), (40, 100), (100, 100)} < set(reported)
 
 
 def test_files_of_a_dataset_are_followed_by_who_shows_it(tmp_path: Path, reported: Steps) -> None:
@@ -92,8 +104,13 @@ def test_files_of_a_dataset_are_followed_by_who_shows_it(tmp_path: Path, reporte
 
     context.run(FOLLOWER.set, follow)
     demo = context.run(metal.read, bundled("datasets/demo"))
-    sizes = [(bundled("datasets/demo") / f"{name}.jsonl").stat().st_size for name in ("raters", "sources", "outputs")]
-    begun = [now for now, unit in zip(reported, units, strict=True) if now[0] == 0 and unit == "bytes"]
+    sizes = [
+        (bundled("datasets/demo") / f"{name}.jsonl").stat().st_size
+        for name in ("raters", "sources", "outputs")
+    ]
+    begun = [
+        now for now, unit in zip(reported, units, strict=True) if now[0] == 0 and unit == "bytes"
+    ]
     assert begun == [(0, size) for size in sizes]
     assert all((size, size) in reported for size in sizes)
     assert {"columns", "checks"} < {*units}  # of the ratings
@@ -104,13 +121,17 @@ def test_files_of_a_dataset_are_followed_by_who_shows_it(tmp_path: Path, reporte
     assert [now for now in reported if now[0] == now[1]] == [(count, count) for count in counts]
     assert [*dict.fromkeys(units)] == ["sources", "outputs", "raters"]
     for name in ("sources.jsonl", "outputs.jsonl"):
-        assert (tmp_path / "copy" / name).read_bytes() == (bundled("datasets/demo") / name).read_bytes()
+        assert (tmp_path / "copy" / name).read_bytes() == (
+            bundled("datasets/demo") / name
+        ).read_bytes()
     reported.clear()
     metal.read(tmp_path / "copy")
     assert not reported  # nobody follows
 
 
-def test_writing_and_drawing_a_run_is_followed_to_its_last_stage(tmp_path: Path, reported: Steps) -> None:
+def test_writing_and_drawing_a_run_is_followed_to_its_last_stage(
+    tmp_path: Path, reported: Steps
+) -> None:
     demo = Path(__file__).parent / "data/demo"
     audit = metal.audit(demo, resamples=100, progress=lambda *now: reported.append(now))
     assert reported == [(done, 50) for done in range(51)]

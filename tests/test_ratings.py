@@ -1,4 +1,6 @@
-"""The ratings table names the row that is wrong, JSON Lines are read by columns; records check themselves."""
+"""The ratings table names the row that is wrong, JSON Lines are read by columns; records check
+themselves.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,25 @@ from metal.errors import DataError
 
 LEVELS = Scale("ordinal", (Level(0, "no"), Level(0.1, "little"), Level(3, "yes")))
 SCALES = (LEVELS, Scale("interval", (), 1, 5), Scale("interval"))
-SCORES = st.sampled_from([0.0, -0.0, 0.1, 0.1 + 1e-12, 1.0, 2.5, 3.0, 5.0, 5.000001, -1.0, float("inf"), float("-inf")])
+SCORES = st.sampled_from(
+    [0.0, -0.0, 0.1, 0.1 + 1e-12, 1.0, 2.5, 3.0, 5.0, 5.000001, -1.0, float("inf"), float("-inf")]
+)
 
 
 @given(st.sampled_from(SCALES), st.lists(SCORES, min_size=1, max_size=12))
-def test_scores_off_the_scale_are_those_that_the_scale_does_not_allow(scale: Scale, scores: list[float]) -> None:
-    assert ratings.off_scale(np.array(scores), scale).tolist() == [not scale.allows(score) for score in scores]
+def test_scores_off_the_scale_are_those_that_the_scale_does_not_allow(
+    scale: Scale, scores: list[float]
+) -> None:
+    assert ratings.off_scale(np.array(scores), scale).tolist() == [
+        not scale.allows(score) for score in scores
+    ]
 
 
 @given(st.lists(st.integers(0, 8), max_size=12), st.sampled_from([1, 10**12]))
 def test_a_rating_given_twice_is_found_among_near_and_far_keys(keys: list[int], apart: int) -> None:
-    assert ratings._any_twice(np.array(keys, dtype=np.int64) * apart) == (len(set(keys)) < len(keys))
+    assert ratings._any_twice(np.array(keys, dtype=np.int64) * apart) == (
+        len(set(keys)) < len(keys)
+    )
 
 
 def facts(**changed: list[object]) -> pd.DataFrame:
@@ -60,7 +70,10 @@ def joined(table: pd.DataFrame) -> pd.DataFrame:
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"score": [0, 3, 2, 7]}, "row 4: score 2 is not on the scale of c (0 no, 0.1 little, 3 yes; 2 such rows)"),
+        (
+            {"score": [0, 3, 2, 7]},
+            "row 4: score 2 is not on the scale of c (0 no, 0.1 little, 3 yes; 2 such rows)",
+        ),
         ({"score": [0, None, 0, 3]}, "row 3: no score and no reason (1 such row)"),
         (
             {"output": ["o1", "o2", "o1", "o1"]},
@@ -99,14 +112,25 @@ def test_comments_of_any_kind_become_text() -> None:
         assert tidy_facts(facts().assign(comment=comments))["comment"].tolist() == ["", "é", "", ""]
 
 
-LINE = {"output": "o1", "criterion": "fluency", "rater": "A1", "score": 2.5, "reason": "", "comment": 'क "b"\n'}
+LINE = {
+    "output": "o1",
+    "criterion": "fluency",
+    "rater": "A1",
+    "score": 2.5,
+    "reason": "",
+    "comment": 'क "b"\n',
+}
 
 
 def read_both_ways(path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Any, Any, bool]:
-    """What reading gives (a table or its message), what it gives line by line, and whether it went by columns."""
+    """What reading gives (a table or its message), what it gives line by line, and whether it went
+    by columns.
+    """
     by_line: list[Path] = []
     rows = ratings_files._jsonl_rows
-    monkeypatch.setattr(ratings_files, "_jsonl_rows", lambda path: by_line.append(path) or rows(path))
+    monkeypatch.setattr(
+        ratings_files, "_jsonl_rows", lambda path: by_line.append(path) or rows(path)
+    )
     result = outcome(path)
     by_columns = not by_line
     with monkeypatch.context() as context:
@@ -128,13 +152,19 @@ def agree(result: Any, expected: Any) -> None:
     else:
         text = [name for name in expected if name != "score"]
         pd.testing.assert_frame_equal(
-            result.astype(dict.fromkeys(text, str)), expected.astype(dict.fromkeys(text, str)), check_exact=True
+            result.astype(dict.fromkeys(text, str)),
+            expected.astype(dict.fromkeys(text, str)),
+            check_exact=True,
         )
 
 
 def lines(*records: object) -> bytes:
     return b"".join(
-        record if isinstance(record, bytes) else json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        (
+            record
+            if isinstance(record, bytes)
+            else json.dumps(record, ensure_ascii=False).encode() + b"\n"
+        )
         for record in records
     )
 
@@ -179,7 +209,9 @@ def test_by_columns(content: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (b'{"output": ' + b"[" * 500 + b"\n", "line 1: not JSON"),
     (json.dumps(but(comment="\ud800")).encode() + b"\n", ""),
 ])  # fmt: skip
-def test_line_by_line(content: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_line_by_line(
+    content: bytes, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (path := tmp_path / "ratings.jsonl").write_bytes(content)
     result, expected, _ = read_both_ways(path, monkeypatch)
     agree(result, expected)
@@ -187,12 +219,19 @@ def test_line_by_line(content: bytes, message: str, tmp_path: Path, monkeypatch:
 
 
 BITS = [*rb"null { } \n [ ] , : \" \\ true NaN -Inf".split(), b"\n", b"\xff", b"\x00", b'"score":']
-CHANGES = st.lists(st.tuples(st.integers(0, 400), st.integers(0, 5), st.sampled_from(BITS)), max_size=3)
+CHANGES = st.lists(
+    st.tuples(st.integers(0, 400), st.integers(0, 5), st.sampled_from(BITS)), max_size=3
+)
 
 
-@given(st.lists(st.sampled_from([LINE, but(score=None), but(reason=...)]), min_size=1, max_size=3), CHANGES)
+@given(
+    st.lists(st.sampled_from([LINE, but(score=None), but(reason=...)]), min_size=1, max_size=3),
+    CHANGES,
+)
 def test_a_damaged_file_is_read_as_line_by_line(
-    tmp_path_factory: pytest.TempPathFactory, records: list[dict[str, object]], changes: list[tuple[int, int, bytes]]
+    tmp_path_factory: pytest.TempPathFactory,
+    records: list[dict[str, object]],
+    changes: list[tuple[int, int, bytes]],
 ) -> None:
     content = lines(*records)
     for at, removed, put in changes:
@@ -262,7 +301,9 @@ def test_scale_in_words() -> None:
 
 
 def test_the_share_of_a_scale_is_one_where_it_is_best() -> None:
-    likert = Criterion("quality", Scale("ordinal", tuple(Level(value, f"l{value}") for value in range(1, 6))))
+    likert = Criterion(
+        "quality", Scale("ordinal", tuple(Level(value, f"l{value}") for value in range(1, 6)))
+    )
     assert [likert.share(float(score)) for score in range(1, 6)] == [0, 0.25, 0.5, 0.75, 1]
     absent = Criterion("h", Scale("nominal", (Level(1, "Present"), Level(0, "Absent"))), "lower")
     assert [absent.share(0.0), absent.share(1.0)] == [1, 0]
@@ -270,7 +311,9 @@ def test_the_share_of_a_scale_is_one_where_it_is_best() -> None:
     assert Criterion("points", Scale("interval", low=0, high=100)).share(25.0) == 0.25
     assert math.isnan(Criterion("any", Scale("interval")).share(25.0))
     assert math.isnan(
-        Criterion("colour", Scale("nominal", tuple(Level(value, str(value)) for value in range(3)))).share(1.0)
+        Criterion(
+            "colour", Scale("nominal", tuple(Level(value, str(value)) for value in range(3)))
+        ).share(1.0)
     )
 
 
@@ -289,7 +332,12 @@ def test_names() -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [("hindi", "'hi'"), ("english", "'en'"), ("xx-yy-zz", "a code such as sw or zh-Hant"), ("", "a code such as sw")],
+    [
+        ("hindi", "'hi'"),
+        ("english", "'en'"),
+        ("xx-yy-zz", "a code such as sw or zh-Hant"),
+        ("", "a code such as sw"),
+    ],
 )
 def test_wrong_codes_are_answered_with_the_right_one(wrong: str, message: str) -> None:
     with pytest.raises(DataError, match=message):

@@ -42,8 +42,15 @@ def test_what_it_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_its_commands_are_its_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row of the table of commands beside functions runs, both ways."""
-    rows = re.findall(r"^\| `(metal [^`]+)` \| `([^`]+)` \|$", README.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    both = "".join(f"```bash\n{command}\n```\n\n```python\nimport metal\n\n{call}\n```\n\n" for command, call in rows)
+    rows = re.findall(
+        r"^\| `(metal [^`]+)` \| `([^`]+)` \|$",
+        README.read_text(encoding="utf-8"),
+        flags=re.MULTILINE,
+    )
+    both = "".join(
+        f"```bash\n{command}\n```\n\n```python\nimport metal\n\n{call}\n```\n\n"
+        for command, call in rows
+    )
     page = tmp_path / "rows.md"
     page.write_text(f"<!-- has: datasets/demo -->\n\n{both}", encoding="utf-8")
     assert len(rows) > 3
@@ -51,9 +58,15 @@ def test_its_commands_are_its_functions(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_the_picture_is_of_todays_page(tmp_path: Path) -> None:
-    """Its words are the headline of the page. Where that has changed: python -m tests.test_readme, and the words."""
-    [words] = re.findall(r"!\[(.*?)\]\(docs/images/audit\.png\)", README.read_text(encoding="utf-8"))
-    [headline] = re.findall(r"<h1[^>]*>(.*?)</h1>", page_of_mlqe(tmp_path).read_text(encoding="utf-8"), flags=re.DOTALL)
+    """Its words are the headline of the page. Where that has changed: python -m tests.test_readme,
+    and the words.
+    """
+    [words] = re.findall(
+        r"!\[(.*?)\]\(docs/images/audit\.png\)", README.read_text(encoding="utf-8")
+    )
+    [headline] = re.findall(
+        r"<h1[^>]*>(.*?)</h1>", page_of_mlqe(tmp_path).read_text(encoding="utf-8"), flags=re.DOTALL
+    )
     assert " ".join(html.unescape(re.sub("<[^>]+>", "", headline)).split()) == words
     assert PICTURE.stat().st_size < 200_000
 

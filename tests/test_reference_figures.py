@@ -30,7 +30,8 @@ pytestmark = pytest.mark.reference
 LANGUAGES = ["bn", "hi", "kn", "ml", "ta"]
 CRITERIA = ["linguistic_acceptability", "task_quality", "hallucinations"]
 GPT4 = "gpt-4-32k/detailed"
-# The order of by_appearance below, not string order; it moves only the direction of pairs with the worker who
+# The order of by_appearance below, not string order; it moves only the direction of pairs with the
+# worker who
 # rated three answers.
 ORDER_ML = ["10022", "10203", "9013", "1831"]
 
@@ -44,7 +45,9 @@ def pariksha(reference: Path) -> Dataset:
     return formats.read("pariksha", reference / "pariksha", {}).assemble(Path("pariksha"))
 
 
-def cell(dataset: Dataset, language: str, criterion: str) -> tuple[np.ndarray, np.ndarray, list[str]]:
+def cell(
+    dataset: Dataset, language: str, criterion: str
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
     """(items rated by people) x people, GPT-4's answers, the people's names."""
     rows = dataset.ratings
     rows = rows[(rows["language"] == language) & (rows["criterion"] == criterion)]
@@ -68,7 +71,9 @@ def two(truth: np.ndarray, answer: np.ndarray, levels: int) -> np.ndarray:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_pariksha_agreement(reference: Path, pariksha: Dataset, language: str, criterion: str) -> None:
+def test_pariksha_agreement(
+    reference: Path, pariksha: Dataset, language: str, criterion: str
+) -> None:
     published = oracle(reference, "pariksha.json")
     expected = row_of(published["agreement"], language=language, criterion=criterion)
     ratings, gpt4, people = cell(pariksha, language, criterion)
@@ -85,12 +90,16 @@ def test_pariksha_agreement(reference: Path, pariksha: Dataset, language: str, c
         "workers": len(people),
         "items": len(ratings),
         "items_3": complete.sum(),
-        "fleiss_complete": agreement.fleiss_disagreement(full.counts, class_counts(full.rows, levels)).beyond_chance,
+        "fleiss_complete": agreement.fleiss_disagreement(
+            full.counts, class_counts(full.rows, levels)
+        ).beyond_chance,
         "alpha_nominal": agreement.krippendorff_alpha(every.counts, counts, values, "nominal"),
         "alpha_ordinal": agreement.krippendorff_alpha(every.counts, counts, values, "ordinal"),
         "pairs": len(pairs),
         "pair_wF1_fwd": agreement.pairwise(every.counts, every.rows, levels, pairs),
-        "pair_wF1_rev": agreement.pairwise(every.counts, every.rows, levels, [pair[::-1] for pair in pairs]),
+        "pair_wF1_rev": agreement.pairwise(
+            every.counts, every.rows, levels, [pair[::-1] for pair in pairs]
+        ),
         "pct_agree_pooled": agreement.pooled_agreement(every.counts, counts),
         "all_agree": (case == ALL).sum(),
         "two_agree": (case == SOME).sum(),
@@ -101,11 +110,15 @@ def test_pariksha_agreement(reference: Path, pariksha: Dataset, language: str, c
         "gpt4_acc": percent_agreement(judge),
         "gpt4_cohen": cohen_kappa(judge),
     }
-    compared = {name: value for name, value in expected.items() if name in ours and value is not None}
+    compared = {
+        name: value for name, value in expected.items() if name in ours and value is not None
+    }
     assert set(expected) - {"language", "criterion"} <= set(ours)
     assert {name: float(ours[name]) for name in compared} == pytest.approx(compared, abs=1e-6)
     for name, of_case in {"all": ALL, "two": SOME, "none": NONE}.items():
-        row = row_of(published["class_distribution"], language=language, criterion=criterion, case=name)
+        row = row_of(
+            published["class_distribution"], language=language, criterion=criterion, case=name
+        )
         items = case == of_case
         assert items.sum() == row["n"]
         width = len(row["human"])
@@ -115,13 +128,18 @@ def test_pariksha_agreement(reference: Path, pariksha: Dataset, language: str, c
 
 @pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("criterion", CRITERIA)
-def test_pariksha_human_ceilings(reference: Path, pariksha: Dataset, language: str, criterion: str) -> None:
-    expected = row_of(oracle(reference, "pariksha_human_baselines.json"), lang=language, crit=criterion)
+def test_pariksha_human_ceilings(
+    reference: Path, pariksha: Dataset, language: str, criterion: str
+) -> None:
+    expected = row_of(
+        oracle(reference, "pariksha_human_baselines.json"), lang=language, crit=criterion
+    )
     ratings, _, _ = cell(pariksha, language, criterion)
     levels = len(pariksha.criteria[criterion].scale.levels)
     full = find_patterns(ratings[(ratings >= 0).sum(axis=1) == 3])
     truth = aggregate(full.rows, np.arange(levels, dtype=float))
-    raters = agreement.raters_with(full.counts, full.rows, 10)  # without the worker of three answers
+    # without the worker of three answers
+    raters = agreement.raters_with(full.counts, full.rows, 10)
     pairs = agreement.pairs_of(raters)
     assert full.counts.sum() == expected["n"]
     assert len(raters) == 3
@@ -137,7 +155,9 @@ def test_pariksha_human_ceilings(reference: Path, pariksha: Dataset, language: s
 
 
 def test_the_audit_prints_these_figures(reference: Path, pariksha: Dataset) -> None:
-    """The tables of `metal audit` carry the published figures (Malayalam has three items of four raters more)."""
+    """The tables of `metal audit` carry the published figures (Malayalam has three items of four
+    raters more).
+    """
     result = audit(pariksha, AuditSettings(resamples=100))
     judges = result.tables["judges"].set_index(["language", "criterion"])
     people = result.tables["people"].set_index(["language", "criterion"])
@@ -158,9 +178,15 @@ def test_the_audit_prints_these_figures(reference: Path, pariksha: Dataset) -> N
 
 
 def test_fleiss_of_basse_rests_on_every_summary_with_two_ratings(reference: Path) -> None:
-    """45 have two ratings and 315 three; METAL's Table 6 has those with two alone, the usual panel of at least two."""
+    """45 have two ratings and 315 three; METAL's Table 6 has those with two alone, the usual panel
+    of at least two.
+    """
     dataset = formats.read("basse", reference / "basse", {}).assemble(Path("basse"))
-    row = audit(dataset, AuditSettings(criteria=("Coherence",), resamples=100)).tables["people"].iloc[0]
+    row = (
+        audit(dataset, AuditSettings(criteria=("Coherence",), resamples=100))
+        .tables["people"]
+        .iloc[0]
+    )
     assert (row["fleiss_items"], row["table_6_items"]) == (360, 45)
     assert row["fleiss_kappa"] == pytest.approx(0.300126, abs=1e-6)
     assert row["table_6_kappa"] == pytest.approx(0.176829, abs=1e-6)
@@ -178,7 +204,12 @@ def labels(reference: Path, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def coded(by_rater: dict[str, Any], items: list[str], code: dict[str, float]) -> np.ndarray:
-    return np.array([[code[str(row[item])] if item in row else np.nan for row in by_rater.values()] for item in items])
+    return np.array(
+        [
+            [code[str(row[item])] if item in row else np.nan for row in by_rater.values()]
+            for item in items
+        ]
+    )
 
 
 @pytest.mark.parametrize("name", ALTTEST)
@@ -186,7 +217,9 @@ def test_alternative_annotator_test(reference: Path, name: str) -> None:
     expected = oracle(reference, "alttest.json")[name]
     people, llms = labels(reference, name)
     items = sorted({item for row in people.values() for item in row})
-    used = sorted({str(label) for row in [*people.values(), *llms.values()] for label in row.values()})
+    used = sorted(
+        {str(label) for row in [*people.values(), *llms.values()] for label in row.values()}
+    )
     numeric = expected["scoring"] != "accuracy"
     code = {label: float(label) if numeric else float(place) for place, label in enumerate(used)}
     table, answers = coded(people, items, code), coded(llms, items, code)
@@ -203,7 +236,9 @@ def test_alternative_annotator_test(reference: Path, name: str) -> None:
         assert ours.passed == figures["passed"]
         for person, test in zip(people, ours.people, strict=True):
             if person in figures["per_human"]:
-                assert test.p == pytest.approx(figures["per_human"][person]["p"], rel=1e-6, abs=1e-12)
+                assert test.p == pytest.approx(
+                    figures["per_human"][person]["p"], rel=1e-6, abs=1e-12
+                )
                 assert test.rejected == figures["per_human"][person]["rejected"]
 
 
@@ -214,13 +249,19 @@ def test_alternative_annotator_test(reference: Path, name: str) -> None:
         ("cebab_stars", {"gemini_pro", "gpt-4o", "llama-31", "gpt-4o-mini"}),
     ],
 )
-def test_which_judges_of_restaurants_are_like_a_person(reference: Path, name: str, like: set[str]) -> None:
-    """All four aspects as one question, as the data's authors count them; aspects have no worst class."""
+def test_which_judges_of_restaurants_are_like_a_person(
+    reference: Path, name: str, like: set[str]
+) -> None:
+    """All four aspects as one question, as the data's authors count them; aspects have no worst
+    class.
+    """
     people, llms = labels(reference, name)
     items = sorted({item for row in people.values() for item in row})
     used = sorted({str(label) for row in people.values() for label in row.values()})
     code = {label: float(place) for place, label in enumerate(used)}
-    table = [np.nan_to_num(coded(raters, items, code), nan=-2).astype(int) for raters in (people, llms)]
+    table = [
+        np.nan_to_num(coded(raters, items, code), nan=-2).astype(int) for raters in (people, llms)
+    ]
     cell = cell_of(*table, tuple(llms), ordered=name == "cebab_stars")
     cell = replace(cell, criterion=replace(cell.criterion, direction="higher"))
     cell = replace(cell, settings=replace(cell.settings, bad=""))
@@ -236,18 +277,30 @@ def test_agreement_of_annotators(reference: Path, name: str) -> None:
     people, _ = labels(reference, name)
     items = sorted({item for row in people.values() for item in row})
     raters = by_appearance(people)
-    used = sorted({str(label) for row in people.values() for label in row.values()}, key=_number_first)
+    used = sorted(
+        {str(label) for row in people.values() for label in row.values()}, key=_number_first
+    )
     code = {label: place for place, label in enumerate(used)}
-    ratings = np.array([[code.get(str(people[rater].get(item)), -1) for rater in raters] for item in items])
+    ratings = np.array(
+        [[code.get(str(people[rater].get(item)), -1) for rater in raters] for item in items]
+    )
     levels = len(used)
     every = find_patterns(ratings)
     counts = class_counts(every.rows, levels)
     sizes = (ratings >= 0).sum(axis=1)
     full = find_patterns(np.sort(ratings[sizes == sizes.max()], axis=1))
-    pairs = [pair for pair in combinations(range(len(raters)), 2) if (ratings[:, pair] >= 0).all(axis=1).sum() >= 2]
+    pairs = [
+        pair
+        for pair in combinations(range(len(raters)), 2)
+        if (ratings[:, pair] >= 0).all(axis=1).sum() >= 2
+    ]
     tables = [two(ratings[:, a], ratings[:, b], levels) for a, b in pairs]
     kappas = np.array([cohen_kappa(table) for table in tables])
-    values = np.array([float(label) for label in used]) if _numeric(used) else np.arange(levels, dtype=float)
+    values = (
+        np.array([float(label) for label in used])
+        if _numeric(used)
+        else np.arange(levels, dtype=float)
+    )
     ours = {
         "items": len(items),
         "annotators": len(raters),
@@ -257,22 +310,28 @@ def test_agreement_of_annotators(reference: Path, name: str) -> None:
         "alpha_nominal": agreement.krippendorff_alpha(every.counts, counts, values, "nominal"),
         "n_pairs": len(pairs),
         "pair_wF1_mean_a_true": agreement.pairwise(every.counts, every.rows, levels, pairs),
-        "pair_wF1_mean_b_true": agreement.pairwise(every.counts, every.rows, levels, [(b, a) for a, b in pairs]),
+        "pair_wF1_mean_b_true": agreement.pairwise(
+            every.counts, every.rows, levels, [(b, a) for a, b in pairs]
+        ),
         "pair_acc_mean": np.mean([percent_agreement(table) for table in tables]),
         "pair_cohen_mean": np.nanmean(kappas),
         "pair_cohen_nan": np.isnan(kappas).sum(),
         "unanimous_items": ((counts.max(axis=1) == counts.sum(axis=1)) * every.counts).sum(),
     }
     if _numeric(used):
-        ours["alpha_ordinal"] = agreement.krippendorff_alpha(every.counts, counts, values, "ordinal")
-        ours["alpha_interval"] = agreement.krippendorff_alpha(every.counts, counts, values, "interval")
+        ours["alpha_ordinal"] = agreement.krippendorff_alpha(
+            every.counts, counts, values, "ordinal"
+        )
+        ours["alpha_interval"] = agreement.krippendorff_alpha(
+            every.counts, counts, values, "interval"
+        )
     compared = {key: float(value) for key, value in ours.items() if key in expected}
     assert compared == pytest.approx({key: expected[key] for key in compared}, abs=1e-6)
     fleiss = expected["fleiss_statsmodels_complete"]
     assert full.counts.sum() == fleiss["n"]
-    assert agreement.fleiss_disagreement(full.counts, class_counts(full.rows, levels)).beyond_chance == pytest.approx(
-        fleiss["kappa"], abs=1e-6
-    )
+    assert agreement.fleiss_disagreement(
+        full.counts, class_counts(full.rows, levels)
+    ).beyond_chance == pytest.approx(fleiss["kappa"], abs=1e-6)
 
 
 @pytest.mark.parametrize("name", ALTTEST)
@@ -283,9 +342,13 @@ def test_agreement_of_llms_with_the_plurality(reference: Path, name: str) -> Non
     expected = published[f"alttest_{name}"]
     people, llms = labels(reference, name)
     raters, items = sorted(people), sorted({item for row in people.values() for item in row})
-    used = sorted({str(label) for row in [*people.values(), *llms.values()] for label in row.values()})
+    used = sorted(
+        {str(label) for row in [*people.values(), *llms.values()] for label in row.values()}
+    )
     code = {label: place for place, label in enumerate(used)}
-    ratings = np.array([[code.get(str(people[rater].get(item)), -1) for rater in raters] for item in items])
+    ratings = np.array(
+        [[code.get(str(people[rater].get(item)), -1) for rater in raters] for item in items]
+    )
     plurality = aggregate(ratings, np.arange(len(used), dtype=float), "majority")
     if "plurality_ties" in expected:
         assert Counter(plurality.tolist())[-1] == expected["plurality_ties"]
@@ -301,11 +364,16 @@ def test_agreement_of_llms_with_the_plurality(reference: Path, name: str) -> Non
 
 
 def by_appearance(people: dict[str, Any]) -> list[str]:
-    """The order that the published directed F1 follows: raters as they first appear, by (criterion, item, rater).
+    """The order that the published directed F1 follows: raters as they first appear, by (criterion,
+    item, rater).
 
-    (The README of the figures says "string order"; with that order the directed means do not come out.)
+    (The README of the figures says "string order"; with that order the directed means do not come
+    out.)
     """
-    items = sorted({item for row in people.values() for item in row}, key=lambda item: (item.split("__")[-1], item))
+    items = sorted(
+        {item for row in people.values() for item in row},
+        key=lambda item: (item.split("__")[-1], item),
+    )
     seen: dict[str, None] = {}
     for item in items:
         seen |= {rater: None for rater in sorted(people) if item in people[rater]}

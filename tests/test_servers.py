@@ -1,4 +1,6 @@
-"""What tests with a server rely on: a mistake of the test is no failing service, and what is paid twice is seen."""
+"""What tests with a server rely on: a mistake of the test is no failing service, and what is paid
+twice is seen.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Files of METAL's that somebody changed, or that an accident did: one line with the place, never a figure."""
+"""Files of METAL's that somebody changed, or that an accident did: one line with the place, never a
+figure.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,11 @@ LEAST = dict.fromkeys(KEYS, 0.7)
 def folder(tmp_path: Path) -> Path:
     """A dataset of eight outputs that two people and a judge rated."""
     raters = ("A1", "A2", "gpt-4")
-    rows = [{"id": f"o{number}", "rater": rater, "score": number % 3} for number in range(8) for rater in raters]
+    rows = [
+        {"id": f"o{number}", "rater": rater, "score": number % 3}
+        for number in range(8)
+        for rater in raters
+    ]
     metal.read(pd.DataFrame(rows), language="en").save(tmp_path / "mine")
     return tmp_path / "mine"
 
@@ -47,7 +53,11 @@ def add_line(path: Path, line: str) -> None:
 )
 def test_a_generator_that_is_no_table(folder: Path, lines: str, problem: str) -> None:
     card = folder / "dataset.toml"
-    card.write_text(f"{lines}\n{card.read_text()}" if "=" in lines.split("\n")[0] else f"{card.read_text()}\n{lines}\n")
+    card.write_text(
+        f"{lines}\n{card.read_text()}"
+        if "=" in lines.split("\n")[0]
+        else f"{card.read_text()}\n{lines}\n"
+    )
     with pytest.raises(DataError, match=rf"dataset\.toml: {problem}"):
         load_dataset(folder)
 
@@ -83,10 +93,14 @@ def test_a_table_of_a_run_that_is_about_something_else(tmp_path: Path) -> None:
     page = (place / "report.html").read_bytes()
     path = place / "tables" / "together.parquet"
     pd.read_parquet(path).assign(criterion="x").to_parquet(path)
-    with pytest.raises(DataError, match=r"audit: its parts do not fit together .*Run `metal audit` again"):
+    with pytest.raises(
+        DataError, match=r"audit: its parts do not fit together .*Run `metal audit` again"
+    ):
         metal.report(place)
     assert (place / "report.html").read_bytes() == page
-    assert "cannot be read: " in next(entry.answer for entry in metal.ls(tmp_path) if entry.kind == "audit")
+    assert "cannot be read: " in next(
+        entry.answer for entry in metal.ls(tmp_path) if entry.kind == "audit"
+    )
 
 
 @pytest.mark.parametrize(
@@ -99,7 +113,13 @@ def test_a_table_of_a_run_that_is_about_something_else(tmp_path: Path) -> None:
     ],
 )
 def test_a_boards_history_with_what_no_board_writes(change: dict[str, Any], problem: str) -> None:
-    line = {"version": 1, "at": "2026-01-01", "what": "metric", "digest": "0123456789abcdef", "name": "m"}
+    line = {
+        "version": 1,
+        "at": "2026-01-01",
+        "what": "metric",
+        "digest": "0123456789abcdef",
+        "name": "m",
+    }
     assert Entry.of(line | {"about": {"direction": "lower"}}, "history.jsonl row 1").name == "m"
     with pytest.raises(DataError, match=rf"history\.jsonl row 1: {problem} "):
         Entry.of(line | change, "history.jsonl row 1")
@@ -115,7 +135,9 @@ def test_a_boards_history_with_what_no_board_writes(change: dict[str, Any], prob
     ],
 )
 def test_a_rater_whose_scale_is_none(folder: Path, about: dict[str, Any], problem: str) -> None:
-    add_line(folder / "raters.jsonl", json.dumps({"rater": "m", "kind": "metric", "group": "m"} | about))
+    add_line(
+        folder / "raters.jsonl", json.dumps({"rater": "m", "kind": "metric", "group": "m"} | about)
+    )
     with pytest.raises(DataError, match=rf"raters\.jsonl row 4: {problem}"):
         load_dataset(folder)
 
@@ -147,7 +169,9 @@ def test_an_answer_that_nobody_gave(tmp_path: Path, score: str) -> None:
         ('levels = [{ value = "<script>", label = "a" }, { value = 1, label = "b" }]', "levels"),
     ],
 )
-def test_a_criterion_of_a_run_that_was_not_asked(folder: Path, criterion: str, problem: str) -> None:
+def test_a_criterion_of_a_run_that_was_not_asked(
+    folder: Path, criterion: str, problem: str
+) -> None:
     metal.judge(folder, "majority", out=folder.parent / "run")
     add_line(folder.parent / "run" / "run.toml", f"[criteria.other]\n{criterion}")
     with pytest.raises(DataError, match=rf"run\.toml: criterion other: {problem}"):
@@ -160,7 +184,10 @@ def test_a_criterion_of_a_run_that_was_not_asked(folder: Path, criterion: str, p
 def watched(path: Path) -> tuple[WatchFile, list[str]]:
     """A watch of one batch, and the lines of its file."""
     watch = WatchFile(path, 0.05, LEAST, 2)
-    watch.take("0123456789abcdef", [(KEYS[number % 2], f"o{number}", number % 3 / 2) for number in range(9)])
+    watch.take(
+        "0123456789abcdef",
+        [(KEYS[number % 2], f"o{number}", number % 3 / 2) for number in range(9)],
+    )
     return watch, path.read_text(encoding="utf-8").splitlines()
 
 
@@ -177,19 +204,24 @@ def test_a_batch_counts_once_whatever_the_file_says(tmp_path: Path) -> None:
         [*lines[:2], lines[3], lines[2], *lines[4:]],
     ):
         path.write_text("\n".join(spoiled) + "\n", encoding="utf-8")
-        with pytest.raises(DataError, match=r"watch\.jsonl line \d+: does not follow from the lines before it"):
+        with pytest.raises(
+            DataError, match=r"watch\.jsonl line \d+: does not follow from the lines before it"
+        ):
             WatchFile(path, 0.05, LEAST, 2)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert WatchFile(path, 0.05, LEAST, 2).streams == watch.streams
 
 
 @pytest.mark.parametrize(
-    "change", [{"batch": ""}, {"source": " "}, {"source": 3}, {"value": 2}, {"value": True}, {"key": True}]
+    "change",
+    [{"batch": ""}, {"source": " "}, {"source": 3}, {"value": 2}, {"value": True}, {"key": True}],
 )
 def test_a_line_that_is_no_step(tmp_path: Path, change: dict[str, Any]) -> None:
     path = tmp_path / "watch.jsonl"
     _, lines = watched(path)
-    path.write_text("\n".join([*lines, json.dumps(json.loads(lines[-1]) | change)]) + "\n", encoding="utf-8")
+    path.write_text(
+        "\n".join([*lines, json.dumps(json.loads(lines[-1]) | change)]) + "\n", encoding="utf-8"
+    )
     with pytest.raises(DataError, match="line 11: not a step of a watch"):
         WatchFile(path, 0.05, LEAST, 2)
 
@@ -198,6 +230,8 @@ def test_a_file_of_the_earlier_rule_is_not_continued(tmp_path: Path) -> None:
     path = tmp_path / "watch.jsonl"
     head = {"watch": 1, "alpha": 0.05, "least": [[list(key), 0.7] for key in KEYS]}
     path.write_text(json.dumps(head) + "\n", encoding="utf-8")
-    with pytest.raises(UsageError, match=r"begun by an earlier METAL, .* begin a new file with another `state`"):
+    with pytest.raises(
+        UsageError, match=r"begun by an earlier METAL, .* begin a new file with another `state`"
+    ):
         WatchFile(path, 0.05, LEAST, 2)
     assert json.loads(path.read_text(encoding="utf-8")) == head

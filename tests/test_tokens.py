@@ -1,4 +1,6 @@
-"""Token counts: tiktoken's own, in order, and the tokenizer found without a network; a host is asked once."""
+"""Token counts: tiktoken's own, in order, and the tokenizer found without a network; a host is
+asked once.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +63,9 @@ TEXTS = [
 
 
 def test_counts_are_tiktokens(encoding: tiktoken.Encoding) -> None:
-    assert list(count_tokens(TEXTS, encoding)) == [len(encoding.encode_ordinary(text)) for text in TEXTS]
+    assert list(count_tokens(TEXTS, encoding)) == [
+        len(encoding.encode_ordinary(text)) for text in TEXTS
+    ]
     assert list(count_tokens([], encoding)) == []
 
 
@@ -79,7 +83,9 @@ def test_order_is_kept_over_many_chunks(encoding: tiktoken.Encoding, threads: in
     assert list(count_tokens(texts, encoding, threads)) == expected
 
 
-def test_a_text_that_is_too_much_for_the_pattern_is_counted_in_pieces(encoding: tiktoken.Encoding) -> None:
+def test_a_text_that_is_too_much_for_the_pattern_is_counted_in_pieces(
+    encoding: tiktoken.Encoding,
+) -> None:
     text = " " * 1_000_000 + "end"
     with pytest.raises(ValueError, match="Regex"):
         encoding.encode_to_numpy(text)  # encode_ordinary panics, which nothing catches
@@ -131,7 +137,10 @@ class Places:
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.own, self.gym = tmp_path / "cache" / "metal" / "tiktoken", tmp_path / "gym"
-        self.tiktokens, self.temporary = tmp_path / "tiktokens", tmp_path / "temporary" / "data-gym-cache"
+        self.tiktokens, self.temporary = (
+            tmp_path / "tiktokens",
+            tmp_path / "temporary" / "data-gym-cache",
+        )
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
         monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(self.tiktokens))
         monkeypatch.delenv("DATA_GYM_CACHE_DIR", raising=False)
@@ -166,7 +175,9 @@ def read_from(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.mark.parametrize("place", ["own", "tiktokens", "gym", "temporary"])
-def test_a_copy_is_found(places: Places, monkeypatch: pytest.MonkeyPatch, read_from: list[str], place: str) -> None:
+def test_a_copy_is_found(
+    places: Places, monkeypatch: pytest.MonkeyPatch, read_from: list[str], place: str
+) -> None:
     folder = getattr(places, place)
     if place == "gym":  # the older variable of tiktoken
         monkeypatch.setenv("DATA_GYM_CACHE_DIR", str(folder))
@@ -175,20 +186,26 @@ def test_a_copy_is_found(places: Places, monkeypatch: pytest.MonkeyPatch, read_f
     assert read_from == [str(folder)]
 
 
-def test_a_copy_in_a_package(places: Places, monkeypatch: pytest.MonkeyPatch, read_from: list[str]) -> None:
+def test_a_copy_in_a_package(
+    places: Places, monkeypatch: pytest.MonkeyPatch, read_from: list[str]
+) -> None:
     carriers = {"no_such_package.core": "x", "llama_index.core": "_static/tiktoken_cache"}
     monkeypatch.setattr(tokens, "CARRIERS", carriers)
     assert load_encoding().name == "cl100k_base"
     assert read_from == [str(carried().parent)]
 
 
-def test_a_copy_serves_where_the_cache_cannot_be_written(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_serves_where_the_cache_cannot_be_written(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
     copy = places.put(places.tiktokens)
     monkeypatch.setenv("XDG_CACHE_HOME", str(copy))  # a file, where no folder can be made
     assert load_encoding().name == "cl100k_base"
 
 
-def test_copies_with_another_hash_are_passed_over_and_left_alone(places: Places, read_from: list[str]) -> None:
+def test_copies_with_another_hash_are_passed_over_and_left_alone(
+    places: Places, read_from: list[str]
+) -> None:
     wrong = [places.put(folder, b"IQ== 0\n") for folder in (places.own, places.tiktokens)]
     places.put(places.temporary)
     load_encoding()
@@ -202,7 +219,10 @@ def test_nowhere_is_one_line_that_says_what_to_do(places: Places) -> None:
         load_encoding()
     message = str(caught.value)
     assert "\n" not in message
-    assert "cl100k_base is not on this machine and openaipublic.blob.core.windows.net cannot be reached" in message
+    assert (
+        "cl100k_base is not on this machine and openaipublic.blob.core.windows.net cannot be"
+        " reached" in message
+    )
     assert "Put cl100k_base.tiktoken, downloaded elsewhere, at " + str(places.own / FILE) in message
     assert wrong.exists()
     assert not places.own.exists()
@@ -253,16 +273,24 @@ def server(places: Places, monkeypatch: pytest.MonkeyPatch) -> Server:
     return server
 
 
-def test_a_download_is_kept(server: Server, places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_download_is_kept(
+    server: Server, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.content = carried().read_bytes()
     load_encoding()
     assert (places.own / FILE).read_bytes() == server.content
-    monkeypatch.setattr(tokens, "reachable", lambda host: pytest.fail("looked for what is in the cache"))
+    monkeypatch.setattr(
+        tokens, "reachable", lambda host: pytest.fail("looked for what is in the cache")
+    )
     load_encoding()
 
 
-@pytest.mark.parametrize(("breaks_off", "message"), [(False, "sent has another hash"), (True, "IncompleteRead")])
-def test_a_damaged_download_is_not_kept(server: Server, places: Places, breaks_off: bool, message: str) -> None:
+@pytest.mark.parametrize(
+    ("breaks_off", "message"), [(False, "sent has another hash"), (True, "IncompleteRead")]
+)
+def test_a_damaged_download_is_not_kept(
+    server: Server, places: Places, breaks_off: bool, message: str
+) -> None:
     server.content, server.breaks_off = b"what", breaks_off
     with pytest.raises(UsageError, match=message):
         load_encoding()
@@ -275,14 +303,17 @@ def test_a_damaged_cache_is_downloaded_again(server: Server, places: Places) -> 
     server.content = carried().read_bytes()
     load_encoding()
     assert (places.own / FILE).read_bytes() == server.content
-    assert sorted(path.name for path in places.own.iterdir()) == sorted([FILE, "other"])  # no half file beside it
+    # no half file beside it
+    assert sorted(path.name for path in places.own.iterdir()) == sorted([FILE, "other"])
 
 
 PROXIES = ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
 
 
 @pytest.mark.parametrize("answer", ["yes", "no", *PROXIES])
-def test_a_host_is_asked_once_and_never_behind_a_proxy(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+def test_a_host_is_asked_once_and_never_behind_a_proxy(
+    monkeypatch: pytest.MonkeyPatch, answer: str
+) -> None:
     asked: list[Any] = []
     connection = io.BytesIO()
 

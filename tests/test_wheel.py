@@ -19,9 +19,15 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def run(*command: object, cwd: Path) -> str:
-    environment = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}  # pip asks the index
+    # pip asks the index
+    environment = {name: value for name, value in os.environ.items() if name != "SSL_CERT_FILE"}
     done = subprocess.run(
-        list(map(str, command)), cwd=cwd, env=environment, capture_output=True, text=True, timeout=900
+        list(map(str, command)),
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=900,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -35,7 +41,9 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def install(wheel: Path, environment: Path) -> Path:
-    """An empty environment with nothing but the wheel and what it asks for, of what is installed here; its python."""
+    """An empty environment with nothing but the wheel and what it asks for, of what is installed
+    here; its python.
+    """
     venv.create(environment)
     python = environment / "bin" / "python"
     uv = shutil.which("uv")
@@ -66,7 +74,10 @@ def test_wheel_contents(wheel: Path) -> None:
     assert "metal/_bundled/prompts/criteria/task_quality.toml" in names
     assert "metal/_bundled/prompts/annotate/summarization.toml" in names
     assert "metal/_bundled/datasets/demo/dataset.toml" in names
-    assert {f"metal/_bundled/datasets/mlqe/{name}" for name in ("ratings.parquet", "README.md", "LICENSE")} <= names
+    assert {
+        f"metal/_bundled/datasets/mlqe/{name}"
+        for name in ("ratings.parquet", "README.md", "LICENSE")
+    } <= names
     assert "metal/py.typed" in names
     assert not [name for name in names if name.startswith(("tests/", "datasets/", "prompts/"))]
 

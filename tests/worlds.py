@@ -1,4 +1,6 @@
-"""Simulated worlds for verdicts: people and judges who answer a known truth. For tests/audit and `make bench`."""
+"""Simulated worlds for verdicts: people and judges who answer a known truth. For tests/audit and
+`make bench`.
+"""
 
 from __future__ import annotations
 
@@ -37,8 +39,9 @@ MEAN, SPREAD = 60.0, 20.0  # of true scores
 
 @dataclass(frozen=True)
 class World:
-    """right: how often people are. outputs: of a source; if several, half have the true class of the first, and every
-    other source is hard: 80% of the errors are there. alone: of the items, the share that one person rated.
+    """right: how often people are. outputs: of a source; if several, half have the true class of
+    the first, and every other source is hard: 80% of the errors are there. alone: of the items, the
+    share that one person rated.
     """
 
     mix: str
@@ -65,7 +68,12 @@ class World:
         people = f"{self.people} people" if self.people > 1 else "One person an item"
         careless = f", {self.careless} careless" if self.careless else ""
         alone = f", {self.alone:.0%} of the items rated by one of them" if self.alone else ""
-        return people + careless + alone + (f", {self.outputs} outputs a source" if self.outputs > 1 else "")
+        return (
+            people
+            + careless
+            + alone
+            + (f", {self.outputs} outputs a source" if self.outputs > 1 else "")
+        )
 
     def best(self, kind: str) -> tuple[str, ...]:
         """The verdicts that only a judge like a person should get, or one that knows anything."""
@@ -75,9 +83,15 @@ class World:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds of judges; all but the first are not like a person, or with one person per item know nothing."""
+        """Kinds of judges; all but the first are not like a person, or with one person per item
+        know nothing.
+        """
         worse = KNOW_NOTHING if self.people == 1 else WORSE
-        return (LIKE_A_PERSON, *worse, *(WORSE_ON_FIVE if self.mix == "5 ordered" and self.people > 1 else ()))
+        return (
+            LIKE_A_PERSON,
+            *worse,
+            *(WORSE_ON_FIVE if self.mix == "5 ordered" and self.people > 1 else ()),
+        )
 
     def draw(self, rng: np.random.Generator, kinds: tuple[str, ...]) -> AuditCell:
         """A cell with a judge of each kind."""
@@ -90,19 +104,29 @@ class World:
             errors = np.where(source % 2, 1.6, 0.4)
         rights = [CARELESS] * self.careless + [self.right] * (self.people - self.careless)
         people = np.stack(
-            [answers(rng, truth, len(shares), 1 - errors * (1 - right), self.ordered) for right in rights], axis=1
+            [
+                answers(rng, truth, len(shares), 1 - errors * (1 - right), self.ordered)
+                for right in rights
+            ],
+            axis=1,
         )
         judges = [self.judge(kind, rng, truth, people[:, -1], errors) for kind in kinds]
         people[self.unasked(rng)] = NOT_ASKED
-        return cell_of(people, np.stack(judges, axis=1), kinds, self.ordered, self.outputs, len(shares))
+        return cell_of(
+            people, np.stack(judges, axis=1), kinds, self.ordered, self.outputs, len(shares)
+        )
 
     def unasked(self, rng: np.random.Generator) -> Any:
         """(items, people) who was not asked: on items of one person, the others."""
         who = rng.integers(0, self.people, self.items)[:, None] != np.arange(self.people)
         return who & (np.arange(self.items) < self.alone * self.items)[:, None]
 
-    def judge(self, kind: str, rng: np.random.Generator, truth: Any, person: Any, errors: Any) -> Any:
-        """(items,) what a judge of this kind says. `copied`: from one person, with errors of its own added."""
+    def judge(
+        self, kind: str, rng: np.random.Generator, truth: Any, person: Any, errors: Any
+    ) -> Any:
+        """(items,) what a judge of this kind says. `copied`: from one person, with errors of its
+        own added.
+        """
         shares = MIXES[self.mix]
         less = {"-.15": 0.15, "-.30": 0.3}.get(kind[-4:], 0.0)
         worst, most = len(shares) - 1, int(np.argmax(shares))
@@ -125,15 +149,22 @@ class World:
         }.get(kind, said)
 
     def verdicts(self, seed: int, kinds: tuple[str, ...] = ()) -> dict[str, Verdict]:
-        """The verdict on a judge of each kind, all in one draw. Who misses the rare class is not told what is bad."""
+        """The verdict on a judge of each kind, all in one draw. Who misses the rare class is not
+        told what is bad.
+        """
         cell = self.draw(np.random.default_rng([seed, *map(ord, repr(self))]), kinds or self.kinds)
         unnamed = replace(cell, settings=replace(cell.settings, bad=""))
-        return {kind: verdict(unnamed if kind == "misses the rare" else cell, kind) for kind in cell.judges}
+        return {
+            kind: verdict(unnamed if kind == "misses the rare" else cell, kind)
+            for kind in cell.judges
+        }
 
 
 @dataclass(frozen=True)
 class ScoreWorld(World):
-    """Scores without classes. right: how well two people correlate. outputs: half of the quality is the source's."""
+    """Scores without classes. right: how well two people correlate. outputs: half of the quality is
+    the source's.
+    """
 
     title: ClassVar[str] = "correlation of two people"
 
@@ -164,11 +195,15 @@ class ScoreWorld(World):
             "slope": MEAN + (said - MEAN) / 4,
             "noise": truth + rng.normal(0, (noise**2 + SPREAD**2 / 2) ** 0.5, len(truth)),
             "80% constant": np.where(chance < 0.8, MEAN, said),
-            "half of bad good": np.where((truth < MEAN - 0.75 * SPREAD) & (chance < 0.5), MEAN + SPREAD, said),
+            "half of bad good": np.where(
+                (truth < MEAN - 0.75 * SPREAD) & (chance < 0.5), MEAN + SPREAD, said
+            ),
         }.get(kind, said)
 
 
-def answers(rng: np.random.Generator, truth: Any, levels: int, right: Any, ordered: bool = False) -> Any:
+def answers(
+    rng: np.random.Generator, truth: Any, levels: int, right: Any, ordered: bool = False
+) -> Any:
     """Right with this probability, else any other class; on ordered scales one beside it."""
     other = (truth + rng.integers(1, levels, len(truth))) % levels
     if ordered:
@@ -178,21 +213,37 @@ def answers(rng: np.random.Generator, truth: Any, levels: int, right: Any, order
 
 
 def cell_of(
-    people: Any, judges: Any, names: tuple[str, ...] = ("j",), ordered: bool = False, outputs: int = 1, levels: int = 0
+    people: Any,
+    judges: Any,
+    names: tuple[str, ...] = ("j",),
+    ordered: bool = False,
+    outputs: int = 1,
+    levels: int = 0,
 ) -> AuditCell:
-    """A cell whose lower scores are better. people: (items, people), judges: (items, judges); floats are no classes."""
+    """A cell whose lower scores are better. people: (items, people), judges: (items, judges);
+    floats are no classes.
+    """
     codes, values = np.column_stack([people, judges]), np.zeros(0)
     if codes.dtype.kind == "f":
         values, codes = np.unique(codes, return_inverse=True)
-        codes, values = np.where(np.isnan(values[codes]), NOT_ASKED, codes), values[~np.isnan(values)]
+        codes, values = (
+            np.where(np.isnan(values[codes]), NOT_ASKED, codes),
+            values[~np.isnan(values)],
+        )
         scale, bad = Scale("interval"), ""
     else:
         levels = levels or int(codes.max()) + 1
         values = np.arange(float(levels))
-        scale = Scale("ordinal" if ordered else "nominal", tuple(Level(k, f"L{k}") for k in range(levels)))
+        scale = Scale(
+            "ordinal" if ordered else "nominal", tuple(Level(k, f"L{k}") for k in range(levels))
+        )
         bad = "" if ordered else f"L{levels - 1}"
     codes = codes.reshape(len(people), -1).astype(np.int32)
     persons, items = tuple(f"p{place}" for place in range(people.shape[1])), np.arange(len(codes))
-    matrix = CodeMatrix(codes, items // outputs, tuple(map(str, items.tolist())), (*persons, *names), codes, values)
+    matrix = CodeMatrix(
+        codes, items // outputs, tuple(map(str, items.tolist())), (*persons, *names), codes, values
+    )
     groups, settings = dict.fromkeys(persons, ""), AuditSettings(resamples=300, bad=bad)
-    return AuditCell("en", Criterion("c", scale, "lower"), matrix, items, persons, names, groups, settings)
+    return AuditCell(
+        "en", Criterion("c", scale, "lower"), matrix, items, persons, names, groups, settings
+    )

@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from metal.api.options import Force, Names, Option, PromptFolders, Seed, StrPath, TestQuestions, documented, names
+from metal.api.options import (
+    Force,
+    Names,
+    Option,
+    PromptFolders,
+    Seed,
+    StrPath,
+    TestQuestions,
+    documented,
+    names,
+)
 from metal.api.platforms import GROUP, Say, platform_of, silent
 from metal.data.progress import followed
 from metal.errors import UsageError
@@ -27,11 +37,14 @@ def annotate_export(
     to: Annotated[str, Option("What people fill in.", metavar="FORM")] = "html",
     out: Annotated[StrPath | None, Option("Folder to write. [default: runs/DATASET-FORM]")] = None,
     raters: Annotated[int, Option("People who rate each output.", metavar="N", least=1)] = 3,
-    people: Annotated[int | None, Option("People per language. [default: `raters`]", metavar="N", least=1)] = None,
+    people: Annotated[
+        int | None, Option("People per language. [default: `raters`]", metavar="N", least=1)
+    ] = None,
     common: Annotated[
         int,
         Option(
-            "Outputs per language that all its people rate, when there are more `people` than `raters`.",
+            "Outputs per language that all its people rate, when there are more `people` than"
+            " `raters`.",
             metavar="N",
             least=0,
             rare=True,
@@ -41,13 +54,18 @@ def annotate_export(
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     only: Annotated[
         StrPath | None,
-        Option("Only the outputs in this CSV (a column `output`), by people who are new.", metavar="FILE", rare=True),
+        Option(
+            "Only the outputs in this CSV (a column `output`), by people who are new.",
+            metavar="FILE",
+            rare=True,
+        ),
     ] = None,
     test_questions: TestQuestions = "",
     template: Annotated[
         str | None,
         Option(
-            "How tasks look and what is asked: metal, question-answering, commonsense, translation, summarization, or "
+            "How tasks look and what is asked: metal, question-answering, commonsense, translation,"
+            " summarization, or "
             "your own. [default: as metal, with the dataset's criteria]",
             metavar="NAME",
         ),
@@ -67,20 +85,24 @@ def annotate_export(
     sample: Annotated[
         int | None,
         Option(
-            "Only outputs of N sources per language, at random by `seed`; the same for every generator, and those that "
+            "Only outputs of N sources per language, at random by `seed`; the same for every"
+            " generator, and those that "
             "`metal.leaderboard(sample=N)` scores.",
             metavar="N",
             least=1,
             rare=True,
         ),
     ] = None,
-    drawn: Annotated[bool, Option("Only outputs of the sources that `metal.sample_labels` drew.")] = False,
+    drawn: Annotated[
+        bool, Option("Only outputs of the sources that `metal.sample_labels` drew.")
+    ] = False,
     prompt_folders: PromptFolders = (),
     seed: Seed = 0,
     force: Force = False,
     say: Say = silent,
 ) -> HandedOut:
-    """Write the tasks of a dataset for people: each rates outputs of one language, in an order of their own.
+    """Write the tasks of a dataset for people: each rates outputs of one language, in an order of
+    their own.
 
     \b
     html          one page per person; opens without a network, saves as it goes
@@ -89,29 +111,32 @@ def annotate_export(
     mturk         input CSV and page layout
     crowd-csv     a CSV of tasks, for Prolific or a platform of your own
 
-    Every form shows guidelines for each criterion (from prompts/criteria/, or your own with `prompt_folders`), and
-    none tells who wrote a text or how good it was meant to be. The html form speaks the rater's language: its own words
-    come from forms/LANGUAGE.toml (METAL brings some), guidelines and levels from criteria/NAME.LANGUAGE.toml, and
-    what is not translated is English. People are called hi-1, hi-2, ...; who was
-    given what is kept in the dataset's folder annotation/. With more `people` than `raters` the outputs are
-    spread evenly, so that any two people share about as many as any other two.
+    Every form shows guidelines for each criterion (from prompts/criteria/, or your own with
+    `prompt_folders`), and none tells who wrote a text or how good it was meant to be. The html form
+    speaks the rater's language: its own words come from forms/LANGUAGE.toml (METAL brings some),
+    guidelines and levels from criteria/NAME.LANGUAGE.toml, and what is not translated is English.
+    People are called hi-1, hi-2, ...; who was given what is kept in the dataset's folder
+    annotation/. With more `people` than `raters` the outputs are spread evenly, so that any two
+    people share about as many as any other two.
 
-    With `test_questions`, some tasks show a source with its own reference (positive) or with the reference of
-    another source (negative); nobody can tell them from the rest. Answers to them stay out of the ratings:
-    `metal.monitor(...)` looks at them to find people who do not read. Later rounds ask other questions.
+    With `test_questions`, some tasks show a source with its own reference (positive) or with the
+    reference of another source (negative); nobody can tell them from the rest. Answers to them stay
+    out of the ratings: `metal.monitor(...)` looks at them to find people who do not read. Later
+    rounds ask other questions.
 
-    Of a board the outputs of submitted generators are among them (`generators` names one), and their ratings become
-    a version of the board.
+    Of a board the outputs of submitted generators are among them (`generators` names one), and
+    their ratings become a version of the board.
 
-    `template` says what a task looks like and which criteria it asks (DIR/annotate/NAME.toml in one of your
-    `prompt_folders` for your own; prompts/annotate/ has five to start from). summarization shows the output and the
-    reference side by side in blind random order; on the way back scores are turned, so that a higher one
-    always means that the output is better than the reference.
+    `template` says what a task looks like and which criteria it asks (DIR/annotate/NAME.toml in one
+    of your `prompt_folders` for your own; prompts/annotate/ has five to start from). summarization
+    shows the output and the reference side by side in blind random order; on the way back scores
+    are turned, so that a higher one always means that the output is better than the reference.
 
     data: the dataset's folder. say: told every note as it comes; the result has them as well.
 
-    Returns what was written. Raises UnknownName for an unknown form, language, criterion, generator or template;
-    UsageError if there is nothing to rate, `out` exists, or `people` is less than `raters`; DataError for bad files.
+    Returns what was written. Raises UnknownName for an unknown form, language, criterion, generator
+    or template; UsageError if there is nothing to rate, `out` exists, or `people` is less than
+    `raters`; DataError for bad files.
     """
     import tomli_w
 
@@ -157,14 +182,18 @@ def annotate_export(
             say=note,
         )
         added = tuple(name for name in loaded.asked if name not in before.criteria)
-        chosen = generators_named(loaded, [generators] if isinstance(generators, str) else generators)
+        chosen = generators_named(
+            loaded, [generators] if isinstance(generators, str) else generators
+        )
         to_rate = outputs_to_rate(
             loaded,
             dataset,
             languages=names(languages),
             only=Path(only) if only else None,
             generators=chosen,
-            sources=None if sample is None and not drawn else _sources(loaded, dataset, sample, seed),
+            sources=(
+                None if sample is None and not drawn else _sources(loaded, dataset, sample, seed)
+            ),
             say=note,
         )
         outputs = with_references(loaded, dataset, to_rate, shown, note)
@@ -174,9 +203,16 @@ def annotate_export(
         questions: tuple[Output, ...] = ()
         if test_questions:
             used = set(read_answers(dataset)["output"].astype(str))
-            questions = draw_questions(loaded, outputs, test_questions, seed, read_questions(dataset), note, used)
-        sides = [[question for question in questions if side_of(question.output) == side] for side in SIDES]
-        tasks, *hidden = (make_tasks(key, group, loaded.sources, shown) for group in (outputs, *sides))
+            questions = draw_questions(
+                loaded, outputs, test_questions, seed, read_questions(dataset), note, used
+            )
+        sides = [
+            [question for question in questions if side_of(question.output) == side]
+            for side in SIDES
+        ]
+        tasks, *hidden = (
+            make_tasks(key, group, loaded.sources, shown) for group in (outputs, *sides)
+        )
         assignments = assign(
             tasks,
             loaded.card.name,
@@ -206,7 +242,9 @@ def annotate_export(
         settings |= {"generators": list(chosen)} if chosen else {}
         settings |= {"sample": sample} if sample else {}
         settings |= {"drawn": True} if drawn else {}
-        settings |= {"people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}}
+        settings |= {
+            "people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}
+        }
         sheets = dict(forms.write(to, assignments))
         settings |= {"files": {name: digest(content) for name, content in sheets.items()}}
         run_toml = tomli_w.dumps(manifest(SHEETS, loaded, [dataset], settings).to_dict())
@@ -228,7 +266,11 @@ def _sources(dataset: Dataset, folder: Path, sample: int | None, seed: int) -> f
     from metal.building.store import read_drawn
     from metal.genie.output_scores import sources_chosen
 
-    chosen = read_drawn(folder) if sample is None else sources_chosen(dataset.sources.values(), sample, seed)
+    chosen = (
+        read_drawn(folder)
+        if sample is None
+        else sources_chosen(dataset.sources.values(), sample, seed)
+    )
     if not chosen:
         raise UsageError(f"{folder} has no drawn sources; `metal.sample_labels` draws some")
     return frozenset(chosen)
@@ -237,11 +279,16 @@ def _sources(dataset: Dataset, folder: Path, sample: int | None, seed: int) -> f
 def _highest_number(dataset: Dataset, given: Mapping[str, Given], *, new_people: bool) -> int:
     """The highest number in a taken name such as hi-3; 0 if none is taken.
 
-    Names of raters who were never given tasks are taken; with new_people, so are names of people who were.
+    Names of raters who were never given tasks are taken; with new_people, so are names of people
+    who were.
     """
-    taken = {name for name in dataset.raters if name not in given} | ({*given} if new_people else set())
+    taken = {name for name in dataset.raters if name not in given} | (
+        {*given} if new_people else set()
+    )
     parts = (name.rpartition("-") for name in taken)
-    numbers = [int(last) for first, _, last in parts if first in dataset.languages and last.isdecimal()]
+    numbers = [
+        int(last) for first, _, last in parts if first in dataset.languages and last.isdecimal()
+    ]
     return max(numbers, default=0)
 
 
@@ -250,27 +297,31 @@ def annotate_import(
     data: StrPath,
     files: Sequence[StrPath],
     *,
-    replace: Annotated[bool, Option("A rating that is there already gives way to a new one.")] = False,
+    replace: Annotated[
+        bool, Option("A rating that is there already gives way to a new one.")
+    ] = False,
     group: Annotated[str, Option("Group of the raters, e.g. native, expert, crowd.")] = "native",
     platform: Annotated[str, Option("Whose people answered in a CSV.", metavar="NAME")] = "",
     dry_run: Annotated[bool, Option("Check the files; write nothing.")] = False,
 ) -> ImportReport:
     """Take the files that people sent back into a dataset.
 
-    Answers of the HTML page (.json), sheets (.csv, .xlsx), Label Studio's JSON export and Mechanical Turk's
-    results (.csv) are told apart by what is in them. Everything is checked before anything is written:
-    unknown tasks, scores off the scale, people who answer twice. Ratings of earlier imports stay; the
-    files may be given again when more has come in.
+    Answers of the HTML page (.json), sheets (.csv, .xlsx), Label Studio's JSON export and
+    Mechanical Turk's results (.csv) are told apart by what is in them. Everything is checked before
+    anything is written: unknown tasks, scores off the scale, people who answer twice. Ratings of
+    earlier imports stay; the files may be given again when more has come in.
 
     Any other CSV is read if it has a column `task`, one that names the person (worker, WorkerId,
-    participant_id, PROLIFIC_PID, or `rater` with `platform`) and one for each criterion; people become
-    prolific:ID, csv:ID, or NAME:ID with `platform="NAME"`. Prolific's own export of participants may be among
-    the files: whoever was rejected, returned or timed out is left out and counted, and times are kept.
+    participant_id, PROLIFIC_PID, or `rater` with `platform`) and one for each criterion; people
+    become prolific:ID, csv:ID, or NAME:ID with `platform="NAME"`. Prolific's own export of
+    participants may be among the files: whoever was rejected, returned or timed out is left out and
+    counted, and times are kept.
 
     data: the dataset's folder. files: paths.
 
-    Returns what came in. Raises UsageError if no tasks were handed out, DataError for unknown tasks or people, scores
-    off the scale and people who answer twice differently, UnknownName for an unknown criterion.
+    Returns what came in. Raises UsageError if no tasks were handed out, DataError for unknown tasks
+    or people, scores off the scale and people who answer twice differently, UnknownName for an
+    unknown criterion.
     """
     from metal.building import forms
     from metal.data.dataset import dataset_to_change
@@ -279,7 +330,8 @@ def annotate_import(
 
     if platform and not re.fullmatch("[a-z][a-z0-9_-]*", platform):
         raise UsageError(
-            f"`platform` {platform!r} is not a name for a platform; small letters, digits, - and _, e.g. prolific"
+            f"`platform` {platform!r} is not a name for a platform; small letters, digits, - and _,"
+            " e.g. prolific"
         )
     dataset = Path(data)
     for file in files:
@@ -288,19 +340,23 @@ def annotate_import(
     with dataset_to_change(dataset) as loaded:
         contents = ((Path(file).name, Path(file).read_bytes()) for file in followed(files, "files"))
         answers, notes = forms.read_all(contents, loaded.criteria, platform)
-        return import_answers(dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run)
+        return import_answers(
+            dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run
+        )
 
 
 @documented
 def annotate_status(data: StrPath) -> dict[str, list[Mapping[str, Any]]]:
     """List the campaigns of a dataset, as they were at the last push or pull. Asks nobody.
 
-    Of Mechanical Turk, posted is tasks; submitted, approved, rejected and open count assignments: submitted
-    ones wait for approval, open ones can still come. spent is what was approved and paid as bonus, with fees.
+    Of Mechanical Turk, posted is tasks; submitted, approved, rejected and open count assignments:
+    submitted ones wait for approval, open ones can still come. spent is what was approved and paid
+    as bonus, with fees.
 
     data: the dataset's folder.
 
-    Returns a record for each campaign, by platform. Raises UsageError for a folder that is not a dataset.
+    Returns a record for each campaign, by platform. Raises UsageError for a folder that is not a
+    dataset.
     """
     from metal.building.crowdsourcing.schedule import now
     from metal.data.plugins import plugins

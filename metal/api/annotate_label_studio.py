@@ -26,30 +26,39 @@ def annotate_push_label_studio(
     export: StrPath | None = None,
     *,
     url: Annotated[str, Option("Where Label Studio is.", metavar="URL")] = "http://127.0.0.1:8080",
-    name: Annotated[str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")] = None,
-    shared: Annotated[bool, Option("One project per language, which all its people share.")] = False,
+    name: Annotated[
+        str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")
+    ] = None,
+    shared: Annotated[
+        bool, Option("One project per language, which all its people share.")
+    ] = False,
     say: Say = silent,
     progress: Progress = silent,
 ) -> Posted:
-    """Post the tasks in `export`, which `metal.annotate_export(..., to="label-studio")` wrote, on Label Studio.
+    """Post the tasks in `export`, which `metal.annotate_export(..., to="label-studio")` wrote, on
+    Label Studio.
 
-    `export` is runs/DATASET-label-studio if it is left out. The token is in LABEL_STUDIO_API_KEY: a personal
-    access token (Account & Settings), or a legacy token. Each person gets a project, so that nobody sees
-    what others said; with `shared` a language has one, each person a login, and ratings carry
-    LANGUAGE:LOGIN. What was made is kept in the dataset's folder annotation/campaigns/NAME: after an
-    interruption the same command goes on, and makes no project or task twice.
+    `export` is runs/DATASET-label-studio if it is left out. The token is in LABEL_STUDIO_API_KEY: a
+    personal access token (Account & Settings), or a legacy token. Each person gets a project, so
+    that nobody sees what others said; with `shared` a language has one, each person a login, and
+    ratings carry LANGUAGE:LOGIN. What was made is kept in the dataset's folder
+    annotation/campaigns/NAME: after an interruption the same command goes on, and makes no project
+    or task twice.
 
-    data: the dataset's folder. export: the folder of the exported tasks. say: told warnings. progress: called with the
-    projects done and the projects in all.
+    data: the dataset's folder. export: the folder of the exported tasks. say: told warnings.
+    progress: called with the projects done and the projects in all.
 
-    Returns what was posted. Raises UsageError without a token, for tasks of another dataset, and for a campaign of
-    that name with other settings; DataError for a project with foreign or repeated tasks; LabelStudioError if the
-    server refuses.
+    Returns what was posted. Raises UsageError without a token, for tasks of another dataset, and
+    for a campaign of that name with other settings; DataError for a project with foreign or
+    repeated tasks; LabelStudioError if the server refuses.
     """
     from metal.building.crowdsourcing import label_studio_campaign
     from metal.building.crowdsourcing.campaign import digest_of
     from metal.building.crowdsourcing.label_studio import LabelStudio
-    from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign, LabelStudioSettings
+    from metal.building.crowdsourcing.label_studio_campaign import (
+        LabelStudioCampaign,
+        LabelStudioSettings,
+    )
     from metal.building.store import tasks_handed_out
     from metal.data.files import one_writer, recover
 
@@ -63,12 +72,17 @@ def annotate_push_label_studio(
         unknown = [task for project in projects for task in project.ids if task not in tasks]
         if unknown:
             raise UsageError(
-                f"{folder}: task {unknown[0]!r} is none of {dataset}; is it the export of another dataset?"
+                f"{folder}: task {unknown[0]!r} is none of {dataset}; is it the export of another"
+                " dataset?"
             )
         server = LabelStudio(url)
         _warn_of_plain(server.url, say)
-        settings = LabelStudioSettings(server.url, shared, digest_of(files), key=secrets.token_hex(5))
-        campaign = LabelStudioCampaign.begin(dataset, name or folder.resolve().name, settings, files)
+        settings = LabelStudioSettings(
+            server.url, shared, digest_of(files), key=secrets.token_hex(5)
+        )
+        campaign = LabelStudioCampaign.begin(
+            dataset, name or folder.resolve().name, settings, files
+        )
         count = label_studio_campaign.post(server, campaign, progress)
         return Posted(
             campaign.name,
@@ -87,25 +101,29 @@ def annotate_pull_label_studio(
     *,
     name: Annotated[str, Option("The campaign. [default: the only one]", metavar="NAME")] = "",
     url: Annotated[
-        str | None, Option("Where Label Studio is now. [default: where tasks were posted]", metavar="URL")
+        str | None,
+        Option("Where Label Studio is now. [default: where tasks were posted]", metavar="URL"),
     ] = None,
-    replace: Annotated[bool, Option("A rating that is there already gives way to a new one.")] = False,
+    replace: Annotated[
+        bool, Option("A rating that is there already gives way to a new one.")
+    ] = False,
     group: Annotated[str, Option("Group of the raters, e.g. native, expert, crowd.")] = "native",
     dry_run: Annotated[bool, Option("Fetch and check; write nothing.")] = False,
     say: Say = silent,
     progress: Progress = silent,
     imported: Callable[[ImportReport], None] = silent,
 ) -> Pulled:
-    """Fetch what people have submitted so far for a campaign of a dataset, and take it in as ratings.
+    """Fetch what people have submitted so far for a campaign of a dataset, and take it in as
+    ratings.
 
-    As often as you like, also while people are at work. The token is in LABEL_STUDIO_API_KEY, as for the push.
-    What somebody changed after an earlier pull needs `replace`.
+    As often as you like, also while people are at work. The token is in LABEL_STUDIO_API_KEY, as
+    for the push. What somebody changed after an earlier pull needs `replace`.
 
-    data: the dataset's folder. say: told warnings. progress: called with the projects done and the projects in all.
-    imported: called with the report of the import.
+    data: the dataset's folder. say: told warnings. progress: called with the projects done and the
+    projects in all. imported: called with the report of the import.
 
-    Returns the report and the campaign's figures. Raises UsageError without a token or a campaign, what
-    `metal.annotate_import` raises, and LabelStudioError if the server refuses.
+    Returns the report and the campaign's figures. Raises UsageError without a token or a campaign,
+    what `metal.annotate_import` raises, and LabelStudioError if the server refuses.
     """
     from metal.building.crowdsourcing.label_studio import LabelStudio
     from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign, fetch
@@ -120,13 +138,17 @@ def annotate_pull_label_studio(
         _warn_of_plain(server.url, say)
         answers, notes = [], []
         for place, content in fetch(server, campaign, progress):
-            answers += label_studio.read(place, content, loaded.criteria, shared=campaign.settings.shared)
+            answers += label_studio.read(
+                place, content, loaded.criteria, shared=campaign.settings.shared
+            )
             if count := label_studio.skipped(place, content):
                 notes.append(f"{place}: {plural(count, 'task')} skipped")
         if not answers:
             say("Nobody has submitted an answer yet.")
             return Pulled(campaign.name, None, campaign.standing())
-        report = import_answers(dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run)
+        report = import_answers(
+            dataset, loaded, answers, notes, replace=replace, group=group, dry_run=dry_run
+        )
         imported(report)
         return Pulled(campaign.name, report, campaign.standing())
 
@@ -144,4 +166,6 @@ def _campaigns(dataset: Path, now: object) -> list[dict[str, object]]:
     return [campaign.standing() for campaign in LabelStudioCampaign.of(dataset)]
 
 
-PLATFORM = Platform("Label Studio", annotate_push_label_studio, annotate_pull_label_studio, _campaigns)
+PLATFORM = Platform(
+    "Label Studio", annotate_push_label_studio, annotate_pull_label_studio, _campaigns
+)

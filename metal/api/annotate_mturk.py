@@ -28,8 +28,14 @@ DESCRIPTION = "Read a text in LANGUAGE and say how good it is. Guidelines are on
 KEYWORDS = "LANGUAGE, text, rating, quality, reading"
 PLENTY, TRUSTED = 5000, 99  # HITs done, percent approved: GENIE, section 6
 SHOWN = 10  # unreadable assignments that are named
-WORKERS_SITE = {"production": "https://worker.mturk.com", "sandbox": "https://workersandbox.mturk.com"}
-REHEARSAL = "answers of the sandbox are ratings like any other from now on; rehearse on a copy of the dataset"
+WORKERS_SITE = {
+    "production": "https://worker.mturk.com",
+    "sandbox": "https://workersandbox.mturk.com",
+}
+REHEARSAL = (
+    "answers of the sandbox are ratings like any other from now on; rehearse on a copy of the"
+    " dataset"
+)
 
 
 @documented
@@ -39,22 +45,47 @@ def annotate_push_mturk(
     *,
     reward: Annotated[str, Option("What a worker gets for a task, e.g. 0.25.", metavar="USD")],
     assignments: Annotated[
-        int, Option("Workers a task; from 10 on MTurk's fee is 40%, not 20%.", metavar="N", least=1, most=1000)
+        int,
+        Option(
+            "Workers a task; from 10 on MTurk's fee is 40%, not 20%.",
+            metavar="N",
+            least=1,
+            most=1000,
+        ),
     ] = 3,
-    name: Annotated[str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")] = None,
+    name: Annotated[
+        str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")
+    ] = None,
     languages: Annotated[Names, Option("Languages; default all in EXPORT.", "-l")] = (),
     days: Annotated[float, Option("How long tasks are offered.", least=0.01, most=365)] = 7.0,
     minutes: Annotated[int, Option("Time for a task.", least=1, rare=True)] = 30,
     auto_approval: Annotated[
-        int, Option("After which MTurk itself pays what nobody reviewed.", metavar="DAYS", least=1, most=30, rare=True)
+        int,
+        Option(
+            "After which MTurk itself pays what nobody reviewed.",
+            metavar="DAYS",
+            least=1,
+            most=30,
+            rare=True,
+        ),
     ] = 30,
     title: Annotated[
-        str, Option("What workers see in the list of tasks; LANGUAGE stands for the language.", rare=True)
+        str,
+        Option(
+            "What workers see in the list of tasks; LANGUAGE stands for the language.", rare=True
+        ),
     ] = "Read a short text in LANGUAGE and rate it",
-    adult: Annotated[bool, Option("Texts may offend: only for workers who agreed to that.", rare=True)] = False,
+    adult: Annotated[
+        bool, Option("Texts may offend: only for workers who agreed to that.", rare=True)
+    ] = False,
     completed_hits: Annotated[
         int | None,
-        Option("HITs a worker must have done. [default: 5000; 0 in the sandbox]", metavar="N", least=0, rare=True),
+        Option(
+            "HITs a worker must have done. [default: 5000; 0 in the sandbox]",
+            metavar="N",
+            least=0,
+            rare=True,
+        ),
     ] = None,
     approved: Annotated[
         int | None,
@@ -66,20 +97,33 @@ def annotate_push_mturk(
             rare=True,
         ),
     ] = None,
-    country: Annotated[Names, Option("Where workers are: US, IN, US-CA, ...; default anywhere.")] = (),
+    country: Annotated[
+        Names, Option("Where workers are: US, IN, US-CA, ...; default anywhere.")
+    ] = (),
     test: Annotated[
-        StrPath | None, Option("Test to be passed first: items (.jsonl), or XML.", metavar="FILE", rare=True)
+        StrPath | None,
+        Option("Test to be passed first: items (.jsonl), or XML.", metavar="FILE", rare=True),
     ] = None,
-    answer_key: Annotated[StrPath | None, Option("Right answers of a test in XML.", metavar="FILE", rare=True)] = None,
+    answer_key: Annotated[
+        StrPath | None, Option("Right answers of a test in XML.", metavar="FILE", rare=True)
+    ] = None,
     test_pass: Annotated[int, Option("Percent that passes.", least=0, most=100, rare=True)] = 80,
-    qualification: Annotated[Names, Option("Qualification types of yours: ID or ID=LOWEST.", rare=True)] = (),
+    qualification: Annotated[
+        Names, Option("Qualification types of yours: ID or ID=LOWEST.", rare=True)
+    ] = (),
     cap: Annotated[
-        int | None, Option("Tasks a worker may do, kept at each pull.", metavar="N", least=1, rare=True)
+        int | None,
+        Option("Tasks a worker may do, kept at each pull.", metavar="N", least=1, rare=True),
     ] = None,
     start: Annotated[
-        str | None, Option("Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.", metavar="WHEN", rare=True)
+        str | None,
+        Option(
+            "Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.", metavar="WHEN", rare=True
+        ),
     ] = None,
-    print_start: Annotated[bool, Option("Say when `start` is next; post nothing.", rare=True)] = False,
+    print_start: Annotated[
+        bool, Option("Say when `start` is next; post nothing.", rare=True)
+    ] = False,
     production: Annotated[bool, Option("Real workers and real money, not the sandbox.")] = False,
     yes: Annotated[bool, Option("Spend without asking.")] = False,
     endpoint_url: Annotated[
@@ -90,25 +134,27 @@ def annotate_push_mturk(
     progress: Progress = silent,
     countdown: Callable[[timedelta], None] = silent,
 ) -> Posted | None:
-    """Post the tasks in `export`, which `metal.annotate_export(..., to="mturk")` wrote, on Mechanical Turk.
+    """Post the tasks in `export`, which `metal.annotate_export(..., to="mturk")` wrote, on
+    Mechanical Turk.
 
-    Goes to the sandbox, which costs nothing, unless `production` is given; then the cost is shown and has
-    to be confirmed. Credentials are those of AWS's own tools (AWS_ACCESS_KEY_ID, AWS_PROFILE, ...).
-    A HIT is a task; all are checked before the first is posted. What happens is kept in the dataset's folder
-    annotation/campaigns/NAME: after an interruption the same command goes on, and nothing is
-    posted twice. With `start` it waits, with nothing posted until then.
+    Goes to the sandbox, which costs nothing, unless `production` is given; then the cost is shown
+    and has to be confirmed. Credentials are those of AWS's own tools (AWS_ACCESS_KEY_ID,
+    AWS_PROFILE, ...). A HIT is a task; all are checked before the first is posted. What happens is
+    kept in the dataset's folder annotation/campaigns/NAME: after an interruption the same command
+    goes on, and nothing is posted twice. With `start` it waits, with nothing posted until then.
 
-    Workers are chosen as GENIE does: HITs done, share approved, country, a test. An item of a test is a
-    line {"question": "...", "choices": ["...", "..."], "right": "..."}. The test items and the countries
-    should be those of the language: push one language at a time with `languages`.
+    Workers are chosen as GENIE does: HITs done, share approved, country, a test. An item of a test
+    is a line {"question": "...", "choices": ["...", "..."], "right": "..."}. The test items and the
+    countries should be those of the language: push one language at a time with `languages`.
 
-    data: the dataset's folder. export: the folder of the exported tasks. say: told the cost and the start. confirm:
-    asked before money is spent; without it, that needs `yes=True`. progress: called with the tasks done and the tasks
-    in all. countdown: called every second with the time left until `start`.
+    data: the dataset's folder. export: the folder of the exported tasks. say: told the cost and the
+    start. confirm: asked before money is spent; without it, that needs `yes=True`. progress: called
+    with the tasks done and the tasks in all. countdown: called every second with the time left
+    until `start`.
 
-    Returns what was posted, None with `print_start`. Raises UsageError for settings that make no sense, too little
-    money, or a refusal; DataError for files that are not as they were exported and tasks that do not fit into a HIT;
-    MTurkError if Mechanical Turk refuses.
+    Returns what was posted, None with `print_start`. Raises UsageError for settings that make no
+    sense, too little money, or a refusal; DataError for files that are not as they were exported
+    and tasks that do not fit into a HIT; MTurkError if Mechanical Turk refuses.
     """
     from metal.building.crowdsourcing.campaign import digest_of
     from metal.building.crowdsourcing.mturk import MTurk
@@ -123,13 +169,22 @@ def annotate_push_mturk(
         rows_of,
     )
     from metal.building.crowdsourcing.mturk_documents import fields_of, read_test
-    from metal.building.crowdsourcing.posting import post, questions, requirements, requirements_of, still_to_post
+    from metal.building.crowdsourcing.posting import (
+        post,
+        questions,
+        requirements,
+        requirements_of,
+        still_to_post,
+    )
     from metal.building.crowdsourcing.schedule import now, start_line, start_of
     from metal.building.store import tasks_handed_out
     from metal.data.files import one_writer, recover
 
     if print_start and not start:
-        raise UsageError("`print_start` says when `start` is; give one, such as 'Mon-Fri 10:00 America/Los_Angeles'")
+        raise UsageError(
+            "`print_start` says when `start` is; give one, such as 'Mon-Fri 10:00"
+            " America/Los_Angeles'"
+        )
     starting = start_of(start) if start else None
     if print_start and starting:
         say(start_line(starting))
@@ -140,7 +195,9 @@ def annotate_push_mturk(
     by_language = read_export(folder, names(languages))
     files = {file: content for group in by_language.values() for file, content in group.items()}
     quiz = read_test(Path(test), Path(answer_key) if answer_key else None) if test else None
-    layouts = [files[f"layout-{language}.html"].decode("utf-8", "replace") for language in by_language]
+    layouts = [
+        files[f"layout-{language}.html"].decode("utf-8", "replace") for language in by_language
+    ]
     settings = MTurkSettings(
         environment="production" if production else "sandbox",
         endpoint=read_endpoint(endpoint_url, production),
@@ -165,7 +222,9 @@ def annotate_push_mturk(
         digest=digest_of(files),
         start=start or "",
     )
-    posts = questions((row for language in by_language for row in rows_of(files, language, str(folder))), tasks)
+    posts = questions(
+        (row for language in by_language for row in rows_of(files, language, str(folder))), tasks
+    )
     requirements(settings)  # a bad code is an error now, not when half is done
     campaign_name = name or folder.resolve().name
     with MTurk(settings.endpoint) as turk:
@@ -180,7 +239,9 @@ def annotate_push_mturk(
                 settings, key=secrets.token_hex(12), created=now().isoformat(timespec="seconds")
             )
             campaign = MTurkCampaign.begin(dataset, campaign_name, marked, files)
-            count = post(turk, campaign, posts, requirements_of(turk, campaign, quiz, noisy), now, progress)
+            count = post(
+                turk, campaign, posts, requirements_of(turk, campaign, quiz, noisy), now, progress
+            )
     return Posted(
         campaign.name,
         count,
@@ -188,19 +249,23 @@ def annotate_push_mturk(
         unit="task",
         where=f"in the {settings.environment}",
         state=campaign.folder,
-        workers="" if settings.endpoint.startswith("http://") else WORKERS_SITE[settings.environment],
+        workers=(
+            "" if settings.endpoint.startswith("http://") else WORKERS_SITE[settings.environment]
+        ),
         campaigns=len(MTurkCampaign.of(dataset)),
     )
 
 
-def _confirm(cost: PostingCost, settings: MTurkSettings, yes: bool, say: Say, confirm: Confirm | None) -> None:
+def _confirm(
+    cost: PostingCost, settings: MTurkSettings, yes: bool, say: Say, confirm: Confirm | None
+) -> None:
     if not cost.hits:
         return
     production = settings.environment == "production"
     say(
-        f"{cost.hits:,} tasks x {settings.assignments} workers x ${settings.reward} = ${cost.rewards:,.2f}, and "
-        f"${cost.fees:,.2f} for Mechanical Turk: ${cost.total:,.2f} in all"
-        + ("." if production else ", in the sandbox: nothing is paid.")
+        f"{cost.hits:,} tasks x {settings.assignments} workers x ${settings.reward} ="
+        f" ${cost.rewards:,.2f}, and ${cost.fees:,.2f} for Mechanical Turk: ${cost.total:,.2f}"
+        " in all" + ("." if production else ", in the sandbox: nothing is paid.")
     )
     if production:
         confirm_spending(f"Post them in production, for up to ${cost.total:,.2f}?", yes, confirm)
@@ -209,8 +274,8 @@ def _confirm(cost: PostingCost, settings: MTurkSettings, yes: bool, say: Say, co
 def _check_balance(balance: Decimal, cost: PostingCost) -> None:
     if balance < cost.total:
         raise UsageError(
-            f"the account has ${balance:,.2f} and this costs ${cost.total:,.2f}; nothing was posted. "
-            "Prepay on requester.mturk.com, or push fewer tasks"
+            f"the account has ${balance:,.2f} and this costs ${cost.total:,.2f}; nothing was"
+            " posted. Prepay on requester.mturk.com, or push fewer tasks"
         )
 
 
@@ -236,17 +301,31 @@ def annotate_pull_mturk(
     name: Annotated[str, Option("The campaign. [default: the only one]", metavar="NAME")] = "",
     approve: Annotated[bool, Option("Approve, and so pay, what was answered completely.")] = False,
     reject: Annotated[
-        Sequence[str], Option("Do not pay it, and tell why; several times.", metavar="ASSIGNMENT=REASON")
+        Sequence[str],
+        Option("Do not pay it, and tell why; several times.", metavar="ASSIGNMENT=REASON"),
     ] = (),
-    bonus: Annotated[Sequence[str], Option("Pay a worker a bonus; several times.", metavar="WORKER=USD")] = (),
-    bonus_reason: Annotated[str, Option("Told the worker.", rare=True)] = "Thank you for your careful work.",
-    exclude: Annotated[Names, Option("Workers who get no further tasks, also of later campaigns.")] = (),
-    expire: Annotated[bool, Option("Offer the tasks no longer; what was begun can be finished.")] = False,
+    bonus: Annotated[
+        Sequence[str], Option("Pay a worker a bonus; several times.", metavar="WORKER=USD")
+    ] = (),
+    bonus_reason: Annotated[
+        str, Option("Told the worker.", rare=True)
+    ] = "Thank you for your careful work.",
+    exclude: Annotated[
+        Names, Option("Workers who get no further tasks, also of later campaigns.")
+    ] = (),
+    expire: Annotated[
+        bool, Option("Offer the tasks no longer; what was begun can be finished.")
+    ] = False,
     extend: Annotated[
-        float | None, Option("Offer the tasks so long from now.", metavar="DAYS", least=0.01, most=365)
+        float | None,
+        Option("Offer the tasks so long from now.", metavar="DAYS", least=0.01, most=365),
     ] = None,
-    replace: Annotated[bool, Option("A rating that is there already gives way to a new one.")] = False,
-    group: Annotated[str | None, Option("Group of the raters. [default: crowd, or sandbox]", metavar="NAME")] = None,
+    replace: Annotated[
+        bool, Option("A rating that is there already gives way to a new one.")
+    ] = False,
+    group: Annotated[
+        str | None, Option("Group of the raters. [default: crowd, or sandbox]", metavar="NAME")
+    ] = None,
     yes: Annotated[bool, Option("Spend without asking.")] = False,
     endpoint_url: Annotated[
         str | None, Option("Another server that speaks MTurk's protocol.", metavar="URL", rare=True)
@@ -258,17 +337,19 @@ def annotate_pull_mturk(
 ) -> Pulled:
     """Fetch what workers have submitted for a campaign of a dataset, and take it in as ratings.
 
-    As often as you like, also while the campaign runs. Workers become raters called mturk:WORKER. Rejected
-    assignments are left out; an answer that cannot be read, or is off the scale, is left out and named.
-    Nothing is approved without `approve`, and nothing is rejected but what you name with `reject`. A bonus of
-    the same sum and reason is paid to a worker once in a campaign, however often the command is given.
+    As often as you like, also while the campaign runs. Workers become raters called mturk:WORKER.
+    Rejected assignments are left out; an answer that cannot be read, or is off the scale, is left
+    out and named. Nothing is approved without `approve`, and nothing is rejected but what you name
+    with `reject`. A bonus of the same sum and reason is paid to a worker once in a campaign,
+    however often the command is given.
 
-    data: the dataset's folder. say: told every step. confirm: asked before bonuses are paid in production; without it,
-    that needs `yes=True`. progress: called with the HITs done and the HITs in all. imported: called with the report of
-    the import, before anything is paid.
+    data: the dataset's folder. say: told every step. confirm: asked before bonuses are paid in
+    production; without it, that needs `yes=True`. progress: called with the HITs done and the HITs
+    in all. imported: called with the report of the import, before anything is paid.
 
-    Returns the report and the campaign's figures. Raises UsageError for settings that make no sense and for a refusal,
-    what `metal.annotate_import` raises, and MTurkError if Mechanical Turk refuses.
+    Returns the report and the campaign's figures. Raises UsageError for settings that make no sense
+    and for a refusal, what `metal.annotate_import` raises, and MTurkError if Mechanical Turk
+    refuses.
     """
     from metal.building.crowdsourcing import fetching, posting
     from metal.building.crowdsourcing.mturk import MTurk
@@ -284,7 +365,9 @@ def annotate_pull_mturk(
     from metal.running.annotating import import_answers
 
     if expire and extend:
-        raise UsageError("`expire` ends the tasks and `extend` goes on with them; give one of the two")
+        raise UsageError(
+            "`expire` ends the tasks and `extend` goes on with them; give one of the two"
+        )
     sums = dict(map(read_bonus, bonus))
     reasons = dict(map(read_rejection, reject))
     dataset = Path(data)
@@ -292,7 +375,9 @@ def annotate_pull_mturk(
         campaign = MTurkCampaign.open(dataset, name)
         environment = campaign.settings.environment
         production = environment == "production"
-        endpoint = read_endpoint(endpoint_url, production) if endpoint_url else campaign.settings.endpoint
+        endpoint = (
+            read_endpoint(endpoint_url, production) if endpoint_url else campaign.settings.endpoint
+        )
         with MTurk(endpoint) as turk:
             fresh, gone = fetching.fetch(turk, campaign, progress)
             if reasons:
@@ -300,13 +385,18 @@ def annotate_pull_mturk(
             received = fetching.received(campaign, loaded.criteria)
             say(f"Fetched {fresh:,} new assignments of campaign {campaign.name} ({environment})")
             if gone:
-                say(f"note: no longer on Mechanical Turk: {plural(gone, 'task')}; what was fetched is kept")
+                say(
+                    f"note: no longer on Mechanical Turk: {plural(gone, 'task')}; what was fetched"
+                    " is kept"
+                )
             notes = _left_out(received)
             report = None
             if received.answers:
                 notes += [] if production else [REHEARSAL]
                 raters = group or ("crowd" if production else "sandbox")
-                report = import_answers(dataset, loaded, received.answers, notes, replace=replace, group=raters)
+                report = import_answers(
+                    dataset, loaded, received.answers, notes, replace=replace, group=raters
+                )
                 imported(report)
             else:
                 for note in ["nothing to take in yet", *notes]:
@@ -316,11 +406,15 @@ def annotate_pull_mturk(
             if sums:
                 _pay(turk, campaign, sums, bonus_reason, yes or not production, say, confirm)
             named = {worker.removeprefix("mturk:"): NOISY for worker in names(exclude)}
-            if count := fetching.enforce_cap(turk, campaign) + posting.exclude(turk, campaign, named):
+            if count := fetching.enforce_cap(turk, campaign) + posting.exclude(
+                turk, campaign, named
+            ):
                 say(f"Workers who get no further tasks: {count:,} more")
             if expire or extend:
                 until = now() + timedelta(days=extend or 0)
-                offered = f"offered until {until:%Y-%m-%d %H:%M} UTC" if extend else "not offered now"
+                offered = (
+                    f"offered until {until:%Y-%m-%d %H:%M} UTC" if extend else "not offered now"
+                )
                 say(f"{plural(fetching.expire(turk, campaign, until), 'task')}: {offered}")
         return Pulled(campaign.name, report, campaign.standing(now()))
 
@@ -352,7 +446,10 @@ def _pay(
     if due:
         confirm_spending(f"Pay {len(due):,} bonuses, ${total:,.2f} with fees?", yes, confirm)
     paid = fetching.pay(turk, campaign, due)
-    say(f"Bonuses paid: {paid:,}" + (f", {len(sums) - paid:,} were paid before" if paid < len(sums) else ""))
+    say(
+        f"Bonuses paid: {paid:,}"
+        + (f", {len(sums) - paid:,} were paid before" if paid < len(sums) else "")
+    )
 
 
 def _campaigns(dataset: Path, now: datetime) -> list[dict[str, Any]]:

@@ -14,8 +14,8 @@ from metal.runs.judges_run import RatingsRun
 class Judging(RatingsRun):
     """A run of judges: its folder, ratings and raters, and what came of asking.
 
-    outcome: estimates before, statistics of the answers after. Where the run is not whole, calling again with `resume`
-    makes what is left.
+    outcome: estimates before, statistics of the answers after. Where the run is not whole, calling
+    again with `resume` makes what is left.
     """
 
     job: JudgeJob

@@ -20,33 +20,48 @@ def criterion_new(
     data: StrPath | None = None,
     *,
     template: Annotated[
-        str, Option("Take it from an annotation template: metal, question-answering, ... or yours.", metavar="NAME")
+        str,
+        Option(
+            "Take it from an annotation template: metal, question-answering, ... or yours.",
+            metavar="NAME",
+        ),
     ] = "",
     scale: Annotated[
-        str, Option("1-10, 0-100, Bad<Medium<Good, 0=No,1=Yes, or labels without an order: a,b,c.", metavar="SCALE")
+        str,
+        Option(
+            "1-10, 0-100, Bad<Medium<Good, 0=No,1=Yes, or labels without an order: a,b,c.",
+            metavar="SCALE",
+        ),
     ] = "",
-    question: Annotated[str, Option("What is asked, of people and of judges.", metavar="TEXT")] = "",
-    label: Annotated[str, Option("Its name for people. [default: NAME in words]", metavar="TEXT")] = "",
+    question: Annotated[
+        str, Option("What is asked, of people and of judges.", metavar="TEXT")
+    ] = "",
+    label: Annotated[
+        str, Option("Its name for people. [default: NAME in words]", metavar="TEXT")
+    ] = "",
     direction: Annotated[
         Literal["higher", "lower"], Option("Which scores are better.", choices=("higher", "lower"))
     ] = "higher",
 ) -> Criterion:
-    """Add the criterion NAME to the dataset DATA, to be rated by people and judges; without DATA write it to a file.
+    """Add the criterion NAME to the dataset DATA, to be rated by people and judges; without DATA
+    write it to a file.
 
-    Give `scale` and `question`, which are all that prompts and forms need, or the `template` that has it, whose
-    descriptions people and judges read. `metal prompt show DATA --criterion NAME` shows what judges are told. Thorough
-    descriptions of your own, for the prompt `detailed`, go into prompts/criteria/NAME.toml.
+    Give `scale` and `question`, which are all that prompts and forms need, or the `template` that
+    has it, whose descriptions people and judges read. `metal prompt show DATA --criterion NAME`
+    shows what judges are told. Thorough descriptions of your own, for the prompt `detailed`, go
+    into prompts/criteria/NAME.toml.
 
-    That is also the file without DATA. Where the folder `prompts` is given as one of prompts, `metal.judge` and
-    `metal.annotate_export` ask criteria that are named, also those that the dataset lacks, and `metal.read` takes the
-    scales, directions and questions of a table's criteria from there.
+    That is also the file without DATA. Where the folder `prompts` is given as one of prompts,
+    `metal.judge` and `metal.annotate_export` ask criteria that are named, also those that the
+    dataset lacks, and `metal.read` takes the scales, directions and questions of a table's criteria
+    from there.
 
-    name: as in commands and tables: letters, digits, `_` and `-`; or a Criterion, which says everything itself. data: a
-    dataset folder, which is changed. scale: two whole numbers at most ten apart are levels, others the ends of a line
-    of scores.
+    name: as in commands and tables: letters, digits, `_` and `-`; or a Criterion, which says
+    everything itself. data: a dataset folder, which is changed. scale: two whole numbers at most
+    ten apart are levels, others the ends of a line of scores.
 
-    Returns the criterion. Raises UsageError for a name that is taken or a scale that is none, UnknownName for a
-    template or criterion that is not there.
+    Returns the criterion. Raises UsageError for a name that is taken or a scale that is none,
+    UnknownName for a template or criterion that is not there.
     """
     from pathlib import Path
 
@@ -62,19 +77,31 @@ def criterion_new(
         criterion = name
     elif template:
         if scale or question or label or direction != "higher":
-            raise UsageError(f"criterion {name}: `template` says all about it; give that or `scale` and `question`")
+            raise UsageError(
+                f"criterion {name}: `template` says all about it; give that or `scale` and"
+                " `question`"
+            )
         if data is None:
-            raise UsageError(f"criterion {name}: `template` adds it, with its descriptions, to a dataset; say to which")
+            raise UsageError(
+                f"criterion {name}: `template` adds it, with its descriptions, to a dataset; say to"
+                " which"
+            )
         criterion = _of_template(name, template, Path(data))
     else:
         if not scale or not question.strip():
             lacking = "`scale` is not given" if not scale else "`question` is empty; ask something"
-            raise UsageError(f"criterion {name}: {lacking}, or name the `template` that has the criterion")
+            raise UsageError(
+                f"criterion {name}: {lacking}, or name the `template` that has the criterion"
+            )
         words = label or name.replace("_", " ").capitalize()
-        criterion = Criterion(name, Scale.of(scale), direction, label=words, question=question.strip())
+        criterion = Criterion(
+            name, Scale.of(scale), direction, label=words, question=question.strip()
+        )
     if not bears_file(criterion.name):
         example = re.sub(r"\W+", "_", criterion.name.strip()).strip("_").lower() or "helpfulness"
-        raise UsageError(f"criterion {name!r}: a name has letters, digits, `_` and `-` only, e.g. {example!r}")
+        raise UsageError(
+            f"criterion {name!r}: a name has letters, digits, `_` and `-` only, e.g. {example!r}"
+        )
     if data is None:
         file = criterion_file(criterion.name)
         if file.exists():
@@ -86,7 +113,10 @@ def criterion_new(
     with dataset_to_change(Path(data)) as dataset:
         if criterion.name in dataset.criteria:
             shown = dataset.criteria[criterion.name].scale.describe()
-            raise UsageError(f"{data} has a criterion {criterion.name} ({shown}) already; give this one another name")
+            raise UsageError(
+                f"{data} has a criterion {criterion.name} ({shown}) already; give this one another"
+                " name"
+            )
         update_dataset(with_parts(dataset, criteria=[*dataset.criteria.values(), criterion]), data)
     return criterion
 

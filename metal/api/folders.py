@@ -23,10 +23,12 @@ FILES = ("dataset.toml", "run.toml")
 
 @dataclass(frozen=True)
 class Folder:
-    """A dataset or a run. kind: `dataset`, or the command of the run. date: of the last change, as YYYY-MM-DD.
+    """A dataset or a run. kind: `dataset`, or the command of the run. date: of the last change, as
+    YYYY-MM-DD.
 
-    languages: None where the folder does not say. raters: how many of each kind. answer: the headline of a run with a
-    page, what a run of judges or metrics rated, a dataset's title and counts, or why the folder cannot be read.
+    languages: None where the folder does not say. raters: how many of each kind. answer: the
+    headline of a run with a page, what a run of judges or metrics rated, a dataset's title and
+    counts, or why the folder cannot be read.
     """
 
     path: str
@@ -42,19 +44,26 @@ class Folder:
 
 
 def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Folder, ...]:
-    """List the datasets and runs in a folder and one level deeper, as in `runs/` or `metal-demo/`: kind, size, date
-    and, of runs, the answer.
+    """List the datasets and runs in a folder and one level deeper, as in `runs/` or `metal-demo/`:
+    kind, size, date and, of runs, the answer.
 
     folder: where to look. progress: called with folders done and in all.
 
-    Returns them, datasets first. A damaged one says what is wrong. Raises UsageError where there is no such folder.
+    Returns them, datasets first. A damaged one says what is wrong. Raises UsageError where there is
+    no such folder.
     """
     start = Path(folder)
     if not start.is_dir():
         raise no_such(start, "folder")
     children = [start, *(path for place in PLACES for path in sorted((start / place).glob("*")))]
-    groups = (path for path in start.glob("*/") if not any((path / file).is_file() for file in FILES))
-    children += [path for group in sorted(islice(groups, MOST)) for path in sorted(islice(group.glob("*/"), MOST))]
+    groups = (
+        path for path in start.glob("*/") if not any((path / file).is_file() for file in FILES)
+    )
+    children += [
+        path
+        for group in sorted(islice(groups, MOST))
+        for path in sorted(islice(group.glob("*/"), MOST))
+    ]
     places = [(path, file) for path in children for file in FILES if (path / file).is_file()]
     advancing = followed(places, progress or no_progress, len(places))
     listed = {path.resolve(): _read(path, file) for path, file in advancing}
@@ -90,17 +99,35 @@ def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[A
         with fitting(path, kind):
             run = open_run(path)
             tables = [table for table in run.tables.values() if "language" in table and len(table)]
-            languages = [language for language in tables[0]["language"].unique() if language] if tables else None
-            return languages, dict(Counter(rater.kind for rater in run.raters.values())), headline(run)
+            languages = (
+                [language for language in tables[0]["language"].unique() if language]
+                if tables
+                else None
+            )
+            return (
+                languages,
+                dict(Counter(rater.kind for rater in run.raters.values())),
+                headline(run),
+            )
     listed = read_raters(path) if (path / "raters.jsonl").is_file() else None
     raters = None if listed is None else dict(Counter(rater.kind for rater in listed))
     if kind == "dataset":
-        sizes = [f"{number:,} {what}" for what, number in about.get("counts", {}).items() if what != "raters"]
-        return about.get("languages"), raters, "; ".join(filter(None, [about.get("title", ""), ", ".join(sizes)]))
+        sizes = [
+            f"{number:,} {what}"
+            for what, number in about.get("counts", {}).items()
+            if what != "raters"
+        ]
+        return (
+            about.get("languages"),
+            raters,
+            "; ".join(filter(None, [about.get("title", ""), ", ".join(sizes)])),
+        )
     settings = about["settings"]
     data: Mapping[str, Any] = next(iter(about["datasets"]), {})
     card = Path(data.get("path", "")) / FILES[0]
-    languages = settings.get("languages") or (read_toml(card).get("languages") if card.is_file() else None)
+    languages = settings.get("languages") or (
+        read_toml(card).get("languages") if card.is_file() else None
+    )
     state = settings.get("state", {})
     if state.get("not_asked"):
         stopped = f"stopped: {state['not_asked']:,} calls were not made"

@@ -1,4 +1,6 @@
-"""`metal.judges_list`, `judges_test`: which models can judge; `metal.prompt_list`, `prompt_show`: what they read."""
+"""`metal.judges_list`, `judges_test`: which models can judge; `metal.prompt_list`, `prompt_show`:
+what they read.
+"""
 
 from __future__ import annotations
 
@@ -27,8 +29,9 @@ if TYPE_CHECKING:
 class KnownJudges:
     """Which models can judge.
 
-    providers: one row per provider: how its models are named, what it is, and whether it is ready or what it lacks.
-    batch: providers with a batch service. judges: those of `files`, your judges.toml, by name.
+    providers: one row per provider: how its models are named, what it is, and whether it is ready
+    or what it lacks. batch: providers with a batch service. judges: those of `files`, your
+    judges.toml, by name.
     """
 
     providers: pd.DataFrame
@@ -46,7 +49,9 @@ class KnownJudges:
 
 @dataclass(frozen=True)
 class Tried:
-    """What a judge said to one small question. statistics: of the call: latency, tokens, versions, cost."""
+    """What a judge said to one small question. statistics: of the call: latency, tokens, versions,
+    cost.
+    """
 
     model: Model
     criterion: Criterion
@@ -71,9 +76,11 @@ def judges_list() -> KnownJudges:
 
 @documented
 def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
-    """Ask the judge JUDGE one small question: latency, tokens, cost, and the verdict as METAL reads it.
+    """Ask the judge JUDGE one small question: latency, tokens, cost, and the verdict as METAL reads
+    it.
 
-    Returns the rating and what the call was like. Raises UsageError, and JudgeStopped where the judge cannot be asked.
+    Returns the rating and what the call was like. Raises UsageError, and JudgeStopped where the
+    judge cannot be asked.
     """
     import tempfile
 
@@ -101,9 +108,15 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     if (provider := find_provider(model.provider)).direct:
         criterion = criterion if provider.classes else replace(criterion, scale=Scale("interval"))
         prompt = direct_prompt([criterion])
-    source = Source("try", "en", "The ferry to the island runs again from Monday, the harbour office said.")
-    output = Output("try", "try", "nobody", "en", "From Monday the ferry to the island is running again.")
-    plan = JudgingPlan((model,), (prompt,), {criterion.name: criterion}, (output,), {source.source: source})
+    source = Source(
+        "try", "en", "The ferry to the island runs again from Monday, the harbour office said."
+    )
+    output = Output(
+        "try", "try", "nobody", "en", "From Monday the ferry to the island is running again."
+    )
+    plan = JudgingPlan(
+        (model,), (prompt,), {criterion.name: criterion}, (output,), {source.source: source}
+    )
 
     async def ask(folder: Path) -> LocalRun:
         journal = Journal(folder / "journal.jsonl")
@@ -126,7 +139,9 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
 
 @dataclass(frozen=True)
 class SentPrompt:
-    """Exactly what would be sent to a judge. name: of the prompt; digest: of what it says on the criterion."""
+    """Exactly what would be sent to a judge. name: of the prompt; digest: of what it says on the
+    criterion.
+    """
 
     name: str
     digest: str
@@ -150,7 +165,10 @@ def prompt_list(data: Data | None = None, *, prompt_folders: PromptFolders = ())
 
     criteria, folders = _criteria_and_folders(data, prompt_folders)
     prompts = load_prompts(JudgeRequest((), tuple(template_names(folders))), criteria, folders)
-    rows = [[criterion.name, *(prompt.digest(criterion.name) for prompt in prompts)] for criterion in criteria]
+    rows = [
+        [criterion.name, *(prompt.digest(criterion.name) for prompt in prompts)]
+        for criterion in criteria
+    ]
     return pd.DataFrame(rows, columns=["criterion", *(prompt.name for prompt in prompts)])
 
 
@@ -162,16 +180,22 @@ def prompt_show(
     prompt: Annotated[str, Option("Prompt: simple, detailed, yours.", "-p")] = "detailed",
     question: Question = "",
     output: Annotated[
-        str, Option("Id of the output to show it for. [default: the first; placeholders without a dataset]")
+        str,
+        Option(
+            "Id of the output to show it for. [default: the first; placeholders without a dataset]"
+        ),
     ] = "",
-    prompt_language: Annotated[str, Option("Language of the prompt. [default: English]", metavar="CODE")] = "",
+    prompt_language: Annotated[
+        str, Option("Language of the prompt. [default: English]", metavar="CODE")
+    ] = "",
     prompt_folders: PromptFolders = (),
 ) -> SentPrompt:
     """Print exactly what would be sent to a judge.
 
     data: a dataset, whose criteria and prompts count; METAL's five without one.
 
-    Returns the two messages. Raises UnknownName for a criterion, a prompt or an output that is not there.
+    Returns the two messages. Raises UnknownName for a criterion, a prompt or an output that is not
+    there.
     """
     from metal.raters.judges.rubric import described
     from metal.raters.judges.templates import variant
@@ -185,7 +209,9 @@ def prompt_show(
     if criterion not in criteria:
         raise UnknownName("criterion", criterion, criteria)
     request = JudgeRequest((), (prompt,), prompt_language=prompt_language, question=question)
-    shown_in = {each.language for each in as_dataset(data).outputs.values()} if data is not None else set()
+    shown_in = (
+        {each.language for each in as_dataset(data).outputs.values()} if data is not None else set()
+    )
     pairs = criteria[criterion].scale.compares
     together = variant(prompt, together=True) == prompt
     beside = [each for each in known_criteria if together and each.scale.compares == pairs]
@@ -193,8 +219,12 @@ def prompt_show(
     if data is None:
         if output:
             raise UsageError("`output` is an output of a dataset; give the dataset too")
-        references: tuple[str, ...] = ("(a reference's text)",) if loaded.template.shows_references else ()
-        message = loaded.write(criterion, "en", "(the source's text)", "(the output's text)", references=references)
+        references: tuple[str, ...] = (
+            ("(a reference's text)",) if loaded.template.shows_references else ()
+        )
+        message = loaded.write(
+            criterion, "en", "(the source's text)", "(the output's text)", references=references
+        )
     else:
         dataset = as_dataset(data)
         if output and output not in dataset.outputs:
@@ -203,11 +233,15 @@ def prompt_show(
         texts = shown.shown if shown.is_pair == loaded.template.pairs else loaded.template.slots
         source = dataset.sources[shown.source]
         references = source.references if loaded.template.shows_references else ()
-        message = loaded.write(criterion, shown.language, source.text, *texts, references=references)
+        message = loaded.write(
+            criterion, shown.language, source.text, *texts, references=references
+        )
     return SentPrompt(loaded.name, loaded.digest(criterion), message.system, message.user)
 
 
-def _criteria_and_folders(data: Data | None, given: Iterable[StrPath]) -> tuple[list[Criterion], list[Path]]:
+def _criteria_and_folders(
+    data: Data | None, given: Iterable[StrPath]
+) -> tuple[list[Criterion], list[Path]]:
     """The criteria of the dataset, or METAL's five, and where prompts are looked for."""
     from metal.data.formats import METAL_CRITERIA, metal_criterion
     from metal.running.prompting import prompt_folders

@@ -48,7 +48,8 @@ def check_resumed(
 ) -> None:
     """Raise UsageError where a call that resumes a run also says what the run knows already.
 
-    given: the call's arguments by name; what is empty or at its default was not given. free: what may change.
+    given: the call's arguments by name; what is empty or at its default was not given. free: what
+    may change.
     """
     for name, parameter in inspect.signature(function).parameters.items():
         value = given[name]
@@ -67,15 +68,23 @@ def check_resumed(
         raise UsageError(f'`resume="{resume}"` {why}, name all with `out="{resume}"`')
 
 
-Repeat = Annotated[int, Option("Ask K times, for self-agreement.", metavar="K", least=1, most=50, rare=True)]
-Sample = Annotated[int | None, Option("Judge N outputs, drawn evenly by language.", metavar="N", least=1, rare=True)]
+Repeat = Annotated[
+    int, Option("Ask K times, for self-agreement.", metavar="K", least=1, most=50, rare=True)
+]
+Sample = Annotated[
+    int | None,
+    Option("Judge N outputs, drawn evenly by language.", metavar="N", least=1, rare=True),
+]
 RunFolder = Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-judges]")]
 Engine = Annotated[
-    str | None, Option("Who makes the calls: local, batch or ray. [default: local]", metavar="NAME", rare=True)
+    str | None,
+    Option("Who makes the calls: local, batch or ray. [default: local]", metavar="NAME", rare=True),
 ]
 Batch = Annotated[bool, Option("Through the providers' batch services: half the price, in a day.")]
 Wait = Annotated[bool, Option("Wait for the batches, or submit and go. [default: wait]", rare=True)]
-Address = Annotated[str, Option("Ray cluster; default: one of this machine.", metavar="HOST:PORT", rare=True)]
+Address = Annotated[
+    str, Option("Ray cluster; default: one of this machine.", metavar="HOST:PORT", rare=True)
+]
 OwnName = Annotated[str, Option("What a judge that is a function is called.")]
 
 
@@ -88,7 +97,11 @@ async def judge_async(
     data: Data | None = None,
     judge: Annotated[
         Names | JudgeFunction,
-        Option("Judge to run or, with `resume`, to add: openai:gpt-4o, module:function, a name of judges.toml.", "-j"),
+        Option(
+            "Judge to run or, with `resume`, to add: openai:gpt-4o, module:function, a name of"
+            " judges.toml.",
+            "-j",
+        ),
     ] = (),
     *,
     prompt: Annotated[
@@ -108,7 +121,10 @@ async def judge_async(
     test_questions: TestQuestions = "",
     pairs: Annotated[
         str,
-        Option("Compare outputs: all of a source, swiss, random:N, a generator, languages.", metavar="WHICH"),
+        Option(
+            "Compare outputs: all of a source, swiss, random:N, a generator, languages.",
+            metavar="WHICH",
+        ),
     ] = "",
     orders: Annotated[
         Literal["both", "one"],
@@ -118,23 +134,38 @@ async def judge_async(
     reuse: Reuse = (),
     prompt_folders: PromptFolders = (),
     prompt_language: Annotated[
-        str, Option("Language of the prompts; text: that of each output. [default: English]", metavar="CODE", rare=True)
+        str,
+        Option(
+            "Language of the prompts; text: that of each output. [default: English]",
+            metavar="CODE",
+            rare=True,
+        ),
     ] = "",
     with_reference: Annotated[
         bool, Option("Show judges the references of the source: prompt NAME-reference.", rare=True)
     ] = False,
     together: Annotated[
-        bool, Option("Ask for all criteria of an output in one call: prompt NAME-together.", rare=True)
+        bool,
+        Option("Ask for all criteria of an output in one call: prompt NAME-together.", rare=True),
     ] = False,
     probabilities: Annotated[
-        bool, Option("Ask for token probabilities too: how sure each answer is (OpenAI, vLLM, Gemini).", rare=True)
+        bool,
+        Option(
+            "Ask for token probabilities too: how sure each answer is (OpenAI, vLLM, Gemini).",
+            rare=True,
+        ),
     ] = False,
     examples: Annotated[
         int,
-        Option("Show N outputs that people rated; their sources are not judged.", metavar="N", rare=True),
+        Option(
+            "Show N outputs that people rated; their sources are not judged.",
+            metavar="N",
+            rare=True,
+        ),
     ] = 0,
     flip: Annotated[
-        Names, Option("Criteria whose rubric scores the other way round than the dataset.", rare=True)
+        Names,
+        Option("Criteria whose rubric scores the other way round than the dataset.", rare=True),
     ] = (),
     base_url: BaseUrl = "",
     concurrency: Concurrency = None,
@@ -144,67 +175,81 @@ async def judge_async(
     address: Address = "",
     seed: Seed = 0,
     require: Annotated[
-        StrPath | None, Option("Refuse what this passport (see `metal.passport`) does not allow.", metavar="PASSPORT")
+        StrPath | None,
+        Option(
+            "Refuse what this passport (see `metal.passport`) does not allow.", metavar="PASSPORT"
+        ),
     ] = None,
     force: Force = False,
     callbacks: Callbacks | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Judging:
-    """Let judges rate every output of `data` on every criterion, one call each unless `together`, at temperature 0.
+    """Let judges rate every output of `data` on every criterion, one call each unless `together`,
+    at temperature 0.
 
-    A judge is a model and a prompt. Models are named PROVIDER:MODEL; `metal.judges_list` shows providers, the keys
-    they need and the judges of your judges.toml. METAL's prompts are `simple` and `detailed` (`metal.prompt_show`).
-    Baselines need no network: majority, random, lexical. Classifiers, cross-encoders and reward models on vLLM
-    (`vllm-classify:`, `vllm-score:`, `vllm-reward:`) get the texts without a prompt, and give numbers.
+    A judge is a model and a prompt. Models are named PROVIDER:MODEL; `metal.judges_list` shows
+    providers, the keys they need and the judges of your judges.toml. METAL's prompts are `simple`
+    and `detailed` (`metal.prompt_show`). Baselines need no network: majority, random, lexical.
+    Classifiers, cross-encoders and reward models on vLLM (`vllm-classify:`, `vllm-score:`,
+    `vllm-reward:`) get the texts without a prompt, and give numbers.
 
-    Every reply is on disk before it counts. A run that was stopped, by Ctrl-C or by a power cut, goes on with
-    `resume` and pays again for no more than the calls in flight at a power cut; `resume` with `judge` adds a judge to
-    the run's, and the same call with more judges, prompts, criteria or languages asks only what is new.
-    `metal.audit(DATASET, RUN)` puts the judges beside the people.
+    Every reply is on disk before it counts. A run that was stopped, by Ctrl-C or by a power cut,
+    goes on with `resume` and pays again for no more than the calls in flight at a power cut;
+    `resume` with `judge` adds a judge to the run's, and the same call with more judges, prompts,
+    criteria or languages asks only what is new. `metal.audit(DATASET, RUN)` puts the judges beside
+    the people.
 
-    `batch` sends the same calls through the provider's batch service: half the price, an answer within a day. Ctrl-C
-    leaves the batches with the provider; `resume` goes on, and `metal.judge_cancel(RUN)` cancels them and keeps what
-    they have answered. `engine="ray"` spreads the calls over a cluster.
+    `batch` sends the same calls through the provider's batch service: half the price, an answer
+    within a day. Ctrl-C leaves the batches with the provider; `resume` goes on, and
+    `metal.judge_cancel(RUN)` cancels them and keeps what they have answered. `engine="ray"` spreads
+    the calls over a cluster.
 
-    `test_questions` examines a judge as one would a person: some sources are shown with their own reference, some with
-    that of another source, and `metal.monitor(DATASET, RUN)` says who fails them.
+    `test_questions` examines a judge as one would a person: some sources are shown with their own
+    reference, some with that of another source, and `metal.monitor(DATASET, RUN)` says who fails
+    them.
 
-    A task has a prompt that calls its texts by their names: `question-answering`, `summarization`, `translation`,
-    `chat`, `open-generation`. `with_reference` shows the references of each source too; `detailed-reason-first` and
-    `detailed-no-reason` ask for the justification before the score, or for none. `together` asks for all criteria of an
-    output in one call (`detailed-together`), for the price of one reading of the texts; with both prompts,
+    A task has a prompt that calls its texts by their names: `question-answering`, `summarization`,
+    `translation`, `chat`, `open-generation`. `with_reference` shows the references of each source
+    too; `detailed-reason-first` and `detailed-no-reason` ask for the justification before the
+    score, or for none. `together` asks for all criteria of an output in one call
+    (`detailed-together`), for the price of one reading of the texts; with both prompts,
     `metal.audit` says what that changes. All of METAL's prompts have these variants.
 
-    `probabilities` keeps the probability of each answered level as the rating's `confidence` (see `metal.select`), and
-    as `expected` the mean of the levels by their probabilities, where all are among the twenty likeliest tokens (see
-    `metal.billboard`). It needs OpenAI's protocol or Gemini, a model that gives them, and levels that are one token.
+    `probabilities` keeps the probability of each answered level as the rating's `confidence` (see
+    `metal.select`), and as `expected` the mean of the levels by their probabilities, where all are
+    among the twenty likeliest tokens (see `metal.billboard`). It needs OpenAI's protocol or Gemini,
+    a model that gives them, and levels that are one token.
 
-    `question` asks in one line what a criterion does not say, or something else: it and the scale are all that judges
-    are told of the criterion.
+    `question` asks in one line what a criterion does not say, or something else: it and the scale
+    are all that judges are told of the criterion.
 
-    `examples` shows judges outputs that people rated, in each language, with as many different ratings as can be. What
-    shares a source, its content or its text with one of them is judged by no prompt of the run.
+    `examples` shows judges outputs that people rated, in each language, with as many different
+    ratings as can be. What shares a source, its content or its text with one of them is judged by
+    no prompt of the run.
 
-    `pairs` asks which of two outputs of one source is better, each pair in both orders; data whose outputs are pairs
-    are asked so by themselves. The pairs, with the preferences that follow from people's scores, become a dataset of
-    their own beside the run (RUN-pairs), which `metal.audit(RUN-pairs, RUN)` takes. `pairs="languages"` compares one
-    content in two languages, for `metal.bias_language(RUN-pairs, RUN)`.
+    `pairs` asks which of two outputs of one source is better, each pair in both orders; data whose
+    outputs are pairs are asked so by themselves. The pairs, with the preferences that follow from
+    people's scores, become a dataset of their own beside the run (RUN-pairs), which
+    `metal.audit(RUN-pairs, RUN)` takes. `pairs="languages"` compares one content in two languages,
+    for `metal.bias_language(RUN-pairs, RUN)`.
 
-    `require` takes a passport: before any call, a judge, model, prompt, language or criterion that it does not allow is
-    refused, as is a passport that expired or was changed by accident (its hash is no guard against a forger).
+    `require` takes a passport: before any call, a judge, model, prompt, language or criterion that
+    it does not allow is refused, as is a passport that expired or was changed by accident (its hash
+    is no guard against a forger).
 
-    data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. judge: names, or any
-    function of (source, output, criterion), sync or async, that returns a score, a score and a justification, or the
-    text of a reply; it is called and journaled as models are. `module:function` names one in a module of the working
-    folder or an installed one; LangChain runnables, inspect_ai scorers, DeepEval and ragas metrics are judges as they
-    are. callbacks: how progress is shown and who is asked before
-    something is paid; by default a bar where there is a terminal or notebook, and nobody is asked: `max_cost` limits
-    what a run may cost.
+    data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. judge:
+    names, or any function of (source, output, criterion), sync or async, that returns a score, a
+    score and a justification, or the text of a reply; it is called and journaled as models are.
+    `module:function` names one in a module of the working folder or an installed one; LangChain
+    runnables, inspect_ai scorers, DeepEval and ragas metrics are judges as they are. callbacks: how
+    progress is shown and who is asked before something is paid; by default a bar where there is a
+    terminal or notebook, and nobody is asked: `max_cost` limits what a run may cost.
 
-    Returns the run: its folder, ratings, and the statistics of the answers. `outcome.stopped` says why a judge could
-    not go on, or that none of its replies holds a score; such replies may have been paid for and are kept. It works
-    inside a running event loop too; there `await metal.judge_async(...)` leaves the loop free. Raises UsageError,
-    UnknownName and DataError, and JudgeStopped where no call of a new run was answered, of which nothing is kept.
+    Returns the run: its folder, ratings, and the statistics of the answers. `outcome.stopped` says
+    why a judge could not go on, or that none of its replies holds a score; such replies may have
+    been paid for and are kept. It works inside a running event loop too; there `await
+    metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName and DataError, and
+    JudgeStopped where no call of a new run was answered, of which nothing is kept.
     """
     from metal.api.asked import Judging, default_callbacks
     from metal.raters.judges.adapters import adapted
@@ -230,21 +275,31 @@ async def judge_async(
         run = Path(resume)
         request, settings = read_request(run, "judge", JudgeRequest)
         asked = {name: model.get("asked", "") for name, model in settings.get("models", {}).items()}
-        if any(model.startswith(f"{FUNCTION}:") and not is_function(name) for name, model in asked.items()):
-            raise UsageError(f"{run} is a run of a function; to go on with it, repeat the call that began it")
+        if any(
+            model.startswith(f"{FUNCTION}:") and not is_function(name)
+            for name, model in asked.items()
+        ):
+            raise UsageError(
+                f"{run} is a run of a function; to go on with it, repeat the call that began it"
+            )
         request = replace(request, judges=tuple(dict.fromkeys((*request.judges, *added))))
         inputs = load(dataset_of(run, settings), (), reading_of(run))
         concurrency = concurrency or settings.get("concurrency")
     else:
         if data is None or not (own or judge):
             raise UsageError(
-                'give a dataset and `judge`, e.g. `metal.judge("datasets/demo", judge="openai:gpt-4o-mini")`'
+                'give a dataset and `judge`, e.g. `metal.judge("datasets/demo",'
+                ' judge="openai:gpt-4o-mini")`'
             )
         prompts = dict.fromkeys(names(prompt) or ("detailed",))
-        asked_by = {each: variant(each, references=with_reference, together=together) for each in prompts}
+        asked_by = {
+            each: variant(each, references=with_reference, together=together) for each in prompts
+        }
         if same := [each for each in prompts if each != asked_by[each] in prompts]:
             option, too = "together" if together else "with_reference", asked_by[same[0]]
-            raise UsageError(f"`{option}` makes {same[0]} and {too} both `{too}`; leave `{option}` out")
+            raise UsageError(
+                f"`{option}` makes {same[0]} and {too} both `{too}`; leave `{option}` out"
+            )
         request = settings_of(
             JudgeRequest,
             locals(),
@@ -254,9 +309,13 @@ async def judge_async(
             prompt_folders=tuple(map(str, prompt_folders)),
         )
         inputs = load(data, (), reading)
-        run = Path(out) if out else Path("runs") / f"{inputs.name}-{next(iter(functions), 'judges')}"
+        run = (
+            Path(out) if out else Path("runs") / f"{inputs.name}-{next(iter(functions), 'judges')}"
+        )
         if pairs:
-            inputs = _of_pairs(inputs, pairs, seed, None if dry_run else run.with_name(f"{run.name}-pairs"))
+            inputs = _of_pairs(
+                inputs, pairs, seed, None if dry_run else run.with_name(f"{run.name}-pairs")
+            )
     if batch and engine not in (None, "batch"):
         raise UsageError(f'`batch=True` and `engine="{engine}"`: give one of them')
     chosen = engine or ("batch" if batch else engine_of(run) if resume else "local")
@@ -264,7 +323,9 @@ async def judge_async(
         raise UsageError('`address` is of a Ray cluster; add `engine="ray"`')
     if not wait and chosen != "batch":
         raise UsageError("`wait=False` is of batches; add `batch=True`")
-    job = judge_job(request, inputs.path, inputs.dataset, concurrency=concurrency, functions=functions)
+    job = judge_job(
+        request, inputs.path, inputs.dataset, concurrency=concurrency, functions=functions
+    )
     check_base_url(base_url, job.plan.models)
     if require is not None:
         check_allowed(job, Path(require))
@@ -277,7 +338,9 @@ async def judge_async(
 
 
 def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path | None) -> Inputs:
-    """The data as pairs of outputs, kept in the folder. Raises UsageError where other pairs are there."""
+    """The data as pairs of outputs, kept in the folder. Raises UsageError where other pairs are
+    there.
+    """
     from metal.building.pairs import compared
     from metal.data.dataset import load_dataset, save_dataset
 
@@ -287,7 +350,9 @@ def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path | None) -> Inp
     if not folder.exists():
         save_dataset(dataset, folder)
     elif load_dataset(folder).digest != dataset.digest:
-        raise UsageError(f'{folder} holds other pairs than `pairs="{which}"` of these data; give another `out`')
+        raise UsageError(
+            f'{folder} holds other pairs than `pairs="{which}"` of these data; give another `out`'
+        )
     return replace(inputs, dataset=dataset, folder=folder)
 
 
@@ -297,8 +362,8 @@ judge = synchronous(judge_async, "judge")
 def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging:
     """Cancel the open batches of `run`, a run folder of `metal.judge(..., batch=True)`.
 
-    What they have answered by then is paid for, and is kept. The calls that are left can be made with
-    `metal.judge(resume=RUN)`.
+    What they have answered by then is paid for, and is kept. The calls that are left can be made
+    with `metal.judge(resume=RUN)`.
 
     Returns the run as it is then. Raises NothingToDo, a UsageError, when it has no open batches.
     """
@@ -317,4 +382,9 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     dataset = load(place, (), reading_of(folder)).dataset
     job = judge_job(request, place, dataset, concurrency=settings.get("concurrency"))
     terms = Terms(how=how)
-    return Judging(folder, job, terms, run_to_end(carry_out(job, folder, terms, callbacks or default_callbacks())))
+    return Judging(
+        folder,
+        job,
+        terms,
+        run_to_end(carry_out(job, folder, terms, callbacks or default_callbacks())),
+    )

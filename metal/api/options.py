@@ -1,7 +1,7 @@
 """What parameters of public functions mean, declared once: the command line is made from it.
 
-A public function annotates each parameter with `Annotated[type, Option("help")]`, or with one of the annotations here,
-which several functions share.
+A public function annotates each parameter with `Annotated[type, Option("help")]`, or with one of
+the annotations here, which several functions share.
 """
 
 from __future__ import annotations
@@ -12,7 +12,17 @@ import inspect
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Any, Literal, ParamSpec, TypeAlias, TypeVar, cast, get_args, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    Literal,
+    ParamSpec,
+    TypeAlias,
+    TypeVar,
+    cast,
+    get_args,
+    get_type_hints,
+)
 
 from metal.data.progress import Progress as Progress
 from metal.data.progress import no_progress as no_progress
@@ -22,9 +32,11 @@ StrPath: TypeAlias = str | Path
 # Names: a text with commas between them, or a sequence of texts.
 Names: TypeAlias = str | Sequence[str]
 Pairs: TypeAlias = Mapping[str, str]
-# ByCriterion: a value of all criteria, or {criterion, with *: value}; texts as `by_criterion` reads them.
+# ByCriterion: a value of all criteria, or {criterion, with *: value}; texts as `by_criterion` reads
+# them.
 ByCriterion: TypeAlias = Any
-# A judge of one's own: (source, output, criterion) -> a score, a score and a justification, or a reply's text.
+# A judge of one's own: (source, output, criterion) -> a score, a score and a justification, or a
+# reply's text.
 JudgeFunction: TypeAlias = Callable[..., Any]
 
 
@@ -37,12 +49,13 @@ Value = TypeVar("Value")
 class Option:
     """A parameter on the command line.
 
-    help: what it means. short: its letter (`-c`). metavar: what stands for its value. choices: the values it may have.
-    least, most: its range, an end excluded where `open_ends`. flag: its name there, where that is not the
-    parameter's. aliases: older spellings that still work. bare: the value it has when it is given without one.
-    check: `module:function` that reads such a value. commas: names may hold commas, so the function divides them.
-    quoted: names in double quotes may hold commas. by_criterion: CRITERION=VALUE, or a value of all criteria. rare:
-    shown by `--help-all` only.
+    help: what it means. short: its letter (`-c`). metavar: what stands for its value. choices: the
+    values it may have. least, most: its range, an end excluded where `open_ends`. flag: its name
+    there, where that is not the parameter's. aliases: older spellings that still work. bare: the
+    value it has when it is given without one. check: `module:function` that reads such a value.
+    commas: names may hold commas, so the function divides them. quoted: names in double quotes may
+    hold commas. by_criterion: CRITERION=VALUE, or a value of all criteria. rare: shown by
+    `--help-all` only.
     """
 
     help: str = ""
@@ -63,7 +76,9 @@ class Option:
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
-    """Parameter -> its type, its Option and its default, in the order of the signature; others have no part in it."""
+    """Parameter -> its type, its Option and its default, in the order of the signature; others have
+    no part in it.
+    """
     namespace = inspect.getmodule(function).__dict__
     options = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -81,7 +96,9 @@ def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any
 
 
 def shared_options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
-    """The same for `**reading: Unpack[ReadingOptions]`, options that functions share; {} where there are none."""
+    """The same for `**reading: Unpack[ReadingOptions]`, options that functions share; {} where
+    there are none.
+    """
     options: dict[str, tuple[Any, Option, Any]] = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is not parameter.VAR_KEYWORD:
@@ -113,18 +130,21 @@ def texts_in(value: Names) -> tuple[str, ...]:
 
 
 def settings_of(kind: type[Value], given: Mapping[str, Any], **other: Any) -> Value:
-    """The settings of a verb, a dataclass: of its parameters (`locals()`, first thing) those that are fields, lists of
-    names divided; `other` are set as they are.
+    """The settings of a verb, a dataclass: of its parameters (`locals()`, first thing) those that
+    are fields, lists of names divided; `other` are set as they are.
     """
     own = [field for field in fields(kind) if field.name in given]  # type: ignore[arg-type]
     lists = {field.name for field in own if field.type == "tuple[str, ...]"}
-    values = {field.name: names(given[field.name]) if field.name in lists else given[field.name] for field in own}
+    values = {
+        field.name: names(given[field.name]) if field.name in lists else given[field.name]
+        for field in own
+    }
     return kind(**values | other)
 
 
 def by_criterion(value: Any) -> dict[str, Any]:
-    """{criterion, with *: value}. A value of all criteria has the key `*`; of texts, each may be CRITERION=VALUE, and
-    several of one criterion are joined by commas.
+    """{criterion, with *: value}. A value of all criteria has the key `*`; of texts, each may be
+    CRITERION=VALUE, and several of one criterion are joined by commas.
 
     >>> by_criterion("lower"), by_criterion(["tone=0=Bad,1=Good", "0=No,1=Yes"])
     ({'*': 'lower'}, {'tone': '0=Bad,1=Good', '*': '0=No,1=Yes'})
@@ -144,15 +164,23 @@ def by_criterion(value: Any) -> dict[str, Any]:
 
 
 def documented(function: Function) -> Function:
-    """The function with its options listed at the end of its docstring. Shared ones are checked by name."""
-    lines = [f"    {name}: {option.help}" for name, (_, option, _) in options_of(function).items() if option.help]
+    """The function with its options listed at the end of its docstring. Shared ones are checked by
+    name.
+    """
+    lines = [
+        f"    {name}: {option.help}"
+        for name, (_, option, _) in options_of(function).items()
+        if option.help
+    ]
     shared = shared_options_of(function)
     if shared and function.__name__ == "read":
         lines += [f"    {name}: {option.help}" for name, (_, option, _) in shared.items()]
     elif shared:
         lines.append(f"    {', '.join(shared)}: how a table is read, as of `metal.read`.")
     if lines:
-        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n" + "\n".join(lines)
+        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n" + "\n".join(
+            lines
+        )
     return _checking_names(function, shared) if shared else function
 
 
@@ -168,8 +196,12 @@ def _checking_names(function: Function, shared: Iterable[str]) -> Function:
     return cast(Function, checked)
 
 
-def synchronous(function: Callable[Parameters, Coroutine[Any, Any, Value]], name: str) -> Callable[Parameters, Value]:
-    """A coroutine function as a plain one of that name, which works inside a running event loop too."""
+def synchronous(
+    function: Callable[Parameters, Coroutine[Any, Any, Value]], name: str
+) -> Callable[Parameters, Value]:
+    """A coroutine function as a plain one of that name, which works inside a running event loop
+    too.
+    """
 
     @functools.wraps(function)
     def run(*positional: Parameters.args, **named: Parameters.kwargs) -> Value:
@@ -185,7 +217,11 @@ Judges = Annotated[Names, Option("Judges to audit; default all in the data.", "-
 Languages = Annotated[Names, Option("Languages; default all.", "-l")]
 Decimal = Annotated[
     str,
-    Option("Mark of decimals, comma or point. [default: seen from the numbers]", metavar=",|.", rare=True),
+    Option(
+        "Mark of decimals, comma or point. [default: seen from the numbers]",
+        metavar=",|.",
+        rare=True,
+    ),
 ]
 WordOrders = Annotated[
     StrPath | None,
@@ -194,12 +230,25 @@ WordOrders = Annotated[
 Seed = Annotated[int, Option("Seed of all randomness.", least=0, rare=True)]
 Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
 Margin = Annotated[
-    float, Option("How far below a person a judge may be and still be like one.", least=0, most=1, rare=True)
+    float,
+    Option(
+        "How far below a person a judge may be and still be like one.", least=0, most=1, rare=True
+    ),
 ]
-Keep = Annotated[float, Option("Share of what a person knows that such a judge keeps.", least=0, most=1, rare=True)]
-PeopleFloor = Annotated[float, Option("People's alpha below which they disagree.", least=0, most=1, rare=True)]
+Keep = Annotated[
+    float,
+    Option("Share of what a person knows that such a judge keeps.", least=0, most=1, rare=True),
+]
+PeopleFloor = Annotated[
+    float, Option("People's alpha below which they disagree.", least=0, most=1, rare=True)
+]
 Bad = Annotated[
-    str, Option("The worst label of a scale without order: a judge must find it.", metavar="LABEL", rare=True)
+    str,
+    Option(
+        "The worst label of a scale without order: a judge must find it.",
+        metavar="LABEL",
+        rare=True,
+    ),
 ]
 Resamples = Annotated[
     int,
@@ -214,8 +263,8 @@ Permutations = Annotated[int, Option("Permutations of each test.", least=100, ra
 ExcludeNoisy = Annotated[
     str,
     Option(
-        "Leave out all ratings of people who fail the test questions (see `metal.monitor`). [without a value: "
-        "rate-learned-2]",
+        "Leave out all ratings of people who fail the test questions (see `metal.monitor`)."
+        " [without a value: rate-learned-2]",
         metavar="[=MODEL[@BETA]]",
         bare="rate-learned-2",
         check="metal.genie.noisy:model_and_beta",
@@ -225,7 +274,8 @@ ExcludeNoisy = Annotated[
 TestQuestions = Annotated[
     str,
     Option(
-        "Hide questions whose answers are known: P% positive, N% negative. [without a value: 5%+5%]",
+        "Hide questions whose answers are known: P% positive, N% negative. [without a value:"
+        " 5%+5%]",
         metavar="[=P%+N%]",
         bare="5%+5%",
         check="metal.genie.gold_questions:Shares.read",
@@ -233,19 +283,37 @@ TestQuestions = Annotated[
     ),
 ]
 Question = Annotated[
-    str, Option('What judges are asked, e.g. "Does the answer help?"; for one criterion.', metavar="TEXT")
+    str,
+    Option(
+        'What judges are asked, e.g. "Does the answer help?"; for one criterion.', metavar="TEXT"
+    ),
 ]
-DryRun = Annotated[bool, Option("Show calls, tokens, cost, time and the first prompt; send nothing.")]
-MaxCost = Annotated[float | None, Option("Stop before the run has cost more.", metavar="USD", least=0)]
-Limit = Annotated[int | None, Option("Make at most N calls; resume for the rest.", metavar="N", least=1, rare=True)]
+DryRun = Annotated[
+    bool, Option("Show calls, tokens, cost, time and the first prompt; send nothing.")
+]
+MaxCost = Annotated[
+    float | None, Option("Stop before the run has cost more.", metavar="USD", least=0)
+]
+Limit = Annotated[
+    int | None,
+    Option("Make at most N calls; resume for the rest.", metavar="N", least=1, rare=True),
+]
 Reuse = Annotated[Sequence[StrPath], Option("Take its answers, unpaid.", metavar="RUN", rare=True)]
 PromptFolders = Annotated[
     Sequence[StrPath], Option("Your own prompts.", metavar="DIR", aliases=("--prompts",), rare=True)
 ]
-BaseUrl = Annotated[str, Option("Where openai-compatible: and vllm-...: models are.", metavar="URL")]
+BaseUrl = Annotated[
+    str, Option("Where openai-compatible: and vllm-...: models are.", metavar="URL")
+]
 Concurrency = Annotated[
     int | None, Option("Calls in flight. [default: 16]", metavar="N", least=1, most=1000, rare=True)
 ]
-Reask = Annotated[int, Option("How often to ask again after a reply without an answer.", least=0, most=5, rare=True)]
+Reask = Annotated[
+    int,
+    Option("How often to ask again after a reply without an answer.", least=0, most=5, rare=True),
+]
 Resume = Annotated[StrPath | None, Option("Go on with a run that was stopped.", metavar="RUN")]
-Force = Annotated[bool, Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.", rare=True)]
+Force = Annotated[
+    bool,
+    Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.", rare=True),
+]

@@ -26,10 +26,11 @@ def silent(*anything: object) -> None:
 class Platform:
     """A platform, and the functions that serve it.
 
-    title: its name for people. push(data, export, ...) -> Posted, pull(data, ...) -> Pulled: their parameters are the
-    options of `metal annotate push` and `pull` (see metal.api.options). They get callbacks as far as they have
-    parameters for them: say, progress, confirm and countdown for push, say, progress, confirm and imported for pull.
-    campaigns(dataset, now): a record of figures for each campaign in the dataset's folder.
+    title: its name for people. push(data, export, ...) -> Posted, pull(data, ...) -> Pulled: their
+    parameters are the options of `metal annotate push` and `pull` (see metal.api.options). They get
+    callbacks as far as they have parameters for them: say, progress, confirm and countdown for
+    push, say, progress, confirm and imported for pull. campaigns(dataset, now): a record of figures
+    for each campaign in the dataset's folder.
     """
 
     title: str
@@ -45,10 +46,14 @@ def platform_of(name: str) -> Platform:
 
 
 def confirm_spending(question: str, yes: bool, confirm: Confirm | None) -> None:
-    """Go on only if somebody agrees. yes: they did already. confirm: asks them. Raises UsageError otherwise."""
+    """Go on only if somebody agrees. yes: they did already. confirm: asks them. Raises UsageError
+    otherwise.
+    """
     if yes:
         return
     if confirm is None:
-        raise UsageError("this costs money: pass `yes=True` where nobody can be asked. Nothing was sent")
+        raise UsageError(
+            "this costs money: pass `yes=True` where nobody can be asked. Nothing was sent"
+        )
     if not confirm(question):
         raise UsageError("nothing was sent")

@@ -1,4 +1,6 @@
-"""What public functions take for data: folders, files, DataFrames, datasets, runs; `metal.read` (`metal import`)."""
+"""What public functions take for data: folders, files, DataFrames, datasets, runs; `metal.read`
+(`metal import`).
+"""
 
 from __future__ import annotations
 
@@ -45,21 +47,35 @@ def read(
     data: StrPath | pd.DataFrame | Dataset,
     format: str = "",
     *,
-    into: Annotated[StrPath | None, Option("Existing dataset folder that the ratings join.", metavar="DATASET")] = None,
+    into: Annotated[
+        StrPath | None, Option("Existing dataset folder that the ratings join.", metavar="DATASET")
+    ] = None,
     map_sources: Annotated[
-        StrPath | Pairs | None, Option("JSON object: source ids of PATH to those of `into`.", metavar="FILE", rare=True)
+        StrPath | Pairs | None,
+        Option("JSON object: source ids of PATH to those of `into`.", metavar="FILE", rare=True),
     ] = None,
     map_generators: Annotated[
-        StrPath | Pairs | None, Option("JSON object: generators of PATH to those of `into`.", metavar="FILE", rare=True)
+        StrPath | Pairs | None,
+        Option("JSON object: generators of PATH to those of `into`.", metavar="FILE", rare=True),
     ] = None,
     texts: Annotated[
         StrPath | None,
-        Option("Texts that sources lack, by source id: xlsum, or a table of ids and texts.", metavar="FILE", rare=True),
+        Option(
+            "Texts that sources lack, by source id: xlsum, or a table of ids and texts.",
+            metavar="FILE",
+            rare=True,
+        ),
     ] = None,
-    name: Annotated[str, Option("Name of the dataset. [default: the format's own]", rare=True)] = "",
+    name: Annotated[
+        str, Option("Name of the dataset. [default: the format's own]", rare=True)
+    ] = "",
     prompt_folders: Annotated[
         Sequence[StrPath],
-        Option("Folder whose criteria/NAME.toml say scales, directions and questions.", metavar="DIR", rare=True),
+        Option(
+            "Folder whose criteria/NAME.toml say scales, directions and questions.",
+            metavar="DIR",
+            rare=True,
+        ),
     ] = (),
     subset: Annotated[str, Option("hf: configuration of the dataset.", rare=True)] = "",
     split: Annotated[str, Option("hf: split to read.", rare=True)] = "",
@@ -69,20 +85,23 @@ def read(
 ) -> Dataset:
     """Read ratings from PATH, a table or somebody's release, into a dataset folder.
 
-    A table may have a rating, a rater or a criterion per row or column; what was recognized, guessed and left out is
-    said, with the option that changes it. Judges' replies (`reply`) are read as `metal judge` reads them.
+    A table may have a rating, a rater or a criterion per row or column; what was recognized,
+    guessed and left out is said, with the option that changes it. Judges' replies (`reply`) are
+    read as `metal judge` reads them.
 
-    With `into` the ratings join an existing dataset: outputs meet on source and generator, what does not
-    meet is counted and named. Where a release numbers its sources (mqm), number n is the n-th source of its
-    language in the dataset.
+    With `into` the ratings join an existing dataset: outputs meet on source and generator, what
+    does not meet is counted and named. Where a release numbers its sources (mqm), number n is the
+    n-th source of its language in the dataset.
 
-    data: a dataset folder, which takes no option but `texts`; a table of ratings, as file (CSV, TSV, JSON, JSONL,
-    Parquet, XLSX) or DataFrame; or a release of somebody's (pariksha, thumb, ...: `metal.formats()` lists them),
-    recognized by its files or named with `format`. progress: called with per cent done of reading a table, and 100.
+    data: a dataset folder, which takes no option but `texts`; a table of ratings, as file (CSV,
+    TSV, JSON, JSONL, Parquet, XLSX) or DataFrame; or a release of somebody's (pariksha, thumb, ...:
+    `metal.formats()` lists them), recognized by its files or named with `format`. progress: called
+    with per cent done of reading a table, and 100.
 
-    Returns the dataset; its `report` says how it was read, line by line. Nothing is written before its `save(folder)`;
-    with `into`, `save(folder, update=True)` rewrites the folder and keeps what else lies in it. Raises DataError
-    for the first fault in the data, UsageError and UnknownName for options that do not fit.
+    Returns the dataset; its `report` says how it was read, line by line. Nothing is written before
+    its `save(folder)`; with `into`, `save(folder, update=True)` rewrites the folder and keeps what
+    else lies in it. Raises DataError for the first fault in the data, UsageError and UnknownName
+    for options that do not fit.
     """
     from metal.data.dataset import Dataset, load_dataset
 
@@ -98,12 +117,18 @@ def read(
         checked(map(str, prompt_folders), None)
     if (map_sources or map_generators) and into is None:
         raise UsageError("`map_sources` and `map_generators` rename ids for `into`")
-    if isinstance(data, str | os.PathLike) and not format and (Path(data) / "dataset.toml").is_file():
+    if (
+        isinstance(data, str | os.PathLike)
+        and not format
+        and (Path(data) / "dataset.toml").is_file()
+    ):
         _check_table(data, options if into is None else {**options, "into": into})
         return _with_texts(load_dataset(Path(data)), texts)
     base = None if into is None else load_dataset(Path(into))
     draft = draft_of(data, format, options, base, progress or no_progress)
-    dataset = draft.assemble(Path(data)) if isinstance(data, str | os.PathLike) else draft.assemble()
+    dataset = (
+        draft.assemble(Path(data)) if isinstance(data, str | os.PathLike) else draft.assemble()
+    )
     report = dataset.report
     if base is not None:
         from metal.data.merge import merge
@@ -125,7 +150,9 @@ def read(
         recognized = Path(data).exists() and format in ("", recognize(Path(data)) or "table")
         options |= {} if recognized else {"format": format}
     reading_options = plain(options) if origin else {}
-    return replace(_with_texts(replace(dataset, report=report), texts), origin=origin, reading=reading_options)
+    return replace(
+        _with_texts(replace(dataset, report=report), texts), origin=origin, reading=reading_options
+    )
 
 
 def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,10 +171,19 @@ def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_table(data: StrPath | Dataset, options: Mapping[str, Any]) -> None:
-    """Raise UsageError for options of reading a table where the data are a dataset, which is read as it is."""
+    """Raise UsageError for options of reading a table where the data are a dataset, which is read
+    as it is.
+    """
     if options:
-        what = f"{data} is a dataset folder" if isinstance(data, str | os.PathLike) else "the data are a dataset"
-        raise UsageError(f"`{next(iter(options))}` is for tables and releases, and {what}, read as it is; leave it out")
+        what = (
+            f"{data} is a dataset folder"
+            if isinstance(data, str | os.PathLike)
+            else "the data are a dataset"
+        )
+        raise UsageError(
+            f"`{next(iter(options))}` is for tables and releases, and {what}, read as it is; leave"
+            " it out"
+        )
 
 
 def _with_texts(dataset: Dataset, texts: StrPath | None) -> Dataset:
@@ -159,9 +195,15 @@ def _with_texts(dataset: Dataset, texts: StrPath | None) -> Dataset:
 
 
 def draft_of(
-    data: Any, format: str, options: Mapping[str, Any], base: Dataset | None = None, progress: Progress = no_progress
+    data: Any,
+    format: str,
+    options: Mapping[str, Any],
+    base: Dataset | None = None,
+    progress: Progress = no_progress,
 ) -> Draft:
-    """What the reader of its format makes of the data, before it is checked. base: the dataset that it is to join."""
+    """What the reader of its format makes of the data, before it is checked. base: the dataset that
+    it is to join.
+    """
     from metal.data.formats import load_format
     from metal.data.formats import read as read_format
     from metal.data.formats.table import read_ratings
@@ -172,10 +214,18 @@ def draft_of(
     readable = load_format(format).options
     if "described" in readable:
         given = {key: value for key, value in options.items() if key != "prompt_folders"}
-        options = given | {"described": partial(described, folders=options.get("prompt_folders", ()))}
+        options = given | {
+            "described": partial(described, folders=options.get("prompt_folders", ()))
+        }
     if "reader" in readable:
-        scales = {} if base is None else {criterion.name: criterion.scale for criterion in base.criteria.values()}
-        options = {**options, "reader": _read_reply, "scales": scales} | ({"base": base} if "base" in readable else {})
+        scales = (
+            {}
+            if base is None
+            else {criterion.name: criterion.scale for criterion in base.criteria.values()}
+        )
+        options = {**options, "reader": _read_reply, "scales": scales} | (
+            {"base": base} if "base" in readable else {}
+        )
     options = {**options, "progress": progress} if "progress" in readable else options
     with own_orders(options.get("word_orders")):
         if not isinstance(data, str | os.PathLike):
@@ -185,22 +235,37 @@ def draft_of(
 
 
 def _read_reply(
-    text: str, scale: Scale, criterion: str, letters: bool = False, together: bool = False, numbered: bool = False
+    text: str,
+    scale: Scale,
+    criterion: str,
+    letters: bool = False,
+    together: bool = False,
+    numbered: bool = False,
 ) -> tuple[float | None, str, str, bool]:
-    """What a reply in a table says (see metal.data.tables.replies), by the reader that reads judges' replies. letters:
-    whether the prompt asked for the letter of a level; together: for all criteria; numbered: levels' numbers shown.
+    """What a reply in a table says (see metal.data.tables.replies), by the reader that reads
+    judges' replies. letters: whether the prompt asked for the letter of a level; together: for all
+    criteria; numbered: levels' numbers shown.
     """
     from metal.data.files import whole_text
     from metal.raters.judges.prompts import letters_of
     from metal.raters.judges.reader import read_part, read_reply
 
     read = read_part if together else read_reply
-    verdict = read(text, scale, letters_of(scale) if letters else None, criterion, numbered=numbered)
-    return verdict.score, verdict.reason, whole_text(verdict.justification or text), verdict.wavering
+    verdict = read(
+        text, scale, letters_of(scale) if letters else None, criterion, numbered=numbered
+    )
+    return (
+        verdict.score,
+        verdict.reason,
+        whole_text(verdict.justification or text),
+        verdict.wavering,
+    )
 
 
 def _format_of(path: Path) -> str:
-    """The release that a file or folder is recognized as, or a table. Raises UsageError for what is neither."""
+    """The release that a file or folder is recognized as, or a table. Raises UsageError for what is
+    neither.
+    """
     from metal.data.formats import recognize
     from metal.data.tables.files import is_table
 
@@ -211,14 +276,22 @@ def _format_of(path: Path) -> str:
     remedies = {
         ".xls": "Save it as .xlsx or CSV",
         ".zip": "Unpack it",
-        ".eval": "A log of inspect_ai: write a row a rating, with output, rater, criterion, score, language",
+        ".eval": (
+            "A log of inspect_ai: write a row a rating, with output, rater, criterion, score,"
+            " language"
+        ),
     }
     if path.suffix.lower() in remedies:
         raise DataError(path, f"{path.suffix} files are not read", remedies[path.suffix.lower()])
     if command := (about := read_run_toml(path))["command"]:
         made_from = dict(next(iter(about["datasets"]), {})).get("path", "its dataset")
-        raise DataError(path, f"a run of `metal {command}`, which holds no dataset", f"Give {made_from} instead")
-    raise UsageError(f"{path}: neither a dataset folder nor a table; say its format: {', '.join([*formats()][:6])}")
+        raise DataError(
+            path, f"a run of `metal {command}`, which holds no dataset", f"Give {made_from} instead"
+        )
+    raise UsageError(
+        f"{path}: neither a dataset folder nor a table; say its format:"
+        f" {', '.join([*formats()][:6])}"
+    )
 
 
 def formats() -> dict[str, str]:
@@ -241,8 +314,9 @@ NOWHERE = Path(os.devnull) / "none"  # in the place of a folder, for data that a
 class Inputs:
     """A dataset with the ratings of runs added.
 
-    folder: the dataset's, NOWHERE for one in memory. runs: the folders whose ratings were added. digest: of data in
-    memory before that. origin: the file or release that they were read from, reading: with which options.
+    folder: the dataset's, NOWHERE for one in memory. runs: the folders whose ratings were added.
+    digest: of data in memory before that. origin: the file or release that they were read from,
+    reading: with which options.
     """
 
     dataset: Dataset
@@ -254,8 +328,12 @@ class Inputs:
 
     @property
     def path(self) -> Path:
-        """The dataset folder, or the file or release that the data were read from; of others the name alone."""
-        return self.folder if self.folder != NOWHERE else self.origin or Path(self.dataset.card.name)
+        """The dataset folder, or the file or release that the data were read from; of others the
+        name alone.
+        """
+        return (
+            self.folder if self.folder != NOWHERE else self.origin or Path(self.dataset.card.name)
+        )
 
     @property
     def name(self) -> str:
@@ -263,20 +341,29 @@ class Inputs:
         return self.dataset.card.name if self.folder == NOWHERE else self.folder.resolve().name
 
     def without_noisy(self, model: str) -> tuple[Dataset, tuple[str, ...]]:
-        """The dataset without people who fail the test questions by the model, and a warning for each of them."""
+        """The dataset without people who fail the test questions by the model, and a warning for
+        each of them.
+        """
         from metal.genie.exclusion import without_noisy
 
         dataset, excluded = without_noisy(self.dataset, self.folder, self.runs, model)
         return dataset, tuple(excluded.lines if excluded else ())
 
     def manifest(
-        self, command: str, dataset: Dataset, settings: Mapping[str, Any], raters: Sequence[str], signature: str
+        self,
+        command: str,
+        dataset: Dataset,
+        settings: Mapping[str, Any],
+        raters: Sequence[str],
+        signature: str,
     ) -> Manifest:
         """run.toml of a run over these data. dataset: what is left of them."""
         from metal.runs.parts import manifest
 
         paths = [self.path, *self.runs]
-        return manifest(command, dataset, paths, settings, raters, signature, self.digest, self.reading)
+        return manifest(
+            command, dataset, paths, settings, raters, signature, self.digest, self.reading
+        )
 
     def result(
         self,
@@ -287,8 +374,9 @@ class Inputs:
         judges: Iterable[str],
         signed: Mapping[str, object] | None = None,
     ) -> AnyRun:
-        """The run of an analysis of these data. dataset: what is left of them; asked: its settings; judges: those that
-        took part; signed: what the signature says, where that is not all settings that are set.
+        """The run of an analysis of these data. dataset: what is left of them; asked: its settings;
+        judges: those that took part; signed: what the signature says, where that is not all
+        settings that are set.
         """
         from metal.data.text import signature_line
         from metal.version import __version__
@@ -296,14 +384,24 @@ class Inputs:
         parts = {key: value for key, value in asked.items() if value} if signed is None else signed
         line = signature_line({"metal": __version__, "data": dataset.identity, **parts})
         manifest = self.manifest(kind.command, dataset, asked, sorted(set(judges)), line).to_dict()
-        return kind(dataset.card.name, manifest, dataset.criteria, dataset.raters, made.tables, made.warnings)
+        return kind(
+            dataset.card.name,
+            manifest,
+            dataset.criteria,
+            dataset.raters,
+            made.tables,
+            made.warnings,
+        )
 
 
-def load(data: Data, ratings: Sequence[Ratings] = (), reading: ReadingOptions | None = None) -> Inputs:
-    """The data as a dataset with the ratings of the runs added; of a dataset folder with a board, what stands on it.
+def load(
+    data: Data, ratings: Sequence[Ratings] = (), reading: ReadingOptions | None = None
+) -> Inputs:
+    """The data as a dataset with the ratings of the runs added; of a dataset folder with a board,
+    what stands on it.
 
-    reading: how a table is read. Raises what `metal.read` raises, and DataError when two raters of one name are not
-    the same.
+    reading: how a table is read. Raises what `metal.read` raises, and DataError when two raters of
+    one name are not the same.
     """
     from metal.data.dataset import Dataset
 
@@ -319,7 +417,9 @@ def load(data: Data, ratings: Sequence[Ratings] = (), reading: ReadingOptions | 
 
 
 def as_dataset(data: Data, reading: ReadingOptions | None = None) -> Dataset:
-    """The data as a dataset: itself, a dataset folder, or what `metal.read` makes of a file or DataFrame."""
+    """The data as a dataset: itself, a dataset folder, or what `metal.read` makes of a file or
+    DataFrame.
+    """
     return read(data, **(reading or {}))
 
 
@@ -335,7 +435,9 @@ def folder_of(run: Ratings) -> Path:
 
 
 def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
-    """The dataset with the ratings of run folders added; of an audit's or a board's, those that it added."""
+    """The dataset with the ratings of run folders added; of an audit's or a board's, those that it
+    added.
+    """
     from metal.data.dataset import with_ratings
 
     for run in runs:

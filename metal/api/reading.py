@@ -1,6 +1,8 @@
-"""How a table is read: the options that `metal.read` and every verb that takes a table share, declared once.
+"""How a table is read: the options that `metal.read` and every verb that takes a table share,
+declared once.
 
-A public function takes them all as `**reading: Unpack[ReadingOptions]`; the command line makes a flag of each.
+A public function takes them all as `**reading: Unpack[ReadingOptions]`; the command line makes a
+flag of each.
 """
 
 from __future__ import annotations
@@ -26,39 +28,54 @@ class TableOptions(TypedDict, total=False):
     columns: Annotated[
         Pairs | None,
         Option(
-            "Which column plays which role: output, source, generator, language, criterion, rater, repeat, kind, "
-            "group, score, reply, reason, comment, confidence, content, text, source_text, reference; of pairs winner, "
-            "first, second, first_text, second_text, shown. Ids in several columns: A+B.",
+            "Which column plays which role: output, source, generator, language, criterion, rater,"
+            " repeat, kind, group, score, reply, reason, comment, confidence, content, text,"
+            " source_text, reference; of pairs winner, first, second, first_text, second_text,"
+            " shown. Ids in several columns: A+B.",
             metavar="ROLE=COLUMN",
             aliases=("--column",),
             commas=True,
         ),
     ]
-    only: Annotated[Names, Option("Raters of these kinds only: human, llm, metric, baseline.", rare=True)]
+    only: Annotated[
+        Names, Option("Raters of these kinds only: human, llm, metric, baseline.", rare=True)
+    ]
     wide: Annotated[
         Names,
         Option(
-            "Wide table: the columns that hold answers; * allowed, or {rater}_{criterion}; {output} where a "
-            "column is an output and a row a rater.",
+            "Wide table: the columns that hold answers; * allowed, or {rater}_{criterion}; {output}"
+            " where a column is an output and a row a rater.",
             quoted=True,
         ),
     ]
     language: Annotated[
         str,
-        Option("Language of all rows, by code or name (basse: which; billboard: where the board's name says none)."),
+        Option(
+            "Language of all rows, by code or name (basse: which; billboard: where the board's name"
+            " says none)."
+        ),
     ]
     criterion: Annotated[str, Option("Criterion of all rows.", rare=True)]
-    generator: Annotated[str, Option("Generator of all rows: the system that wrote the outputs.", rare=True)]
+    generator: Annotated[
+        str, Option("Generator of all rows: the system that wrote the outputs.", rare=True)
+    ]
     kinds: Annotated[
-        Pairs | None, Option("human, llm, metric or baseline; * allowed.", metavar="RATER=KIND", aliases=("--kind",))
+        Pairs | None,
+        Option(
+            "human, llm, metric or baseline; * allowed.", metavar="RATER=KIND", aliases=("--kind",)
+        ),
     ]
     groups: Annotated[
-        Pairs | None, Option("Group of raters; * allowed.", metavar="RATER=GROUP", aliases=("--group",), rare=True)
+        Pairs | None,
+        Option(
+            "Group of raters; * allowed.", metavar="RATER=GROUP", aliases=("--group",), rare=True
+        ),
     ]
     missing: Annotated[
         ByCriterion,
         Option(
-            'What stands for no answer, besides NA, n/a, -, ? and the like; a text with a comma in quotes: "a, b".',
+            "What stands for no answer, besides NA, n/a, -, ? and the like; a text with a comma in"
+            ' quotes: "a, b".',
             metavar="[CRITERION=]-1,-999",
             by_criterion=True,
         ),
@@ -74,7 +91,11 @@ class TableOptions(TypedDict, total=False):
     ]
     levels: Annotated[
         ByCriterion,
-        Option("The scale: WORST<BEST (Bad<Good), or 0=Bad,1=Good.", metavar="[CRITERION=]LEVELS", by_criterion=True),
+        Option(
+            "The scale: WORST<BEST (Bad<Good), or 0=Bad,1=Good.",
+            metavar="[CRITERION=]LEVELS",
+            by_criterion=True,
+        ),
     ]
     measures: Annotated[
         ByCriterion,
@@ -88,7 +109,12 @@ class TableOptions(TypedDict, total=False):
     ]
     ranges: Annotated[
         ByCriterion,
-        Option("The ends of continuous scores: 0-100.", metavar="[CRITERION=]RANGE", by_criterion=True, rare=True),
+        Option(
+            "The ends of continuous scores: 0-100.",
+            metavar="[CRITERION=]RANGE",
+            by_criterion=True,
+            rare=True,
+        ),
     ]
     shifts: Annotated[
         ByCriterion,
@@ -108,19 +134,25 @@ class TableOptions(TypedDict, total=False):
 class ReadingOptions(TableOptions, total=False):
     """The same for verbs, which have no argument for the format."""
 
-    format: Annotated[str, Option("Format, where it is not recognized: see `metal.formats()`.", metavar="NAME")]
+    format: Annotated[
+        str, Option("Format, where it is not recognized: see `metal.formats()`.", metavar="NAME")
+    ]
 
 
 def given(reading: Mapping[str, Any]) -> ReadingOptions:
     """The options that were given: those with a value."""
-    return cast(ReadingOptions, {name: value for name, value in reading.items() if value not in (None, (), [], "", {})})
+    return cast(
+        ReadingOptions,
+        {name: value for name, value in reading.items() if value not in (None, (), [], "", {})},
+    )
 
 
 def plain(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as texts, lists of texts and tables of texts, as run.toml holds them and a command line types them.
+    """The options as texts, lists of texts and tables of texts, as run.toml holds them and a
+    command line types them.
 
-    >>> plain({"wide": "A1,A2", "levels": {0: "Bad", 1: "Good"}, "ranges": {"tone": (0, 100)}, "shifts": -1})
-    {'wide': ['A1', 'A2'], 'levels': {'*': '0=Bad,1=Good'}, 'ranges': {'tone': '0..100'}, 'shifts': {'*': '-1'}}
+    >>> plain({"wide": "A1,A2", "levels": {0: "Bad", 1: "Good"}, "shifts": -1})
+    {'wide': ['A1', 'A2'], 'levels': {'*': '0=Bad,1=Good'}, 'shifts': {'*': '-1'}}
     """
     texts: dict[str, Any] = {}
     for name, value in given(reading).items():
@@ -129,7 +161,9 @@ def plain(reading: Mapping[str, Any]) -> dict[str, Any]:
         elif name == "missing":
             texts[name] = {criterion: list(codes) for criterion, codes in no_answers(value).items()}
         elif name in BY_CRITERION:
-            texts[name] = {criterion: _text(each) for criterion, each in by_criterion(value).items()}
+            texts[name] = {
+                criterion: _text(each) for criterion, each in by_criterion(value).items()
+            }
         elif isinstance(value, Mapping):
             texts[name] = {str(key): str(item) for key, item in value.items()}
         else:
@@ -149,7 +183,9 @@ BY_CRITERION = ("directions", "levels", "measures", "ranges", "shifts")
 
 
 def _text(value: Any) -> str:
-    """A value of a criterion as it is typed: levels `0=Bad,1=Good`, the two ends of a range `0..100`."""
+    """A value of a criterion as it is typed: levels `0=Bad,1=Good`, the two ends of a range
+    `0..100`.
+    """
     if isinstance(value, Mapping):
         return ",".join(f"{_text(number)}={label}" for number, label in value.items())
     if isinstance(value, list | tuple):

@@ -28,10 +28,12 @@ COLUMNS = ("language", "criterion", "output", "judge", "score", "reason", "peopl
 
 @dataclass(frozen=True, repr=False)
 class Replies:
-    """What judges said. table: a row per output, criterion and judge: language, score, the reason where there is none,
-    `people`, the mean of people's scores, and `raters`, how many these are. total: rows before `limit`.
+    """What judges said. table: a row per output, criterion and judge: language, score, the reason
+    where there is none, `people`, the mean of people's scores, and `raters`, how many these are.
+    total: rows before `limit`.
 
-    calls: what was sent and what came back, where one output was asked for; else empty. notes: what is missing.
+    calls: what was sent and what came back, where one output was asked for; else empty. notes: what
+    is missing.
     """
 
     table: pd.DataFrame
@@ -55,9 +57,15 @@ class Replies:
         html: str = self.table.to_html(index=False, na_rep="–", float_format="{:.2f}".format)
         parts = [html]
         for call in self.calls:
-            texts = [call.system or "", call.user or call.about_messages, *(each.text for each in call.answers)]
+            texts = [
+                call.system or "",
+                call.user or call.about_messages,
+                *(each.text for each in call.answers),
+            ]
             blocks = "".join(f"<pre>{escape(text)}</pre>" for text in texts if text)
-            parts.append(f"<p><b>{escape(call.judge)}</b> {escape(', '.join(call.criteria))}</p>{blocks}")
+            parts.append(
+                f"<p><b>{escape(call.judge)}</b> {escape(', '.join(call.criteria))}</p>{blocks}"
+            )
         return "".join(parts)
 
 
@@ -66,22 +74,28 @@ def replies(
     run: StrPath,
     output: str = "",
     *,
-    language: Annotated[Names, Option("Languages; default all.", "-l", aliases=("--languages",))] = (),
-    criterion: Annotated[Names, Option("Criteria; default all.", "-c", aliases=("--criteria",))] = (),
-    judge: Annotated[Names, Option("Judges, or models with all their prompts; default all.", "-j")] = (),
+    language: Annotated[
+        Names, Option("Languages; default all.", "-l", aliases=("--languages",))
+    ] = (),
+    criterion: Annotated[
+        Names, Option("Criteria; default all.", "-c", aliases=("--criteria",))
+    ] = (),
+    judge: Annotated[
+        Names, Option("Judges, or models with all their prompts; default all.", "-j")
+    ] = (),
     unread: Annotated[bool, Option("Only what has no score.")] = False,
     limit: Annotated[int, Option("Show N replies at most; 0: all.", metavar="N", least=0)] = MOST,
 ) -> Replies:
     """Show what judges replied in RUN: to OUTPUT in full, without it a table of the outputs.
 
-    In full: the messages that were sent, the reply as it came, how it was read, tokens and cost, and what people said
-    of the same output. Messages are not kept; they are built again from prompt and texts, and shown where hashes prove
-    them to be the same.
+    In full: the messages that were sent, the reply as it came, how it was read, tokens and cost,
+    and what people said of the same output. Messages are not kept; they are built again from prompt
+    and texts, and shown where hashes prove them to be the same.
 
     run: a run of `metal.judge`, or an audit of one. output: the id of an output.
 
-    Returns the table and, for one output, its calls. Raises UnknownName for an output, language, criterion or judge
-    that is not there, UsageError where RUN has no replies.
+    Returns the table and, for one output, its calls. Raises UnknownName for an output, language,
+    criterion or judge that is not there, UsageError where RUN has no replies.
     """
     opened = [_OpenedRun.of(folder) for folder in _judges_runs(Path(run))]
     table = pd.concat([each.table for each in opened], ignore_index=True)
@@ -119,7 +133,11 @@ def _judges_runs(run: Path) -> list[Path]:
     given = [Path(path) for data in run_toml["datasets"] for path in data.get("more", ())]
     journaled = [path for path in given if (path / "journal.jsonl").is_file()]
     if not journaled:
-        what = f"a run of `metal {command}` that names no run of judges here" if command else "not a run"
+        what = (
+            f"a run of `metal {command}` that names no run of judges here"
+            if command
+            else "not a run"
+        )
         raise UsageError(f"{run}: {what}; give the run folder of `metal.judge`")
     return journaled
 
@@ -145,7 +163,9 @@ def _chosen(
 
 @dataclass(frozen=True)
 class _OpenedRun:
-    """A judges' run: its ratings as rows, the model of each judge, and people's ratings of the same outputs."""
+    """A judges' run: its ratings as rows, the model of each judge, and people's ratings of the same
+    outputs.
+    """
 
     run: RatingsRun
     dataset: Dataset | None
@@ -157,21 +177,27 @@ class _OpenedRun:
     def of(cls, folder: Path) -> _OpenedRun:
         run = RatingsRun.open(folder)
         if not (folder / "ratings.parquet").is_file():
-            raise UsageError(f'{folder} has no ratings yet; `metal.judge(resume="{folder}")` goes on with it')
+            raise UsageError(
+                f'{folder} has no ratings yet; `metal.judge(resume="{folder}")` goes on with it'
+            )
         dataset, notes = _dataset_of(run)
         judges = [name for name, rater in run.raters.items() if rater.kind == "llm"]
         rows = run.ratings[run.ratings["rater"].isin(judges)].rename(columns={"rater": "judge"})
         rows = rows.assign(language=[_language(dataset, name) for name in rows["output"]])
         rows = rows.astype(dict.fromkeys(("output", "criterion", "judge", "reason"), object))
         by_people = _people(dataset).groupby(["output", "criterion"], observed=True)["score"]
-        means = by_people.agg(["mean", "count"]).rename(columns={"mean": "people", "count": "raters"})
+        means = by_people.agg(["mean", "count"]).rename(
+            columns={"mean": "people", "count": "raters"}
+        )
         table = rows.merge(means, how="left", left_on=["output", "criterion"], right_index=True)
         table["raters"] = table["raters"].fillna(0).astype(int)
         models = {name: str(run.raters[name].about.get("model") or name) for name in judges}
         return cls(run, dataset, table[[*COLUMNS, "comment"]].reset_index(drop=True), models, notes)
 
     def calls(self, output: str, judges: set[str], criteria: set[str]) -> list[AskedCall]:
-        """The calls about an output to these judges on these criteria, each with its ratings and people's."""
+        """The calls about an output to these judges on these criteria, each with its ratings and
+        people's.
+        """
         from metal.running.replying import JournaledRun
 
         people = _people(self.dataset)
@@ -181,7 +207,9 @@ class _OpenedRun:
         for call in JournaledRun(self.run.folder, self.dataset).calls(output):
             if _repeated(call) not in judges or criteria.isdisjoint(call.criteria):
                 continue
-            own = rated[(rated["judge"] == _repeated(call)) & rated["criterion"].isin(call.criteria)]
+            own = rated[
+                (rated["judge"] == _repeated(call)) & rated["criterion"].isin(call.criteria)
+            ]
             ratings = [_rating(row, row["judge"], "llm") for row in own.to_dict("records")]
             beside = people[people["criterion"].isin(call.criteria)].to_dict("records")
             ratings += [_rating(row, row["rater"], "human") for row in beside]
@@ -192,7 +220,13 @@ class _OpenedRun:
 def _rating(row: dict[Any, Any], rater: str, kind: str) -> dict[str, Any]:
     score = None if pd.isna(row["score"]) else float(row["score"])
     rest = {"criterion": str(row["criterion"]), "score": score}
-    return {"rater": str(rater), "kind": kind, **rest, "reason": str(row["reason"]), "comment": str(row["comment"])}
+    return {
+        "rater": str(rater),
+        "kind": kind,
+        **rest,
+        "reason": str(row["reason"]),
+        "comment": str(row["comment"]),
+    }
 
 
 def _dataset_of(run: RatingsRun) -> tuple[Dataset | None, tuple[str, ...]]:
@@ -201,7 +235,10 @@ def _dataset_of(run: RatingsRun) -> tuple[Dataset | None, tuple[str, ...]]:
     if folder and Path(folder).exists():
         return load(folder).dataset, ()
     return None, (
-        f"{run.folder} was begun over {folder}, which is not here: no languages, messages or people's scores",
+        (
+            f"{run.folder} was begun over {folder}, which is not here: no languages, messages or"
+            " people's scores"
+        ),
     )
 
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 class Report:
     """What was written. page: report.html. figures, tables: how many charts and LaTeX tables.
 
-    latin: whether pdfLaTeX knows all letters of the tables; names beyond Latin need XeLaTeX or LuaLaTeX.
+    latin: whether pdfLaTeX knows all letters of the tables; names beyond Latin need XeLaTeX or
+    LuaLaTeX.
     """
 
     page: Path
@@ -33,8 +34,8 @@ class Report:
 
 
 def open_run(run: StrPath) -> Any:
-    """The run in a folder: an audit, a board, a leaderboard, ... as the function that made it returned it; of judges
-    or metrics its folder, raters and ratings.
+    """The run in a folder: an audit, a board, a leaderboard, ... as the function that made it
+    returned it; of judges or metrics its folder, raters and ratings.
 
     Raises UsageError when the folder is none of these, DataError when a part of it cannot be used.
     """
@@ -52,13 +53,15 @@ def _open(folder: Path) -> Result:
     from metal.runs.parts import command_of
 
     command = command_of(folder)
-    kind = kind_of(command if is_kind(command) else "audit")  # which says of a folder that it is no run
+    # which says of a folder that it is no run
+    kind = kind_of(command if is_kind(command) else "audit")
     result: Result = load(kind.run).read(folder)
     return result
 
 
 def told_apart(given: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]]:
-    """What stands beside data, told apart: ratings to add, and runs that say something of judges (`Run.remarks`).
+    """What stands beside data, told apart: ratings to add, and runs that say something of judges
+    (`Run.remarks`).
 
     Raises UsageError for a result that is neither.
     """
@@ -79,7 +82,8 @@ def told_apart(given: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]
             ratings.append(each)
         elif type(each).remarks is Run.remarks:
             raise UsageError(
-                f"a result of `metal {each.command}` says nothing of judges; give the folder it is saved in"
+                f"a result of `metal {each.command}` says nothing of judges; give the folder it is"
+                " saved in"
             )
         else:
             runs.append(each)
@@ -90,19 +94,24 @@ def told_apart(given: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]
 def report(
     run: StrPath | Result,
     *,
-    figures: Annotated[StrPath | None, Option("Write the charts as SVG, PDF and PNG.", metavar="DIR")] = None,
-    latex: Annotated[StrPath | None, Option("Write the tables as LaTeX (booktabs).", metavar="DIR")] = None,
+    figures: Annotated[
+        StrPath | None, Option("Write the charts as SVG, PDF and PNG.", metavar="DIR")
+    ] = None,
+    latex: Annotated[
+        StrPath | None, Option("Write the tables as LaTeX (booktabs).", metavar="DIR")
+    ] = None,
     progress: Progress | None = None,
 ) -> Report:
     """Write report.html of `run`, a run folder, from its tables; nothing is computed again.
 
-    The page is one file that loads nothing from elsewhere. Of an audit: verdicts with their reasons, agreement among
-    people, judges against people, class distribution, a browser of disagreements. Of a board: rankings of raters and
-    generators, the ensemble, who overrates machines, history. Of `metal.monitor`, `leaderboard` and `design`: the
-    people, the generators they rank, what a study needs. Methods and signatures of all.
+    The page is one file that loads nothing from elsewhere. Of an audit: verdicts with their
+    reasons, agreement among people, judges against people, class distribution, a browser of
+    disagreements. Of a board: rankings of raters and generators, the ensemble, who overrates
+    machines, history. Of `metal.monitor`, `leaderboard` and `design`: the people, the generators
+    they rank, what a study needs. Methods and signatures of all.
 
-    `figures` and `latex` add to a folder what a paper needs; files of the same names that change are kept in
-    NAME.replaced beside it. PDF and PNG need the extra metal-eval[figures].
+    `figures` and `latex` add to a folder what a paper needs; files of the same names that change
+    are kept in NAME.replaced beside it. PDF and PNG need the extra metal-eval[figures].
 
     Returns what was written. Raises UsageError when the folder is not a run with a page.
     """

@@ -26,7 +26,9 @@ SAMPLE = "sample"  # the verb
 
 @dataclass(frozen=True, repr=False)
 class Sampled:
-    """A dataset that was begun, in `folder`. histograms: by language, what the passages were drawn from."""
+    """A dataset that was begun, in `folder`. histograms: by language, what the passages were drawn
+    from.
+    """
 
     dataset: Dataset
     folder: Path
@@ -42,15 +44,21 @@ class Sampled:
         from metal.data.languages import language_name
 
         drawn = Counter(source.language for source in self.dataset.sources.values())
-        few = [f"{language_name(code)} {count}" for code, count in drawn.items() if count < MIN_ITEMS]
+        few = [
+            f"{language_name(code)} {count}" for code, count in drawn.items() if count < MIN_ITEMS
+        ]
         return (f"verdicts need {MIN_ITEMS} items; passages drawn: {listed(few)}",) if few else ()
 
     @property
     def table(self) -> pd.DataFrame:
-        """One row per language: passages of the split, those left out, the fullest bin, its tokens, those drawn."""
+        """One row per language: passages of the split, those left out, the fullest bin, its tokens,
+        those drawn.
+        """
         import pandas as pd
 
-        drawn = pd.Series([source.language for source in self.dataset.sources.values()]).value_counts()
+        drawn = pd.Series(
+            [source.language for source in self.dataset.sources.values()]
+        ).value_counts()
         rows = [
             {
                 "language": language,
@@ -72,7 +80,9 @@ def sample(
     source: Annotated[StrPath, Option("xlsum, a folder or file, or hf:NAME.", metavar="SOURCE")],
     out: Annotated[StrPath, Option("Dataset folder to write.")],
     *,
-    languages: Annotated[Names, Option("Codes or names. [default: METAL's ten of xlsum, all of a folder]", "-l")] = (),
+    languages: Annotated[
+        Names, Option("Codes or names. [default: METAL's ten of xlsum, all of a folder]", "-l")
+    ] = (),
     per_language: Annotated[int, Option("Passages to draw.", "-n", metavar="N", least=1)] = 100,
     allow_fewer: Annotated[bool, Option("Take what there is where the bin holds fewer.")] = False,
     split: Annotated[str, Option("Split to draw from.", rare=True)] = "test",
@@ -80,26 +90,35 @@ def sample(
     min_tokens: Annotated[int, Option("Shorter passages are left out.", least=1, rare=True)] = 10,
     encoding: Annotated[str, Option("tiktoken's encoding to count in.", rare=True)] = "cl100k_base",
     columns: Annotated[
-        Pairs | None, Option("id, title, summary or text.", metavar="ROLE=COLUMN", aliases=("--column",))
+        Pairs | None,
+        Option("id, title, summary or text.", metavar="ROLE=COLUMN", aliases=("--column",)),
     ] = None,
-    subset: Annotated[str, Option("Subset of a hf: dataset; {language} in it stands for the code.", rare=True)] = "",
+    subset: Annotated[
+        str, Option("Subset of a hf: dataset; {language} in it stands for the code.", rare=True)
+    ] = "",
     revision: Annotated[str, Option("Revision of a dataset on the hub.", rare=True)] = "",
-    criteria: Annotated[Names, Option("METAL's criteria to rate; default all five.", "-c", rare=True)] = (),
-    name: Annotated[str, Option("Name of the dataset. [default: that of the folder]", rare=True)] = "",
+    criteria: Annotated[
+        Names, Option("METAL's criteria to rate; default all five.", "-c", rare=True)
+    ] = (),
+    name: Annotated[
+        str, Option("Name of the dataset. [default: that of the folder]", rare=True)
+    ] = "",
     seed: Seed = 0,
     force: Force = False,
     progress: Callable[[str, int], None] | None = None,
 ) -> Sampled:
     """Begin a dataset: draw passages of about the same length from SOURCE, language by language.
 
-    Token counts of the split make a histogram; the sample is drawn at random from its fullest bin, so that
-    languages are compared on passages that are neither odd nor of all lengths (METAL 3.1.1). Duplicates and
-    passages that are nearly empty are left out and counted. Histogram, seed and settings are kept in
-    dataset.toml, with a picture beside it.
+    Token counts of the split make a histogram; the sample is drawn at random from its fullest bin,
+    so that languages are compared on passages that are neither odd nor of all lengths (METAL
+    3.1.1). Duplicates and passages that are nearly empty are left out and counted. Histogram, seed
+    and settings are kept in dataset.toml, with a picture beside it.
 
-    data: there is none yet. progress: called with a language and how many of its passages were read since.
+    data: there is none yet. progress: called with a language and how many of its passages were read
+    since.
 
-    Returns the dataset, which is written to `out`. Raises UsageError where a bin holds fewer passages than asked for.
+    Returns the dataset, which is written to `out`. Raises UsageError where a bin holds fewer
+    passages than asked for.
     """
     from metal.building.sample import SampleSettings, draw
     from metal.data.dataset import Card, assemble, save_dataset
@@ -114,7 +133,9 @@ def sample(
     check_new(folder, SAMPLE, force=force)
     for criterion in names(criteria):
         if criterion not in METAL_CRITERIA:
-            raise UnknownName("criterion", criterion, METAL_CRITERIA, "Others go into dataset.toml by hand")
+            raise UnknownName(
+                "criterion", criterion, METAL_CRITERIA, "Others go into dataset.toml by hand"
+            )
     asked = names(languages)
     passages = find_passages(
         str(source),
@@ -124,25 +145,42 @@ def sample(
         revision=revision,
         language=asked[0] if len(asked) == 1 else "",
     )
-    codes = list(dict.fromkeys(passages.resolve(language) for language in asked or passages.languages))
+    codes = list(
+        dict.fromkeys(passages.resolve(language) for language in asked or passages.languages)
+    )
     if not codes:
-        raise UsageError(f'`source="{source}"`: name its languages with `languages`, e.g. `languages=["en", "sw"]`')
+        raise UsageError(
+            f'`source="{source}"`: name its languages with `languages`, e.g. `languages=["en",'
+            ' "sw"]`'
+        )
     counter = load_encoding(encoding)
     rules = SampleSettings(per_language, bins, min_tokens, seed, allow_fewer)
     follow = progress or (lambda language, passages: None)
-    drawn = {code: draw(code, partial(passages.split, code), counter, rules, partial(follow, code)) for code in codes}
+    drawn = {
+        code: draw(code, partial(passages.split, code), counter, rules, partial(follow, code))
+        for code in codes
+    }
     short = {code: histogram for code, (histogram, sources) in drawn.items() if not sources}
     if short:
         held = (
-            f"{code} {max(h.counts):,} of {h.bounds[0]:.0f} to {h.bounds[1]:.0f} tokens" for code, h in short.items()
+            f"{code} {max(h.counts):,} of {h.bounds[0]:.0f} to {h.bounds[1]:.0f} tokens"
+            for code, h in short.items()
         )
-        enough = set.intersection(*(histogram.bins_that_hold(per_language) for histogram, _ in drawn.values()))
+        enough = set.intersection(
+            *(histogram.bins_that_hold(per_language) for histogram, _ in drawn.values())
+        )
         raise UsageError(
-            f"the fullest bin holds fewer than `per_language={per_language}` passages: {', '.join(held)}; "
-            f"{f'use `bins={max(enough)}`, ' if enough else ''}ask for fewer, or pass `allow_fewer=True`"
+            f"the fullest bin holds fewer than `per_language={per_language}` passages:"
+            f" {', '.join(held)}; {f'use `bins={max(enough)}`, ' if enough else ''}ask for fewer,"
+            " or pass `allow_fewer=True`"
         )
     histograms = {code: histogram.record() for code, (histogram, _) in drawn.items()}
-    settings = {"encoding": encoding, "seed": seed, "per_language": per_language, "min_tokens": min_tokens}
+    settings = {
+        "encoding": encoding,
+        "seed": seed,
+        "per_language": per_language,
+        "min_tokens": min_tokens,
+    }
     dataset = assemble(
         Card(name or folder.resolve().name, licence=passages.licence, citation=passages.citation),
         [metal_criterion(criterion) for criterion in names(criteria) or METAL_CRITERIA],
@@ -152,7 +190,9 @@ def sample(
         facts_from([]),
         extra={"sample": dict(passages.about) | settings | {"histograms": histograms}},
     )
-    chart = length_histograms(histograms, {code: len(sources) for code, (_, sources) in drawn.items()})
+    chart = length_histograms(
+        histograms, {code: len(sources) for code, (_, sources) in drawn.items()}
+    )
     picture = {PICTURE: standalone(chart.svg, chart.alt).encode()}
     save_dataset(dataset, folder, force=force, files=picture, maker=SAMPLE)
     return Sampled(dataset, folder, {code: histogram for code, (histogram, _) in drawn.items()})

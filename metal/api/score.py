@@ -1,4 +1,6 @@
-"""`metal.score`, `metal.metric_list`, `metric_check`: automatic metrics, which there are, and what they are worth."""
+"""`metal.score`, `metal.metric_list`, `metric_check`: automatic metrics, which there are, and what
+they are worth.
+"""
 
 from __future__ import annotations
 
@@ -25,44 +27,61 @@ def score(
     data: Data,
     metric: Annotated[
         Names,
-        Option("Metrics, e.g. chrf,rouge-l or bleu(tokenize=zh), or your own: metric.py:score.", "-m", commas=True),
+        Option(
+            "Metrics, e.g. chrf,rouge-l or bleu(tokenize=zh), or your own: metric.py:score.",
+            "-m",
+            commas=True,
+        ),
     ] = (),
     *,
     from_file: Annotated[
-        StrPath | None, Option("Take scores that were computed elsewhere.", metavar="FILE", aliases=("--from",))
+        StrPath | None,
+        Option("Take scores that were computed elsewhere.", metavar="FILE", aliases=("--from",)),
     ] = None,
-    name: Annotated[str, Option("Name of the rater; needed with `from_file`. [default: the metric's]")] = "",
+    name: Annotated[
+        str, Option("Name of the rater; needed with `from_file`. [default: the metric's]")
+    ] = "",
     direction: Annotated[
         Literal["higher", "lower"] | None,
-        Option("With `from_file`: which scores are better. [default: higher]", choices=("higher", "lower")),
+        Option(
+            "With `from_file`: which scores are better. [default: higher]",
+            choices=("higher", "lower"),
+        ),
     ] = None,
     signature: Annotated[
         str, Option("With `from_file`: what the scores depend on: model, version.", metavar="TEXT")
     ] = "",
     out: Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-scores]")] = None,
     into: Annotated[bool, Option("Write the scores into `data` itself.")] = False,
-    force: Annotated[bool, Option("Replace the run folder; with `into`, the earlier scores of these metrics.")] = False,
+    force: Annotated[
+        bool, Option("Replace the run folder; with `into`, the earlier scores of these metrics.")
+    ] = False,
     progress: Callable[[str, int, int], None] | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Scoring:
     """Let automatic metrics score every output of `data` that has a text; each metric is a rater.
 
-    Texts are compared with the references, or the text, of their source. `metal.metric_list` shows the metrics and
-    what they need. Scores stand under the criterion `score`, higher is better: where lower is better (TER) they are
-    negated. An output that a metric cannot score has a rating without score, and the reason.
+    Texts are compared with the references, or the text, of their source. `metal.metric_list` shows
+    the metrics and what they need. Scores stand under the criterion `score`, higher is better:
+    where lower is better (TER) they are negated. An output that a metric cannot score has a rating
+    without score, and the reason.
 
-    Of a board the outputs of submitted generators are among them, but for `into`: they are not the dataset's own.
+    Of a board the outputs of submitted generators are among them, but for `into`: they are not the
+    dataset's own.
 
-    The run folder is written after each metric. The same call with more metrics, or with more outputs in the dataset,
-    computes only what is missing.
+    The run folder is written after each metric. The same call with more metrics, or with more
+    outputs in the dataset, computes only what is missing.
 
-    `from_file` reads CSV, TSV, JSONL, Parquet or XLSX with the columns output and score, or source, generator and
-    score. Ids and texts to score elsewhere, such as in COMET's own environment, stand in DATASET/outputs.jsonl (output,
-    source, text) and DATASET/sources.jsonl (source, text, references), one JSON object per line.
+    `from_file` reads CSV, TSV, JSONL, Parquet or XLSX with the columns output and score, or source,
+    generator and score. Ids and texts to score elsewhere, such as in COMET's own environment, stand
+    in DATASET/outputs.jsonl (output, source, text) and DATASET/sources.jsonl (source, text,
+    references), one JSON object per line.
 
-    data: a dataset folder, or a dataset from `metal.read`. progress: called with the metric, the outputs done, and all.
+    data: a dataset folder, or a dataset from `metal.read`. progress: called with the metric, the
+    outputs done, and all.
 
-    Returns the run: its folder, ratings, and what came of each metric. Raises UnknownName, UsageError, MissingExtra.
+    Returns the run: its folder, ratings, and what came of each metric. Raises UnknownName,
+    UsageError, MissingExtra.
     """
     from metal.boards.history import standing
     from metal.boards.store import read_history, read_submission
@@ -71,9 +90,14 @@ def score(
     from metal.running import scoring
 
     if bool(metric) == bool(from_file):
-        raise UsageError('give `metric`, e.g. `metric="chrf,rouge-l"`, or `from_file` with scores computed elsewhere')
+        raise UsageError(
+            'give `metric`, e.g. `metric="chrf,rouge-l"`, or `from_file` with scores computed'
+            " elsewhere"
+        )
     if from_file and not name.strip():
-        raise UsageError(f'`from_file="{from_file}"` needs `name`: what computed the scores, e.g. `name="comet"`')
+        raise UsageError(
+            f'`from_file="{from_file}"` needs `name`: what computed the scores, e.g. `name="comet"`'
+        )
     if not from_file and (direction or signature):
         raise UsageError("`direction` and `signature` go with `from_file`; a metric says its own")
     if into and out:
@@ -92,7 +116,9 @@ def score(
     )
     if from_file:
         path = Path(from_file)
-        scores = scoring.score_from_file(path, name, direction or "higher", signature, dataset, place, force=force)
+        scores = scoring.score_from_file(
+            path, name, direction or "higher", signature, dataset, place, force=force
+        )
     else:
         metrics = scoring.find_metrics(metric)
         scores = scoring.score(metrics, name, dataset, place, force=force, progress=progress)
@@ -102,9 +128,10 @@ def score(
         return scores
     outputs = sum(len(read_submission(inputs.folder, entry).outputs) for entry in joined)
     about = (
-        f"{plural(outputs, 'output')} of submitted generators ({first_few([entry.name for entry in joined])}) are "
-        "the board's, not the dataset's, and were not scored; leave `into` out to score them too, and give the run to "
-        "`metal billboard`"
+        f"{plural(outputs, 'output')} of submitted generators"
+        f" ({first_few([entry.name for entry in joined])}) are the board's, not the dataset's, and"
+        " were not scored; leave `into` out to score them too, and give the run to `metal"
+        " billboard`"
     )
     return replace(scores, lacking="; ".join(filter(None, [scores.lacking, about])))
 
@@ -115,7 +142,9 @@ FEW = 10  # scores that may be equal by chance
 
 @dataclass(frozen=True)
 class KnownMetric:
-    """A metric by name. needs: references, source. ready: whether it is installed; install: what would install it."""
+    """A metric by name. needs: references, source. ready: whether it is installed; install: what
+    would install it.
+    """
 
     name: str
     summary: str
@@ -152,22 +181,27 @@ def _known(name: str, summary: str) -> KnownMetric:
         return KnownMetric(name, summary, tuple(find_metric(name).needs))
     except MetalError:  # a library is missing
         extra = extra_of(name)
-        return KnownMetric(name, summary, (), False, f"pip install 'metal-eval[{extra}]'" if extra else "")
+        return KnownMetric(
+            name, summary, (), False, f"pip install 'metal-eval[{extra}]'" if extra else ""
+        )
 
 
 @documented
 def metric_check(
     metric: str,
     *,
-    dataset: Annotated[StrPath | None, Option("Also try it on texts of this dataset.", metavar="DATASET")] = None,
+    dataset: Annotated[
+        StrPath | None, Option("Also try it on texts of this dataset.", metavar="DATASET")
+    ] = None,
 ) -> CheckedMetric:
     """Try the metric METRIC on sentences in 45 languages: is it what it says it is?
 
-    Identical texts are best, a second reference takes nothing away, scores stay in range, empty and odd texts do no
-    harm, the same texts get the same scores, Unicode forms make no difference. What does not hold does not prove a
-    bad metric; it is something a reader of its scores should know.
+    Identical texts are best, a second reference takes nothing away, scores stay in range, empty and
+    odd texts do no harm, the same texts get the same scores, Unicode forms make no difference. What
+    does not hold does not prove a bad metric; it is something a reader of its scores should know.
 
-    Returns what each trial found. Raises UnknownName and MissingExtra for a metric that cannot be had.
+    Returns what each trial found. Raises UnknownName and MissingExtra for a metric that cannot be
+    had.
     """
     import time
 
@@ -213,5 +247,9 @@ def _finding_on_texts(metric: Metric, items: Sequence[Item]) -> Trial:
     within = all(low - NEAR <= score <= high + NEAR for score in scores)
     constant = len(set(scores)) == 1 and len(scores) >= FEW
     raised = any(reason.startswith(RAISED) for reason in missing)
-    odd = ("" if within else f"; outside {low:g} to {high:g}") + ("; all the same" if constant else "")
-    return Trial("the dataset's texts", bool(scores) and within and not constant and not raised, words + odd)
+    odd = ("" if within else f"; outside {low:g} to {high:g}") + (
+        "; all the same" if constant else ""
+    )
+    return Trial(
+        "the dataset's texts", bool(scores) and within and not constant and not raised, words + odd
+    )

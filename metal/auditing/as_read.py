@@ -9,7 +9,8 @@ from metal.data.dataset import Dataset
 from metal.data.text import first_few
 
 OWN_SOURCES = "every output is its own source"
-ENOUGH_SOURCES = 20  # below it an audit gives no verdict, so that what was taken for sources decides
+# below it an audit gives no verdict, so that what was taken for sources decides
+ENOUGH_SOURCES = 20
 SHOWN = 5  # how many names a message lists
 
 
@@ -22,7 +23,9 @@ class Finding:
 
 
 def as_read(dataset: Dataset) -> Iterator[Finding]:
-    """Findings about sources, columns that were not read, directions, and people who are known by a place only."""
+    """Findings about sources, columns that were not read, directions, and people who are known by a
+    place only.
+    """
     yield from _own_sources(dataset)
     yield from _sources_by_text(dataset)
     yield from _unread(dataset)
@@ -32,11 +35,13 @@ def as_read(dataset: Dataset) -> Iterator[Finding]:
 
 def _own_sources(dataset: Dataset) -> Iterator[Finding]:
     """Outputs that each are their own source, as where a table has no column for it."""
-    if len(dataset.outputs) > 1 and all(output.source == output.output for output in dataset.outputs.values()):
+    if len(dataset.outputs) > 1 and all(
+        output.source == output.output for output in dataset.outputs.values()
+    ):
         yield Finding(
             "own-sources",
-            f"{OWN_SOURCES}: where several answer one prompt, intervals are too narrow; import with "
-            '`metal.read(..., columns={"source": COLUMN})`',
+            f"{OWN_SOURCES}: where several answer one prompt, intervals are too narrow; import with"
+            ' `metal.read(..., columns={"source": COLUMN})`',
         )
 
 
@@ -46,8 +51,9 @@ def _sources_by_text(dataset: Dataset) -> Iterator[Finding]:
     if column and len(dataset.sources) < ENOUGH_SOURCES:
         yield Finding(
             "sources-by-text",
-            f"{len(dataset.sources)} sources, told apart by the texts in {column!r}: if these are instructions and the "
-            'inputs differ, import with `metal.read(..., columns={"source": COLUMN})`',
+            f"{len(dataset.sources)} sources, told apart by the texts in {column!r}: if these are"
+            ' instructions and the inputs differ, import with `metal.read(..., columns={"source":'
+            " COLUMN})`",
         )
 
 
@@ -58,8 +64,8 @@ def _unread(dataset: Dataset) -> Iterator[Finding]:
         listed = first_few([repr(column) for column in columns], SHOWN)
         yield Finding(
             "unread-columns",
-            f"not read: {listed}, though ratings differ by it; if it is a rater, a criterion or a round, import with "
-            '`metal.read(..., columns={"ROLE": COLUMN})` or `wide`',
+            f"not read: {listed}, though ratings differ by it; if it is a rater, a criterion or a"
+            ' round, import with `metal.read(..., columns={"ROLE": COLUMN})` or `wide`',
         )
 
 
@@ -71,17 +77,21 @@ def _directions(dataset: Dataset) -> Iterator[Finding]:
             lower = {name: "lower"}
             yield Finding(
                 "doubtful-direction",
-                f"{name}: higher is taken for better, which is assumed; if 1 is the best grade, or more points are "
-                f"worse, import with `metal.read(..., directions={lower})`",
+                f"{name}: higher is taken for better, which is assumed; if 1 is the best grade, or"
+                f" more points are worse, import with `metal.read(..., directions={lower})`",
             )
 
 
 def _places_in_lists(dataset: Dataset) -> Iterator[Finding]:
     """People who are only places in a list: each may stand for several persons."""
-    places = [rater.rater for rater in dataset.raters.values() if rater.about.get("named_by") == "place in a list"]
+    places = [
+        rater.rater
+        for rater in dataset.raters.values()
+        if rater.about.get("named_by") == "place in a list"
+    ]
     if places:
         yield Finding(
             "places-in-lists",
-            f"{', '.join(places[:SHOWN])} are places in an output's list of ratings, which need not be one person: "
-            "figures of single people, and intervals without one, are of places",
+            f"{', '.join(places[:SHOWN])} are places in an output's list of ratings, which need not"
+            " be one person: figures of single people, and intervals without one, are of places",
         )

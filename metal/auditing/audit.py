@@ -11,7 +11,13 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from metal.auditing.between_judges import DIFFERENCE_COLUMNS, SELF_COLUMNS, adjust, difference_rows, self_agreement_rows
+from metal.auditing.between_judges import (
+    DIFFERENCE_COLUMNS,
+    SELF_COLUMNS,
+    adjust,
+    difference_rows,
+    self_agreement_rows,
+)
 from metal.auditing.cells import AuditCell, cells
 from metal.auditing.check import lint
 from metal.auditing.disagreements import disagreements
@@ -21,7 +27,13 @@ from metal.auditing.justifications import justification_rows
 from metal.auditing.mistakes import Mistakes, certainty_rows, class_rows, confusion_rows
 from metal.auditing.own_outputs import own_output_rows
 from metal.auditing.pairs import pair_rows
-from metal.auditing.paper_tables import DISTRIBUTION_COLUMNS, distribution_rows, overall, table_3, table_6
+from metal.auditing.paper_tables import (
+    DISTRIBUTION_COLUMNS,
+    distribution_rows,
+    overall,
+    table_3,
+    table_6,
+)
 from metal.auditing.people import people_row
 from metal.auditing.picked import picked_rows
 from metal.auditing.score_table import score_row
@@ -44,8 +56,10 @@ from metal.stats.aggregate import MODELS, consensus
 from metal.stats.bootstrap import SourceBootstrap
 
 FEW_SOURCES = 30
-DEPARTS = 0.10  # share of majorities that a model overrules: more than an occasional careless pair of people
-FAULTS = ("other-scale", "far-levels", "alike-names")  # findings that make every figure wrong: warned of first
+# share of majorities that a model overrules: more than an occasional careless pair of people
+DEPARTS = 0.10
+# findings that make every figure wrong: warned of first
+FAULTS = ("other-scale", "far-levels", "alike-names")
 TABLES = (
     *("people", "judges", "verdicts", "differences", "class_distribution", "self_agreement"),
     *(
@@ -76,8 +90,8 @@ ALWAYS = {
 class AuditTables:
     """The results of an audit.
 
-    tables: name -> rows, each with its signature. disagreements: see metal.auditing.disagreements. compared: the names
-    of the people and judges that were compared. warnings: problems of the data.
+    tables: name -> rows, each with its signature. disagreements: see metal.auditing.disagreements.
+    compared: the names of the people and judges that were compared. warnings: problems of the data.
     """
 
     judges: tuple[str, ...]
@@ -88,7 +102,9 @@ class AuditTables:
     signature: str
 
 
-def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress = no_progress) -> AuditTables:
+def audit(
+    dataset: Dataset, settings: AuditSettings, *, progress: Progress = no_progress
+) -> AuditTables:
     """Audit every judge of the dataset against its people, in every language and criterion.
 
     progress: called with the number of cells done and of all cells.
@@ -98,7 +114,8 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress = no_
     audited = [cell for cell in cells(items, settings, continuous=True) if cell.usual_panel]
     if not audited:
         raise UsageError(
-            f"dataset {dataset.card.name}: no criterion was rated by people{_of_reference(settings.reference)}"
+            f"dataset {dataset.card.name}: no criterion was rated by"
+            f" people{_of_reference(settings.reference)}"
         )
     of_classes = [cell for cell in audited if not cell.continuous]
     _refuse_free_text(of_classes)
@@ -133,7 +150,9 @@ def audit(dataset: Dataset, settings: AuditSettings, *, progress: Progress = no_
             rows["differences"] += difference_rows(cell, bootstrap)
             rows["class_distribution"] += distribution_rows(cell)
         cell.shared.clear()
-    rows["together"] += together_rows([each for each, _ in together], [least for _, least in together])
+    rows["together"] += together_rows(
+        [each for each, _ in together], [least for _, least in together]
+    )
     adjust(rows["differences"])
     further = {
         "self_agreement": partial(self_agreement_rows, dataset, settings, bootstrap),
@@ -156,20 +175,27 @@ def _refuse_free_text(audited: list[AuditCell]) -> None:
     for name, labels in {cell.criterion.name: cell.levels for cell in audited}.items():
         if is_free_text(labels, items[name]):
             raise UsageError(
-                f"criterion {name}: {labels:,} labels on {items[name]:,} outputs are free text, not a scale; leave it "
-                "out with `criteria`, or put the texts into a few classes first"
+                f"criterion {name}: {labels:,} labels on {items[name]:,} outputs are free text, not"
+                " a scale; leave it out with `criteria`, or put the texts into a few classes first"
             )
 
 
 def _refuse_rule(audited: list[AuditCell], rule: str) -> None:
-    """Raise UsageError for a rule, other than the default, that has a meaning on none of the scales."""
+    """Raise UsageError for a rule, other than the default, that has a meaning on none of the
+    scales.
+    """
     names = ", ".join(dict.fromkeys(cell.criterion.name for cell in audited))
     if rule != AuditSettings.aggregate and all(cell.continuous for cell in audited):
-        raise UsageError(f"aggregate {rule!r}: no levels in {names}, whose scores are averaged; leave `aggregate` out")
-    if rule == "majority-or-middle" and not any(cell.ordered and cell.levels % 2 for cell in audited):
         raise UsageError(
-            f"aggregate {rule!r}: no middle level in {names} (labels without an order, or an even number of levels); "
-            "use `majority`"
+            f"aggregate {rule!r}: no levels in {names}, whose scores are averaged; leave"
+            " `aggregate` out"
+        )
+    if rule == "majority-or-middle" and not any(
+        cell.ordered and cell.levels % 2 for cell in audited
+    ):
+        raise UsageError(
+            f"aggregate {rule!r}: no middle level in {names} (labels without an order, or an even"
+            " number of levels); use `majority`"
         )
 
 
@@ -188,7 +214,9 @@ def _result(
     audited: list[AuditCell],
     rows: dict[str, list[dict[str, Any]]],
 ) -> AuditTables:
-    """The rows as tables, with the tables that follow from them. items: the dataset with one item per pair."""
+    """The rows as tables, with the tables that follow from them. items: the dataset with one item
+    per pair.
+    """
     data = dataset.identity
     parts = followed(rows.items(), "rows", sum(map(len, rows.values())), map(len, rows.values()))
     tables = {name: _signed(name, records, dataset, settings) for name, records in parts}
@@ -205,7 +233,13 @@ def _result(
     ]
     tables["table_3"] = table_3(tables["judges"], people_on_classes, dataset)
     tables["table_6"] = table_6(people_on_classes, dataset)
-    for name in ("lengths", "classes_by_quality", "class_distribution_overall", "table_3", "table_6"):
+    for name in (
+        "lengths",
+        "classes_by_quality",
+        "class_distribution_overall",
+        "table_3",
+        "table_6",
+    ):
         tables[name]["signature"] = signature(data, settings, stat=name)
     judges = list(dict.fromkeys(judge for cell in audited for judge in cell.judges))
     people = sorted({person for cell in audited for person in cell.people})
@@ -221,7 +255,9 @@ def _result(
             *messages[:faults],
             *_left_out(dataset, settings, audited),
             *_mixed_groups(audited),
-            *_far_below(tables["verdicts"], {cell.criterion.name: cell.criterion.title for cell in audited}),
+            *_far_below(
+                tables["verdicts"], {cell.criterion.name: cell.criterion.title for cell in audited}
+            ),
             *_departures(of_classes),
             *_doubtful(of_classes),
             *_few_sources(tables["verdicts"]),
@@ -232,7 +268,9 @@ def _result(
 
 
 def _left_out(dataset: Dataset, settings: AuditSettings, audited: list[AuditCell]) -> list[str]:
-    """Criteria and languages that were asked for, or that judges rated, and that people did not rate."""
+    """Criteria and languages that were asked for, or that judges rated, and that people did not
+    rate.
+    """
     by_judges = dataset.ratings["kind"].isin(("llm", "baseline"))
     lines = []
     for what, named in (("criterion", settings.criteria), ("language", settings.languages)):
@@ -250,19 +288,32 @@ def _mixed_groups(audited: list[AuditCell]) -> list[str]:
     if len(groups) < 2:
         return []
     named = ", ".join(group or "(none)" for group in groups)
-    return [f"people of several groups ({named}) are taken together; `reference=GROUP` compares with one"]
+    return [
+        f"people of several groups ({named}) are taken together; `reference=GROUP` compares"
+        " with one"
+    ]
 
 
 def _far_below(verdicts: pd.DataFrame, titles: Mapping[str, str]) -> list[str]:
     """Whose ratings do not count in verdicts, and where. titles: of criteria."""
-    cells = verdicts.loc[verdicts["left_out"] != "", ["left_out", "criterion", "language"]].drop_duplicates()
-    where = [f"{who} ({titles[of]}, {language_name(language)})" for who, of, language in cells.to_numpy()]
+    cells = verdicts.loc[
+        verdicts["left_out"] != "", ["left_out", "criterion", "language"]
+    ].drop_duplicates()
+    where = [
+        f"{who} ({titles[of]}, {language_name(language)})" for who, of, language in cells.to_numpy()
+    ]
     agree = "agrees" if len(where) == 1 else "they agree"
-    return [f"verdicts leave out {first_few(where)}: {agree} far less with the others"] if where else []
+    return (
+        [f"verdicts leave out {first_few(where)}: {agree} far less with the others"]
+        if where
+        else []
+    )
 
 
 def _departures(audited: list[AuditCell]) -> list[str]:
-    """Where a model's labels often differ from the majority's: nothing ties its classes to the answers of that name."""
+    """Where a model's labels often differ from the majority's: nothing ties its classes to the
+    answers of that name.
+    """
     rule = audited[0].settings.aggregate if audited else ""
     departed = []
     for cell in audited if rule in MODELS else ():
@@ -274,32 +325,45 @@ def _departures(audited: list[AuditCell]) -> list[str]:
     if not departed:
         return []
     return [
-        f'`aggregate="{rule}"` gives a label other than the majority\'s to more than {DEPARTS:.0%} of the outputs that '
-        f"have one: {'; '.join(departed)}. With few people a label can come to mean another; compare with majority"
+        f'`aggregate="{rule}"` gives a label other than the majority\'s to more than {DEPARTS:.0%}'
+        " of the outputs that "
+        f"have one: {'; '.join(departed)}. With few people a label can come to mean another;"
+        " compare with majority"
     ]
 
 
 def _doubtful(audited: list[AuditCell]) -> list[str]:
     """Where a model's own fit says that its labels are to be doubted."""
     doubts = [(cell, cell.model.doubt) for cell in audited if cell.model and cell.model.doubt]
-    where = "; ".join(f"{cell.criterion.title}, {language_name(cell.language)}: {doubt}" for cell, doubt in doubts)
-    return [f'`aggregate="{audited[0].settings.aggregate}"`: {where}. Compare with majority'] if doubts else []
+    where = "; ".join(
+        f"{cell.criterion.title}, {language_name(cell.language)}: {doubt}" for cell, doubt in doubts
+    )
+    return (
+        [f'`aggregate="{audited[0].settings.aggregate}"`: {where}. Compare with majority']
+        if doubts
+        else []
+    )
 
 
 def _few_sources(verdicts: pd.DataFrame) -> list[str]:
-    """Which intervals of judges are too narrow over few sources, and by how much (simulated, see ARCHITECTURE.md)."""
+    """Which intervals of judges are too narrow over few sources, and by how much (simulated, see
+    ARCHITECTURE.md).
+    """
     few = verdicts[verdicts["sources"].between(1, FEW_SOURCES - 1)]
     if few.empty:
         return []
     languages = ", ".join(sorted(map(language_name, few["language"].unique())))
     return [
-        f"fewer than {FEW_SOURCES} different inputs (sources) in {languages}, so take small differences between "
-        "judges, and how lenient one is, with care: their 95% intervals miss the truth in 8% of cases instead of 5% "
-        "with 20 sources, in 16% with 10, more where judges hardly err. Those of shares, F1, kappa and alpha hold"
+        f"fewer than {FEW_SOURCES} different inputs (sources) in {languages}, so take small"
+        " differences between judges, and how lenient one is, with care: their 95% intervals miss"
+        " the truth in 8% of cases instead of 5% with 20 sources, in 16% with 10, more where"
+        " judges hardly err. Those of shares, F1, kappa and alpha hold"
     ]
 
 
-def _signed(name: str, records: list[dict[str, Any]], dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
+def _signed(
+    name: str, records: list[dict[str, Any]], dataset: Dataset, settings: AuditSettings
+) -> pd.DataFrame:
     """The records as a table, each with the signature of its figures."""
     for record in records:
         judge = record.get("judge", record.get("rater")) or ""
@@ -319,13 +383,17 @@ def _signed(name: str, records: list[dict[str, Any]], dataset: Dataset, settings
 
 
 def _how_asked(judge: Rater | None, criterion: str) -> dict[str, str]:
-    """What a signature says of a judge that METAL asked: model version, prompt with hash, parameters not sent."""
+    """What a signature says of a judge that METAL asked: model version, prompt with hash,
+    parameters not sent.
+    """
     about = judge.about if judge else {}
     versions = list(about.get("versions") or {})
     hashes = about.get("prompt_hash") or {}
     asked = {}
     if versions:
-        asked["model"] = versions[0].split()[0] + (f"+{len(versions) - 1}" if len(versions) > 1 else "")
+        asked["model"] = versions[0].split()[0] + (
+            f"+{len(versions) - 1}" if len(versions) > 1 else ""
+        )
     if criterion in hashes:
         asked["prompt"] = f"{about['prompt']}@{hashes[criterion][:4]}"
     if about.get("rejected"):

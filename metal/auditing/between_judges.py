@@ -1,6 +1,8 @@
-"""Judges against each other on the same items (paired differences of weighted F1), and each against itself.
+"""Judges against each other on the same items (paired differences of weighted F1), and each against
+itself.
 
-A judge is compared with itself where it was asked the same questions again (`repeat` of `metal.judge(...)`).
+A judge is compared with itself where it was asked the same questions again (`repeat` of
+`metal.judge(...)`).
 """
 
 from __future__ import annotations
@@ -13,7 +15,14 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.cells import AuditCell
-from metal.auditing.figures import Resampled, Sums, column_names, columns, krippendorff_alpha, undefined_note
+from metal.auditing.figures import (
+    Resampled,
+    Sums,
+    column_names,
+    columns,
+    krippendorff_alpha,
+    undefined_note,
+)
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.ratings import UNANSWERED, code_matrix
@@ -28,7 +37,8 @@ DIFFERENCE_COLUMNS = (
     *column_names(["difference"]),
     *("p", "undefined", "p_adjusted", "signature"),
 )
-AT_ONCE = 26  # pairs of judges that are resampled in one product, which takes some tens of megabytes
+# pairs of judges that are resampled in one product, which takes some tens of megabytes
+AT_ONCE = 26
 NO_REPEAT = "no answer twice"
 SELF_COLUMNS = (
     *("language", "criterion", "judge", "times", "items", "all_equal"),
@@ -40,15 +50,21 @@ SELF_COLUMNS = (
 class _Pair:
     """Two judges on the items that both answered.
 
-    drawn: the classes of the truth, the first and the second judge. sides: the truth with the answers of each judge.
+    drawn: the classes of the truth, the first and the second judge. sides: the truth with the
+    answers of each judge.
     """
 
-    def __init__(self, cell: AuditCell, first: str, second: str, bootstrap: SourceBootstrap) -> None:
+    def __init__(
+        self, cell: AuditCell, first: str, second: str, bootstrap: SourceBootstrap
+    ) -> None:
         given = cell.truth, cell.by_judge(first), cell.by_judge(second)
         answered = np.all([codes >= 0 for codes in given], axis=0)
         self.first, self.second, self.levels = first, second, cell.levels
         self.drawn = Resampled(
-            np.column_stack([codes[answered] for codes in given]), cell.matrix.sources[answered], bootstrap, cell.rated
+            np.column_stack([codes[answered] for codes in given]),
+            cell.matrix.sources[answered],
+            bootstrap,
+            cell.rated,
         )
         truth, *answers = self.drawn.rows.T
         self.sides = [(truth, of_judge) for of_judge in answers]
@@ -60,14 +76,21 @@ class _Pair:
 
     def difference(self) -> Sums:
         """`ahead`, as observed and in each resample."""
-        return self.drawn.sums(lambda weights: self.ahead(margins_of_pairs(weights, self.sides, self.levels)))
+        return self.drawn.sums(
+            lambda weights: self.ahead(margins_of_pairs(weights, self.sides, self.levels))
+        )
 
 
 def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dict[str, Any]]:
-    """First minus second judge of each pair, over the items that both were asked about and answered."""
+    """First minus second judge of each pair, over the items that both were asked about and
+    answered.
+    """
     every = list(combinations(cell.judges, 2))
     for start in range(0, len(every), AT_ONCE):
-        pairs = [_Pair(cell, first, second, bootstrap) for first, second in every[start : start + AT_ONCE]]
+        pairs = [
+            _Pair(cell, first, second, bootstrap)
+            for first, second in every[start : start + AT_ONCE]
+        ]
         for pair, difference in zip(pairs, _differences(pairs, bootstrap), strict=True):
             estimate = pair.drawn.estimate(np.asarray, "no common items", difference)
             yield {
@@ -83,9 +106,12 @@ def difference_rows(cell: AuditCell, bootstrap: SourceBootstrap) -> Iterator[dic
 
 
 def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sums]:
-    """The difference of each pair; pairs over the same number of sources are resampled in one product."""
+    """The difference of each pair; pairs over the same number of sources are resampled in one
+    product.
+    """
     differences = [pair.difference() for pair in pairs]
-    by_sources: dict[int, dict[int, Codes]] = {}  # sources -> places of the pairs -> what each source adds to the sums
+    # sources -> places of the pairs -> what each source adds to the sums
+    by_sources: dict[int, dict[int, Codes]] = {}
     for place, pair in enumerate(pairs):
         draws = pair.drawn.by_source
         if draws and pair.drawn.n_sources > 1:
@@ -98,12 +124,16 @@ def _differences(pairs: Sequence[_Pair], bootstrap: SourceBootstrap) -> list[Sum
         for position, place in enumerate(added):
             left = added[place].sum(axis=0) - added[place]
             without_one = partial(pairs[place].ahead, left.reshape(-1, 2, 3, levels))
-            differences[place] = differences[place].given(pairs[place].ahead(drawn[:, position]), without_one)
+            differences[place] = differences[place].given(
+                pairs[place].ahead(drawn[:, position]), without_one
+            )
     return differences
 
 
 def adjust(rows: list[dict[str, Any]]) -> None:
-    """Add p_adjusted: Holm over the languages of a pair and criterion, for the claim that there is any difference."""
+    """Add p_adjusted: Holm over the languages of a pair and criterion, for the claim that there is
+    any difference.
+    """
     families = [(row["criterion"], row["first"], row["second"]) for row in rows]
     for row, p in zip(rows, by_family([row["p"] for row in rows], families, holm), strict=True):
         row["p_adjusted"] = p
@@ -127,11 +157,18 @@ def self_agreement_rows(
                 not settings.languages or language in settings.languages
             )
             if scale.levels and wanted:
-                yield _row(language, dataset.criteria[criterion], judge, len(raters), cell, bootstrap)
+                yield _row(
+                    language, dataset.criteria[criterion], judge, len(raters), cell, bootstrap
+                )
 
 
 def _row(
-    language: str, criterion: Criterion, judge: str, times: int, rows: Any, bootstrap: SourceBootstrap
+    language: str,
+    criterion: Criterion,
+    judge: str,
+    times: int,
+    rows: Any,
+    bootstrap: SourceBootstrap,
 ) -> dict[str, Any]:
     matrix = code_matrix(rows, criterion)
     codes = np.maximum(matrix.codes, UNANSWERED)

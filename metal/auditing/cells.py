@@ -32,8 +32,9 @@ PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an
 def worst_level(criterion: Criterion, named: str) -> Level | None:
     """The level at the bad end, which a judge must find; None where the criterion has none.
 
-    Of two nominal levels, the second is the worst where lower is better (Absent, Present). `higher` is also what a
-    criterion without a word about it gets, so it tells nothing about labels without an order.
+    Of two nominal levels, the second is the worst where lower is better (Absent, Present). `higher`
+    is also what a criterion without a word about it gets, so it tells nothing about labels without
+    an order.
 
     Args:
         criterion: What was asked.
@@ -97,7 +98,9 @@ class AuditCell:
         return self.continuous or (self.settings.standardise and self.ordered)
 
     def scores(self, raters: Sequence[str]) -> Numbers:
-        """(items, raters) scores, NaN without one; each rater's with mean 0 and spread 1 if `standardise` is set."""
+        """(items, raters) scores, NaN without one; each rater's with mean 0 and spread 1 if
+        `standardise` is set.
+        """
         scores = self.values_of(self.matrix.of(raters))
         return standardised(scores) if self.settings.standardise else scores
 
@@ -137,11 +140,15 @@ class AuditCell:
     @cached_property
     def min_raters(self) -> int:
         """The number of people that an item needs to count in this cell."""
-        return self.settings.min_raters or max(1 if self.one_person else 2, min(PANEL, self.usual_panel))
+        return self.settings.min_raters or max(
+            1 if self.one_person else 2, min(PANEL, self.usual_panel)
+        )
 
     @property
     def one_person(self) -> bool:
-        """Whether most items have one person and hardly any two: that label is all there is to compare with."""
+        """Whether most items have one person and hardly any two: that label is all there is to
+        compare with.
+        """
         return self.usual_panel < 2 and int((self.ratings_per_item >= 2).sum()) < MIN_PANELS
 
     @cached_property
@@ -151,16 +158,22 @@ class AuditCell:
 
     @cached_property
     def truth(self) -> Codes:
-        """(items,) the people's aggregate class; TIE or NOBODY where there is none, NOBODY for incomplete items
-        and for scores without classes. People who are split over a pair have found neither better: the class `tie`.
+        """(items,) the people's aggregate class; TIE or NOBODY where there is none, NOBODY for
+        incomplete items and for scores without classes. People who are split over a pair have found
+        neither better: the class `tie`.
 
-        A model (Dawid-Skene, MACE) is fitted once, to all of the people's ratings in the cell, including those of
-        incomplete items, which tell something about the raters. Resamples keep the label that an item has here.
+        A model (Dawid-Skene, MACE) is fitted once, to all of the people's ratings in the cell,
+        including those of incomplete items, which tell something about the raters. Resamples keep
+        the label that an item has here.
         """
         if self.continuous:
             return np.full(len(self.complete), NOBODY)
         rule = self.settings.aggregate
-        labels = self.model.labels if self.model else aggregate(self.by_people, self.values, rule, ordered=self.ordered)
+        labels = (
+            self.model.labels
+            if self.model
+            else aggregate(self.by_people, self.values, rule, ordered=self.ordered)
+        )
         tie = self.criterion.scale.tie
         if tie is not None:
             labels = np.where(labels == TIE, tie, labels)
@@ -176,7 +189,9 @@ class AuditCell:
 
     @property
     def truth_without_one(self) -> list[Codes]:
-        """`truth` without each person in turn; none with fewer than three people, or more than MOST_LEFT_OUT."""
+        """`truth` without each person in turn; none with fewer than three people, or more than
+        MOST_LEFT_OUT.
+        """
         if "truth_without_one" not in self.shared:
             settings = replace(self.settings, min_raters=max(self.settings.min_raters - 1, 0))
             each = self.people if 3 <= len(self.people) <= MOST_LEFT_OUT else ()
@@ -205,27 +220,43 @@ class AuditCell:
         return np.flatnonzero((self.truth >= 0) & (self.by_judge(judge) != NOT_ASKED))
 
     def dropped(self, judge: str | None = None) -> dict[str, int]:
-        """How many items that people rated do not count, by reason; for a judge, also those it was not asked about."""
+        """How many items that people rated do not count, by reason; for a judge, also those it was
+        not asked about.
+        """
         rated = self.ratings_per_item > 0
-        counts = {"incomplete": int((rated & ~self.complete).sum()), "tied": int((self.truth == TIE).sum())}
+        counts = {
+            "incomplete": int((rated & ~self.complete).sum()),
+            "tied": int((self.truth == TIE).sum()),
+        }
         if judge is not None:
             asked = self.by_judge(judge) != NOT_ASKED
             counts["not asked"] = int(((self.truth >= 0) & ~asked).sum())
         return {reason: count for reason, count in counts.items() if count}
 
 
-def cells(dataset: Dataset, settings: AuditSettings, *, continuous: bool = False) -> Iterator[AuditCell]:
+def cells(
+    dataset: Dataset, settings: AuditSettings, *, continuous: bool = False
+) -> Iterator[AuditCell]:
     """The cells of a dataset: criteria in their declared order, then languages in string order.
 
-    continuous: with those of criteria without levels, whose scores are no classes.
-    Raises UnknownName for a judge, criterion or language that does not occur, UsageError when nobody is left.
+    continuous: with those of criteria without levels, whose scores are no classes. Raises
+    UnknownName for a judge, criterion or language that does not occur, UsageError when nobody is
+    left.
     """
     named = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
     check_known("judge", settings.judges, named)
     check_known("criterion", settings.criteria, dataset.criteria)
     check_languages(settings.languages, dataset.languages)
-    scales = [criterion.scale for criterion in dataset.criteria.values() if criterion.scale.measure == "nominal"]
-    check_known("label", filter(None, [settings.bad]), [level.label for scale in scales for level in scale.levels])
+    scales = [
+        criterion.scale
+        for criterion in dataset.criteria.values()
+        if criterion.scale.measure == "nominal"
+    ]
+    check_known(
+        "label",
+        filter(None, [settings.bad]),
+        [level.label for scale in scales for level in scale.levels],
+    )
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     groups = {name: dataset.raters[name].group for name in people}
     table = dataset.ratings.loc[:, ["source", "output", "rater", "score"]]
@@ -233,7 +264,8 @@ def cells(dataset: Dataset, settings: AuditSettings, *, continuous: bool = False
     rated = [
         (language, criterion, grouped[name, language])
         for name, criterion in dataset.criteria.items()
-        if (criterion.scale.levels or continuous) and (not settings.criteria or name in settings.criteria)
+        if (criterion.scale.levels or continuous)
+        and (not settings.criteria or name in settings.criteria)
         for language in settings.languages or dataset.languages
         if (name, language) in grouped
     ]
@@ -253,15 +285,24 @@ def cells(dataset: Dataset, settings: AuditSettings, *, continuous: bool = False
 
 def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str, str], Codes]:
     """By criterion and language, the places of these raters' ratings in the table, in its order."""
-    rater, criterion, language = (dataset.ratings[name].cat for name in ("rater", "criterion", "language"))
+    rater, criterion, language = (
+        dataset.ratings[name].cat for name in ("rater", "criterion", "language")
+    )
     wanted = rater.categories.isin(list(raters))
-    rows = np.flatnonzero(wanted[rater.codes.to_numpy()]) if len(wanted) else np.zeros(0, dtype=np.int64)
+    rows = (
+        np.flatnonzero(wanted[rater.codes.to_numpy()])
+        if len(wanted)
+        else np.zeros(0, dtype=np.int64)
+    )
     count = max(len(language.categories), 1)
     cell = (criterion.codes.to_numpy().astype(np.int32) * count + language.codes.to_numpy())[rows]
     rows = rows[np.argsort(cell, kind="stable")].astype(np.int32)
     ends = np.cumsum(np.bincount(cell, minlength=len(criterion.categories) * count))
     return {
-        (str(criterion.categories[place // count]), str(language.categories[place % count])): of_cell
+        (
+            str(criterion.categories[place // count]),
+            str(language.categories[place % count]),
+        ): of_cell
         for place, of_cell in enumerate(np.split(rows, ends[:-1]))
         if len(of_cell)
     }
@@ -269,7 +310,9 @@ def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str,
 
 def repeats_of(dataset: Dataset, judge: str) -> tuple[str, ...]:
     """The raters that are the judge asked again."""
-    return tuple(name for name, rater in dataset.raters.items() if rater.about.get("repeats") == judge)
+    return tuple(
+        name for name, rater in dataset.raters.items() if rater.about.get("repeats") == judge
+    )
 
 
 def judges_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
@@ -283,4 +326,6 @@ def judges_of(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
         judges = [rater for rater in judges if rater.rater in settings.judges]
     else:
         judges = [rater for rater in judges if rater.about.get("repeats") not in dataset.raters]
-    return tuple(judge.rater for judge in sorted(judges, key=lambda judge: (order[judge.kind], judge.rater)))
+    return tuple(
+        judge.rater for judge in sorted(judges, key=lambda judge: (order[judge.kind], judge.rater))
+    )

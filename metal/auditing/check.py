@@ -31,9 +31,10 @@ MOST_OF_REASON = 60  # characters: a reason may be a whole reply
 def profile(dataset: Dataset) -> dict[str, pd.DataFrame]:
     """Three tables by name.
 
-    ratings: for each language and criterion, ratings by kind of rater, and outputs that 1, 2, 3 or more people rated.
-    raters: for each rater, kind, group, numbers of questions and answers, coverage, languages and criteria.
-    labels: for each rater and criterion, how often it gave each level.
+    ratings: for each language and criterion, ratings by kind of rater, and outputs that 1, 2, 3 or
+    more people rated. raters: for each rater, kind, group, numbers of questions and answers,
+    coverage, languages and criteria. labels: for each rater and criterion, how often it gave each
+    level.
     """
     tables = {"ratings": _ratings, "raters": _raters, "labels": _labels}
     return {name: table(dataset) for name, table in followed(tables.items(), "tables")}
@@ -41,12 +42,29 @@ def profile(dataset: Dataset) -> dict[str, pd.DataFrame]:
 
 def _ratings(dataset: Dataset) -> pd.DataFrame:
     table = dataset.ratings
-    kinds = table.groupby(["language", "criterion", "kind"], observed=True).size().unstack("kind", fill_value=0)
+    kinds = (
+        table.groupby(["language", "criterion", "kind"], observed=True)
+        .size()
+        .unstack("kind", fill_value=0)
+    )
     human = table[(table["kind"] == "human") & table["score"].notna()]
-    people = human.groupby(["language", "criterion", "output"], observed=True).size().rename("people").reset_index()
+    people = (
+        human.groupby(["language", "criterion", "output"], observed=True)
+        .size()
+        .rename("people")
+        .reset_index()
+    )
     people["people"] = people["people"].clip(upper=3).map({1: "by 1", 2: "by 2", 3: "by 3+"})
-    sizes = people.groupby(["language", "criterion", "people"], observed=True).size().unstack("people", fill_value=0)
-    outputs = table.groupby(["language", "criterion"], observed=True)["output"].nunique().rename("outputs")
+    sizes = (
+        people.groupby(["language", "criterion", "people"], observed=True)
+        .size()
+        .unstack("people", fill_value=0)
+    )
+    outputs = (
+        table.groupby(["language", "criterion"], observed=True)["output"]
+        .nunique()
+        .rename("outputs")
+    )
     joined = pd.concat([outputs, kinds, sizes], axis=1).fillna(0).astype(np.int64)
     joined.columns = [str(name) for name in joined.columns]
     return joined.sort_index().reset_index()
@@ -76,11 +94,15 @@ def _raters(dataset: Dataset) -> pd.DataFrame:
 def _labels(dataset: Dataset) -> pd.DataFrame:
     rows = []
     answered = dataset.ratings[dataset.ratings["score"].notna()]
-    for (criterion, rater), ratings in answered.groupby(["criterion", "rater"], observed=True, sort=True):
+    for (criterion, rater), ratings in answered.groupby(
+        ["criterion", "rater"], observed=True, sort=True
+    ):
         counts = ratings["score"].value_counts()
         for level in dataset.criteria[str(criterion)].scale.levels:
             count = int(counts.get(level.value, 0))
-            rows.append((criterion, rater, f"{level.value:g} {level.label}", count, count / len(ratings)))
+            rows.append(
+                (criterion, rater, f"{level.value:g} {level.label}", count, count / len(ratings))
+            )
     return pd.DataFrame(rows, columns=["criterion", "rater", "level", "count", "share"])
 
 
@@ -91,10 +113,12 @@ def lint(dataset: Dataset) -> list[Finding]:
     # When a judge is asked once more, equal answers are what is hoped for.
     repeats = [name for name, rater in dataset.raters.items() if "repeats" in rater.about]
     titles = {name: criterion.title for name, criterion in dataset.criteria.items()}
-    if len(set(titles.values())) < len(titles):  # where titles do not tell criteria apart, their names do
+    # where titles do not tell criteria apart, their names do
+    if len(set(titles.values())) < len(titles):
         titles = {}
     named, counted = (
-        part.assign(criterion=part["criterion"].cat.rename_categories(titles)) for part in (table, counts)
+        part.assign(criterion=part["criterion"].cat.rename_categories(titles))
+        for part in (table, counts)
     )
     checks = (
         _never_meet(named),
@@ -113,7 +137,11 @@ def lint(dataset: Dataset) -> list[Finding]:
         _model_versions(dataset),
         _not_sent(dataset),
     )
-    return [Finding(finding.code, note(finding.message)) for check in followed(checks, "checks") for finding in check]
+    return [
+        Finding(finding.code, note(finding.message))
+        for check in followed(checks, "checks")
+        for finding in check
+    ]
 
 
 def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
@@ -122,7 +150,9 @@ def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
         return
     names = ("language", "criterion", "rater", "output")
     languages, criteria, raters, outputs = (table[name].cat.categories for name in names)
-    language, criterion, rater, output = (table[name].array.codes.astype(np.int64) for name in names)
+    language, criterion, rater, output = (
+        table[name].array.codes.astype(np.int64) for name in names
+    )
     human = (table["kind"] == "human").to_numpy()
     asked = criterion * len(outputs) + output
     by_people = np.zeros(len(criteria) * len(outputs), dtype=bool)
@@ -131,7 +161,9 @@ def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
     language_of[output] = language
     what, which = np.divmod(np.flatnonzero(by_people), len(outputs))
     cells = len(languages) * len(criteria)
-    people = np.bincount(language_of[which] * len(criteria) + what, minlength=cells).reshape(len(languages), -1)
+    people = np.bincount(language_of[which] * len(criteria) + what, minlength=cells).reshape(
+        len(languages), -1
+    )
     shape = len(languages), len(criteria), len(raters)
     cell = ((language * len(criteria) + criterion) * len(raters) + rater)[~human]
     rated = np.bincount(cell, minlength=int(np.prod(shape))).reshape(shape)
@@ -140,8 +172,9 @@ def _never_meet(table: pd.DataFrame) -> Iterator[Finding]:
     for where, what, who in np.argwhere(alone):
         yield Finding(
             "never-meet",
-            f"{language_name(languages[where])} {criteria[what]}: {raters[who]} and people never rate the same output "
-            f"({rated[where, what, who]} and {people[where, what]} outputs); are the files of two languages swapped?",
+            f"{language_name(languages[where])} {criteria[what]}: {raters[who]} and people never"
+            f" rate the same output ({rated[where, what, who]} and {people[where, what]} outputs);"
+            " are the files of two languages swapped?",
         )
 
 
@@ -154,20 +187,24 @@ def _identical_raters(table: pd.DataFrame) -> Iterator[Finding]:
 
 
 def _identical_generators(table: pd.DataFrame) -> Iterator[Finding]:
-    """A metric that scores two generators alike on every source: one file was copied over the other."""
+    """A metric that scores two generators alike on every source: one file was copied over the
+    other.
+    """
     continuous = table[table["kind"] == "metric"]
     for (rater, criterion), cell in _groups(continuous, ["rater", "criterion"]):
         for first, second, count in _identical(cell, "generator", "source"):
             yield Finding(
                 "identical-generators",
-                f"{criterion}: {rater} gives {first} and {second} the same score on all {count} sources",
+                f"{criterion}: {rater} gives {first} and {second} the same score on all {count}"
+                " sources",
             )
 
 
 def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, str, int]]:
     """Pairs of names with equal scores on all items that they share, where this cannot be chance.
 
-    They must share at least FEW_ITEMS items; at least MIN_RATINGS of these must not have the most frequent score.
+    They must share at least FEW_ITEMS items; at least MIN_RATINGS of these must not have the most
+    frequent score.
     """
     answered = cell[cell["score"].notna()]
     names, column = names_in(answered[name])
@@ -188,9 +225,13 @@ def _identical(cell: pd.DataFrame, name: str, item: str) -> Iterator[tuple[str, 
 
 
 def score_counts(dataset: Dataset) -> pd.DataFrame:
-    """How often each rater gives each score: language, criterion, rater, score, count, kind; no row without a score."""
+    """How often each rater gives each score: language, criterion, rater, score, count, kind; no row
+    without a score.
+    """
     by = ["language", "criterion", "rater", "score"]
-    counts: pd.DataFrame = dataset.ratings.groupby(by, observed=True).size().rename("count").reset_index()
+    counts: pd.DataFrame = (
+        dataset.ratings.groupby(by, observed=True).size().rename("count").reset_index()
+    )
     kinds = {name: rater.kind for name, rater in dataset.raters.items()}
     return counts.assign(kind=counts["rater"].astype(object).map(kinds))
 
@@ -215,33 +256,47 @@ def _only_machines(dataset: Dataset, counts: pd.DataFrame) -> Iterator[Finding]:
         human = rows["kind"] == "human"
         if not levels or not human.any() or human.all():
             continue
-        machine = rows[~human & (rows["kind"] != "metric") & ~rows["score"].isin(rows.loc[human, "score"])]
+        machine = rows[
+            ~human & (rows["kind"] != "metric") & ~rows["score"].isin(rows.loc[human, "score"])
+        ]
         labels = {level.value: level.label for level in levels}
         for (value,), extra in _groups(machine, ["score"]):
             times = plural(int(extra["count"].sum()), "time")
-            message = f"{dataset.called(criterion)}: judges say {labels[value]!r} {times}, no person ever does"
+            message = (
+                f"{dataset.called(criterion)}: judges say {labels[value]!r} {times}, no person ever"
+                " does"
+            )
             yield Finding("label-of-machines-only", message)
 
 
 def _other_scale(counts: pd.DataFrame) -> Iterator[Finding]:
-    """Criteria on which most of what one kind of rater says lies beyond twice all that the other ever says."""
+    """Criteria on which most of what one kind of rater says lies beyond twice all that the other
+    ever says.
+    """
     for (criterion,), rows in _groups(counts[counts["kind"].isin(["human", "llm"])], ["criterion"]):
         kinds = sorted(_groups(rows, ["kind"]), key=lambda kind: float(kind[1]["score"].max()))
-        if len(kinds) < 2 or rows["score"].min() < 0 or min(of["count"].sum() for _, of in kinds) < FEW_ITEMS:
+        if (
+            len(kinds) < 2
+            or rows["score"].min() < 0
+            or min(of["count"].sum() for _, of in kinds) < FEW_ITEMS
+        ):
             continue
         (_, low), (_, high) = kinds
         beyond = high["count"][high["score"] > low["score"].max()].sum() > high["count"].sum() / 2
         if beyond and high["score"].max() > 1.9 * low["score"].max() > 0:
             whose = {"human": "people's scores go", "llm": "judges' scores go"}
             scores = [
-                f"{whose[kind]} from {of['score'].min():g} to {of['score'].max():g}" for (kind,), of in kinds[::-1]
+                f"{whose[kind]} from {of['score'].min():g} to {of['score'].max():g}"
+                for (kind,), of in kinds[::-1]
             ]
             yield Finding("other-scale", f"{criterion}: {', '.join(scores)}; are these two scales?")
 
 
 @dataclass(frozen=True)
 class FarScores:
-    """Scores of a criterion that are far from its others. counts: score -> how often. rest: the ends of the others."""
+    """Scores of a criterion that are far from its others. counts: score -> how often. rest: the
+    ends of the others.
+    """
 
     criterion: str
     counts: Mapping[float, int]
@@ -249,12 +304,16 @@ class FarScores:
 
     @property
     def line(self) -> str:
-        listed = ", ".join(f"{score:g} ({plural(count, 'time')})" for score, count in self.counts.items())
+        listed = ", ".join(
+            f"{score:g} ({plural(count, 'time')})" for score, count in self.counts.items()
+        )
         return f"{self.criterion}: {listed} among scores from {self.rest[0]:g} to {self.rest[1]:g}"
 
 
 def far_scores(counts: pd.DataFrame) -> Iterator[FarScores]:
-    """Scores far from all others, and the only negative one: typing errors, or codes for no answer (-1, -999)."""
+    """Scores far from all others, and the only negative one: typing errors, or codes for no answer
+    (-1, -999).
+    """
     for (criterion,), rows in _groups(counts[counts["kind"] != "metric"], ["criterion"]):
         times: Any = rows.groupby("score")["count"].sum()
         values = times.index.to_numpy()
@@ -262,9 +321,16 @@ def far_scores(counts: pd.DataFrame) -> Iterator[FarScores]:
         while kept.sum() > 2:
             first, second, *_, last_but_one, last = np.flatnonzero(kept)[[0, 1, -2, -1]]
             negative = values[first] < 0 <= values[second] and values[first] % 1 == 0
-            if negative or values[second] - values[first] > FAR * (values[last] - values[second]) > 0:
+            if (
+                negative
+                or values[second] - values[first] > FAR * (values[last] - values[second]) > 0
+            ):
                 kept[first] = False
-            elif values[last] - values[last_but_one] > FAR * (values[last_but_one] - values[first]) > 0:
+            elif (
+                values[last] - values[last_but_one]
+                > FAR * (values[last_but_one] - values[first])
+                > 0
+            ):
                 kept[last] = False
             else:
                 break
@@ -282,7 +348,12 @@ def _far_levels(counts: pd.DataFrame) -> Iterator[Finding]:
 def _alike_names(dataset: Dataset) -> Iterator[Finding]:
     """Names that differ only in case, blanks or Unicode form, and may be one."""
     generators = {output.generator for output in dataset.outputs.values()}
-    kinds = {"rater": dataset.raters, "generator": generators, "source": dataset.sources, "output": dataset.outputs}
+    kinds = {
+        "rater": dataset.raters,
+        "generator": generators,
+        "source": dataset.sources,
+        "output": dataset.outputs,
+    }
     for what, names in {**kinds, "criterion": dataset.criteria}.items():
         by_plain: dict[str, list[str]] = {}
         for given in names:
@@ -292,7 +363,9 @@ def _alike_names(dataset: Dataset) -> Iterator[Finding]:
         if alike:
             more = f" and {len(alike) - SHOWN} more" if len(alike) > SHOWN else ""
             listed = "; ".join(map(name, alike[:SHOWN]))
-            yield Finding("alike-names", f"{what}: names that differ only in case or blanks, {listed}{more}")
+            yield Finding(
+                "alike-names", f"{what}: names that differ only in case or blanks, {listed}{more}"
+            )
 
 
 def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Finding]:
@@ -300,7 +373,9 @@ def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Findin
     human = table[(table["kind"] == "human") & table["score"].notna()]
     if human["criterion"].nunique() < 3:
         return
-    means = human.groupby(["output", "criterion"], observed=True)["score"].mean().unstack("criterion")
+    means = (
+        human.groupby(["output", "criterion"], observed=True)["score"].mean().unstack("criterion")
+    )
     shares = pd.DataFrame({c: dataset.criteria[str(c)].share(means[c].to_numpy()) for c in means})
     related = shares.corr(min_periods=FEW_ITEMS).to_numpy(copy=True)
     np.fill_diagonal(related, np.nan)
@@ -309,8 +384,9 @@ def _opposite_criteria(dataset: Dataset, table: pd.DataFrame) -> Iterator[Findin
             about = dataset.criteria[str(criterion)]
             yield Finding(
                 "opposite-criterion",
-                f"{about.title}: good where all other criteria are bad (correlation {np.nanmean(row):.2f}); is "
-                f"{about.direction} better? `metal.read(..., directions=...)` says so",
+                f"{about.title}: good where all other criteria are bad (correlation"
+                f" {np.nanmean(row):.2f}); is {about.direction} better? `metal.read(...,"
+                " directions=...)` says so",
             )
 
 
@@ -334,8 +410,14 @@ def _unanswered(table: pd.DataFrame) -> Iterator[Finding]:
     asked = table.groupby("rater", observed=True).size()
     for (rater,), rows in _groups(missing, ["rater"]):
         reasons = rows["reason"].astype(object).value_counts()
-        listed = ", ".join(f"{name(reason, MOST_OF_REASON)} {count}" for reason, count in reasons.head(SHOWN).items())
-        yield Finding("unanswered", f"{rater}: {len(rows):,} of {asked[rater]:,} ratings have no score ({listed})")
+        listed = ", ".join(
+            f"{name(reason, MOST_OF_REASON)} {count}"
+            for reason, count in reasons.head(SHOWN).items()
+        )
+        yield Finding(
+            "unanswered",
+            f"{rater}: {len(rows):,} of {asked[rater]:,} ratings have no score ({listed})",
+        )
 
 
 def _unrated(dataset: Dataset) -> Iterator[Finding]:
@@ -351,8 +433,13 @@ def _model_versions(dataset: Dataset) -> Iterator[Finding]:
     for rater in dataset.raters.values():
         versions = rater.about.get("versions")
         if isinstance(versions, dict) and len(versions) > 1:
-            listed = ", ".join(f"{version} {count}" for version, count in list(versions.items())[:SHOWN])
-            yield Finding("model-versions", f"{rater.rater}: {len(versions)} model versions answered ({listed})")
+            listed = ", ".join(
+                f"{version} {count}" for version, count in list(versions.items())[:SHOWN]
+            )
+            yield Finding(
+                "model-versions",
+                f"{rater.rater}: {len(versions)} model versions answered ({listed})",
+            )
 
 
 def _not_sent(dataset: Dataset) -> Iterator[Finding]:
@@ -362,7 +449,10 @@ def _not_sent(dataset: Dataset) -> Iterator[Finding]:
         if isinstance(rejected, dict) and rejected:
             names = ["temperature 0"] if "temperature" in rejected else []
             names += sorted(name for name in rejected if name != "temperature")
-            yield Finding("not-sent", f"{rater.rater}: asked without {', '.join(names)}, which its model rejects")
+            yield Finding(
+                "not-sent",
+                f"{rater.rater}: asked without {', '.join(names)}, which its model rejects",
+            )
 
 
 def _groups(table: pd.DataFrame, by: list[str]) -> Iterator[tuple[Any, pd.DataFrame]]:

@@ -15,7 +15,8 @@ from metal.stats.measured import Measured
 MIN_COVERAGE = 0.95
 MOST_NEEDED = 20  # times the items there are: beyond, a number of items says nothing
 HALF = 0.5  # of what people find of a label, that the judge must find
-AGREED = 5  # items on which two or more others all say the bad end: from here on the judge is asked about them
+# items on which two or more others all say the bad end: from here on the judge is asked about them
+AGREED = 5
 FOUND = 0.7  # of what people find there
 
 
@@ -23,8 +24,9 @@ FOUND = 0.7  # of what people find there
 class Clause:
     """A clause of *like a person*.
 
-    words: what is to be said where it does not hold. shown: whether it is shown not to hold, or only not shown to hold.
-    figure, bound: where it holds if the lower limit of a figure is above a bound; n: items that the figure rests on.
+    words: what is to be said where it does not hold. shown: whether it is shown not to hold, or
+    only not shown to hold. figure, bound: where it holds if the lower limit of a figure is above a
+    bound; n: items that the figure rests on.
     """
 
     holds: bool
@@ -43,12 +45,16 @@ class Clause:
 
     @property
     def needed(self) -> float:
-        """About how many items would show in half of all cases that it holds; inf where it does not, NaN unknown."""
+        """About how many items would show in half of all cases that it holds; inf where it does
+        not, NaN unknown.
+        """
         return math.nan if self.figure is None else needed(self.figure, self.bound, round(self.n))
 
 
 def needed(figure: Measured, bound: float, n: int) -> float:
-    """About how many items would show in half of all cases that a figure is above a bound; inf beyond MOST_NEEDED."""
+    """About how many items would show in half of all cases that a figure is above a bound; inf
+    beyond MOST_NEEDED.
+    """
     items = figure.needed(bound, n)
     return items if items < MOST_NEEDED * n else math.inf
 
@@ -62,10 +68,17 @@ def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
     """Rule 3 on a scale of classes, for a judge beside people; see metal.auditing.verdict."""
     settings, n = beside.cell.settings, beside.items
     lead = beside.recalls.lead
-    yield limit(lead, 0.0, n, f"a person is not shown to know more than a constant ({bounds(lead).text(signed)})")
+    yield limit(
+        lead,
+        0.0,
+        n,
+        f"a person is not shown to know more than a constant ({bounds(lead).text(signed)})",
+    )
     yield not_below(beside.below, settings.margin, n, "below a person")
     if beside.near:
-        yield not_below(beside.near, settings.margin, n, "below a person when near misses count in part")
+        yield not_below(
+            beside.near, settings.margin, n, "below a person when near misses count in part"
+        )
     yield keeps(beside.beyond(settings.keep), n, f"{settings.keep:.0%} of what a person knows")
     if beside.order:
         kappa = beside.order.kappa
@@ -84,7 +97,9 @@ def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
 def not_below(figure: Measured, margin: float, n: float, what: str) -> Clause:
     """A clause that a difference to a person is shown to be above -margin."""
     how = "is" if figure.high() < -margin else "may be"
-    return limit(figure, -margin, n, f"{how} more than {margin:g} {what} ({bounds(figure).text(signed)})")
+    return limit(
+        figure, -margin, n, f"{how} more than {margin:g} {what} ({bounds(figure).text(signed)})"
+    )
 
 
 def keeps(figure: Measured, n: float, what: str) -> Clause:
@@ -94,12 +109,15 @@ def keeps(figure: Measured, n: float, what: str) -> Clause:
 
 
 def _plain(beside: Standing) -> Clause:
-    """A constant share of one class hides in recalls: all items alike, refusals counting as not right."""
+    """A constant share of one class hides in recalls: all items alike, refusals counting as not
+    right.
+    """
     side, margin = beside.with_refusals, beside.cell.settings.margin
     figure, refused = side.plain, beside.asked - beside.items
     how = "is" if figure.high() < -margin else "may be"
     words = (
-        f"{how} more than {margin:g} less often right than a person ({bounds(figure).text(signed)}, all items alike)"
+        f"{how} more than {margin:g} less often right than a person ({bounds(figure).text(signed)},"
+        " all items alike)"
     )
     if refused:
         words = f"counting {plural(refused, 'refusal')} as not right it {words}"
@@ -118,14 +136,18 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     items = float(side.items_of_label[bad])
     if items < LEAST_OF_CLASS - 1e-9:
         often = (
-            f"people call only {plural(round(items), 'item')} {label}" if items else f"never tested on {label} outputs"
+            f"people call only {plural(round(items), 'item')} {label}"
+            if items
+            else f"never tested on {label} outputs"
         )
         yield Clause(False, often)
         return
     _, judge, person = (float(each[bad]) for each in side.sums.recalls())
     half = side.sums.of(np.array([bad])).measured(1, HALF)
     how = "less than half as much" if half.high() < 0 else "not shown to find half as much"
-    words = f"finds {judge:.0%} of what people call {label}, people {person:.0%} of each other's: {how}"
+    words = (
+        f"finds {judge:.0%} of what people call {label}, people {person:.0%} of each other's: {how}"
+    )
     more = needed(half, 0.0, beside.items)
     if beside.items < more < math.inf:
         words += f" (about {more:,.0f} items would tell half the time)"
@@ -140,7 +162,11 @@ def _other_labels(beside: Standing) -> Iterator[Clause]:
     """No label that is not very rare may be found half as often as people find it."""
     weight, judge, person = beside.paired.sums.recalls()
     for level in range(beside.cell.levels):
-        if level == beside.cell.bad_end or weight[level] < LEAST_SHARE * weight.sum() or not person[level] > 0:
+        if (
+            level == beside.cell.bad_end
+            or weight[level] < LEAST_SHARE * weight.sum()
+            or not person[level] > 0
+        ):
             continue
         words = f"finds {judge[level]:.0%} of {_label(beside, level)}, people {person[level]:.0%}"
         yield Clause(bool(judge[level] > HALF * person[level]), words, shown=True)

@@ -1,6 +1,8 @@
-"""Outputs on which a judge and the people differ, or the people among themselves: METAL's Tables 5 and 7, in full.
+"""Outputs on which a judge and the people differ, or the people among themselves: METAL's Tables 5
+and 7, in full.
 
-One row for each output and criterion, with the texts and every rating, so that the table can be read on its own.
+One row for each output and criterion, with the texts and every rating, so that the table can be
+read on its own.
 """
 
 from __future__ import annotations
@@ -35,9 +37,11 @@ SCHEMA = pa.schema(
         "output": pa.string(),
         "generator": pa.string(),
         "case": pa.string(),  # how far the people agree
-        "people": pa.float64(),  # their aggregate; null where it is no class. Of scores without classes: their mean
+        # their aggregate; null where it is no class. Of scores without classes: their mean
+        "people": pa.float64(),
         "people_range": pa.float64(),  # largest distance between two people
-        "judge_difference": pa.float64(),  # largest distance of a judge from the aggregate; null without one
+        # largest distance of a judge from the aggregate; null without one
+        "judge_difference": pa.float64(),
         "judges_differing": pa.list_(pa.string()),
         "title": pa.string(),
         "source_text": pa.string(),
@@ -50,16 +54,20 @@ SCHEMA = pa.schema(
 def disagreements(cells: Sequence[AuditCell], dataset: Dataset) -> pa.Table:
     """The disagreements of all cells (SCHEMA), criteria and languages in the order of the cells.
 
-    Only outputs with enough people count. Distances are in units of the scale; on a nominal scale every difference
-    is 1. Scores without classes are compared with the mean of the people's. An unanswered question is not a
-    disagreement, but is listed among the ratings.
+    Only outputs with enough people count. Distances are in units of the scale; on a nominal scale
+    every difference is 1. Scores without classes are compared with the mean of the people's. An
+    unanswered question is not a disagreement, but is listed among the ratings.
     """
     outputs = _output_columns(dataset)
-    return pa.concat_tables([SCHEMA.empty_table(), *(_rows(cell, dataset, outputs) for cell in cells)])
+    return pa.concat_tables(
+        [SCHEMA.empty_table(), *(_rows(cell, dataset, outputs) for cell in cells)]
+    )
 
 
 def _output_columns(dataset: Dataset) -> dict[str, pa.Array]:
-    """The columns that describe outputs, with one row for each output in the order of the table's categories."""
+    """The columns that describe outputs, with one row for each output in the order of the table's
+    categories.
+    """
     outputs = [dataset.outputs[name] for name in dataset.ratings["output"].cat.categories]
     sources = [dataset.sources[output.source] for output in outputs]
     columns = {

@@ -1,4 +1,6 @@
-"""A statistic as an Estimate: its value from the observed counts, its interval from the resampled counts."""
+"""A statistic as an Estimate: its value from the observed counts, its interval from the resampled
+counts.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,25 @@ from metal.errors import Undefined
 from metal.stats.agreement import MOST_COMPARED, STANDING_IN, Disagreement, alpha_disagreement
 from metal.stats.agreement import krippendorff_alpha as alpha
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
-from metal.stats.intervals import beyond_chance_interval, few_sources, jackknife_variance, share_interval
+from metal.stats.intervals import (
+    beyond_chance_interval,
+    few_sources,
+    jackknife_variance,
+    share_interval,
+)
 from metal.stats.patterns import Codes, Numbers, Patterns, class_counts, find_patterns, total
 from metal.stats.significance import t_test
 
 FEW_OF_A_CLASS = 5  # items with a second class, below which nothing is known of chance agreement
 ONE_SOURCE = "one source: no interval"
-Statistic = Callable[[Any], Numbers]  # (...) from weights (..., patterns), or from sums over them (..., F)
+# (...) from weights (..., patterns), or from sums over them (..., F)
+Statistic = Callable[[Any], Numbers]
 
 
 class Sums:
-    """What several figures are computed from, made once: of all sources, of resamples, without one, of one."""
+    """What several figures are computed from, made once: of all sources, of resamples, without one,
+    of one.
+    """
 
     def __init__(self, *made: Callable[[], Numbers]) -> None:
         self._made = made
@@ -71,7 +81,9 @@ class Resampled:
     among: see SourceBootstrap.draws.
     """
 
-    def __init__(self, codes: Codes, sources: Codes, bootstrap: SourceBootstrap, among: Codes | None = None) -> None:
+    def __init__(
+        self, codes: Codes, sources: Codes, bootstrap: SourceBootstrap, among: Codes | None = None
+    ) -> None:
         self.patterns: Patterns = find_patterns(codes)
         self.n = len(codes)
         self.n_sources = int(np.count_nonzero(np.bincount(sources)))
@@ -90,21 +102,31 @@ class Resampled:
 
     @cached_property
     def by_source(self) -> SourceDraws | None:
-        """The resamples where sources are drawn: figures with as many sources share them. None without items, too."""
-        return self._bootstrap.by_source(self.patterns, self._sources, self._among) if self.n else None
+        """The resamples where sources are drawn: figures with as many sources share them. None
+        without items, too.
+        """
+        return (
+            self._bootstrap.by_source(self.patterns, self._sources, self._among) if self.n else None
+        )
 
     @cached_property
     def resamples(self) -> Numbers | SourceDraws:
-        """(resamples, patterns) how often each pattern occurs in each resample, or an object with the same `@`."""
+        """(resamples, patterns) how often each pattern occurs in each resample, or an object with
+        the same `@`.
+        """
         return self.by_source or self._bootstrap.draw_counts(self.observed)
 
     def kinds(self, features: Codes) -> tuple[Codes, Codes]:
-        """(kinds, F) what a source of each kind adds to the sums of features, (patterns, F), and (kinds,) how many."""
+        """(kinds, F) what a source of each kind adds to the sums of features, (patterns, F), and
+        (kinds,) how many.
+        """
         return _kinds(self.observed, self.by_source, features)
 
     @cached_property
     def without_one(self) -> WithoutOne:
-        """How often each pattern occurs when one source of each kind is left out, (kinds, patterns)."""
+        """How often each pattern occurs when one source of each kind is left out, (kinds,
+        patterns).
+        """
         return WithoutOne(self.observed, self.by_source)
 
     @cached_property
@@ -133,13 +155,21 @@ class Resampled:
         method = f"percentile bootstrap over {self.n_sources} sources"
         interval = percentile_interval(statistic(weights.resamples))
         if interval is None:
-            return Estimate(value, n=self.n, method=method, reason="undefined in most resamples: no interval")
+            return Estimate(
+                value, n=self.n, method=method, reason="undefined in most resamples: no interval"
+            )
         return Estimate(value, *interval, n=self.n, method=method)
 
     def share(
-        self, statistic: Statistic, undefined: str, of: Sums | None = None, items: float = 0, alike: float = math.inf
+        self,
+        statistic: Statistic,
+        undefined: str,
+        of: Sums | None = None,
+        items: float = 0,
+        alike: float = math.inf,
     ) -> Estimate:
-        """The statistic, a share, with its 95% interval by Wilson (see `estimate`, and metal.stats.intervals).
+        """The statistic, a share, with its 95% interval by Wilson (see `estimate`, and
+        metal.stats.intervals).
 
         items: the most independent items that it can be worth; by default all of them. alike: the
         same where all sources agree.
@@ -150,7 +180,9 @@ class Resampled:
             return self._short(value, undefined)
         variance = self._variance(statistic(weights.without_one))
         ends = share_interval(value, variance, items or self.n, self.n_sources, alike=alike)
-        return self._with_ends(value, ends, f"Wilson's interval, variance over {self.n_sources} sources")
+        return self._with_ends(
+            value, ends, f"Wilson's interval, variance over {self.n_sources} sources"
+        )
 
     def jackknifed(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
         """The statistic, no share, with its 95% interval by Student's t on its jackknife variance."""
@@ -158,10 +190,14 @@ class Resampled:
         value = float(statistic(weights.observed)) if self.n else math.nan
         if math.isnan(value) or self.n_sources < 2:
             return self._short(value, undefined)
-        half = few_sources(0.975, self.n_sources) * math.sqrt(self._variance(statistic(weights.without_one)))
+        half = few_sources(0.975, self.n_sources) * math.sqrt(
+            self._variance(statistic(weights.without_one))
+        )
         if math.isnan(half):
             return Estimate(value, n=self.n, reason="undefined without most sources: no interval")
-        return self._with_ends(value, (value - half, value + half), f"jackknife over {self.n_sources} sources")
+        return self._with_ends(
+            value, (value - half, value + half), f"jackknife over {self.n_sources} sources"
+        )
 
     def beyond_chance(
         self,
@@ -171,7 +207,8 @@ class Resampled:
         few: str = "",
         items: float = 0,
     ) -> Estimate:
-        """Agreement beyond chance with its 95% interval: see metal.stats.intervals.beyond_chance_interval.
+        """Agreement beyond chance with its 95% interval: see
+        metal.stats.intervals.beyond_chance_interval.
 
         few: why there can be no interval. items: the most that the observed disagreement can be
         worth where it says nothing of its own variance; by default all of them. Losses by distance
@@ -189,11 +226,17 @@ class Resampled:
         if ends is None:
             return Estimate(value, n=self.n, reason=ONE_SOURCE)
         sources = int(self.without_one.times[~np.isnan(alone.observed)].sum())
-        return self._with_ends(value, ends, f"jackknife of the log of observed / expected over {sources} sources")
+        return self._with_ends(
+            value, ends, f"jackknife of the log of observed / expected over {sources} sources"
+        )
 
     def p_value(self, of: Sums) -> float:
         """Two-sided p-value that a figure is 0, by t on its variance over sources."""
-        return t_test(float(of.observed), self._variance(of.without_one), self.n_sources) if self.n else math.nan
+        return (
+            t_test(float(of.observed), self._variance(of.without_one), self.n_sources)
+            if self.n
+            else math.nan
+        )
 
     def _variance(self, without_one: Numbers) -> float:
         defined = ~np.isnan(without_one)
@@ -212,7 +255,8 @@ class Resampled:
 class OneAlone:
     """How often each pattern occurs in one source of each kind: `@` gives the sums of that source.
 
-    times: (kinds,) how many sources of a kind there are; of many sources, random blocks take their place.
+    times: (kinds,) how many sources of a kind there are; of many sources, random blocks take their
+    place.
     """
 
     def __init__(self, observed: Codes, by_source: SourceDraws | None) -> None:
@@ -261,11 +305,14 @@ def few_of_a_second_class(items: int, of_one_class: int) -> str:
 def few_on_panels(times: Codes, counts: Codes) -> str:
     """`few_of_a_second_class` of a panel: times (patterns,), counts (patterns, levels) of ratings."""
     commonest = counts[:, int((times @ counts).argmax())]
-    return few_of_a_second_class(int(times.sum()), int(times[commonest == counts.sum(axis=1)].sum()))
+    return few_of_a_second_class(
+        int(times.sum()), int(times[commonest == counts.sum(axis=1)].sum())
+    )
 
 
 def of_the_most_active(answers: Codes) -> tuple[str, ...]:
-    """What a reader should know of a figure for which people are compared one by one: see agreement.raters_with.
+    """What a reader should know of a figure for which people are compared one by one: see
+    agreement.raters_with.
 
     answers: (items, people) codes, negative where a person did not rate.
 
@@ -279,7 +326,9 @@ def of_the_most_active(answers: Codes) -> tuple[str, ...]:
 
 
 def krippendorff_alpha(drawn: Resampled, criterion: Criterion) -> Estimate:
-    """Krippendorff's alpha of all columns at the scale's measure, on items with two ratings or more."""
+    """Krippendorff's alpha of all columns at the scale's measure, on items with two ratings or
+    more.
+    """
     scale = criterion.scale
     values = np.asarray(scale.values, dtype=np.float64)
     counts = class_counts(drawn.rows, len(values))
@@ -309,14 +358,20 @@ def column_names(figures: Iterable[str]) -> list[str]:
 
 def columns(figures: Mapping[str, Estimate]) -> dict[str, float]:
     """The values of figures in the columns of `column_names`; NaN where undefined."""
-    values = [value for estimate in figures.values() for value in (estimate.value, estimate.low, estimate.high)]
+    values = [
+        value
+        for estimate in figures.values()
+        for value in (estimate.value, estimate.low, estimate.high)
+    ]
     return {
-        name: math.nan if value is None else value for name, value in zip(column_names(figures), values, strict=True)
+        name: math.nan if value is None else value
+        for name, value in zip(column_names(figures), values, strict=True)
     }
 
 
 def range_columns(name: str, values: Iterable[Any]) -> dict[str, float]:
-    """The least and the most of a figure without each person in turn, in columns; NaN where it is undefined throughout.
+    """The least and the most of a figure without each person in turn, in columns; NaN where it is
+    undefined throughout.
 
     >>> range_columns("kappa", [0.2, 0.5, math.nan])
     {'kappa_least': 0.2, 'kappa_most': 0.5}

@@ -1,7 +1,8 @@
-"""Does a judge put outputs in people's order? Quadratic kappa, Spearman's and Pearson's correlation, beside a person's.
+"""Does a judge put outputs in people's order? Quadratic kappa, Spearman's and Pearson's
+correlation, beside a person's.
 
-Judge and person face the same other people on the same seats (metal.stats.seats), so that the two may be compared. The
-person's figures are pooled over all seats.
+Judge and person face the same other people on the same seats (metal.stats.seats), so that the two
+may be compared. The person's figures are pooled over all seats.
 """
 
 from __future__ import annotations
@@ -25,17 +26,21 @@ P = 0.975  # of each end of a 95% interval
 def order_figures(beside: Standing) -> dict[str, Estimate]:
     """The figures of NAMES: of the judge, and of a person on the same seats.
 
-    spearman: Pearson's correlation of midranks with the mean of the others' levels. pearson: the same of the levels.
-    kappa_with_others: with the others' most frequent label, ties weighted. Undefined below three levels in use.
-    Intervals: 95%, Student's t on the delete-one-source jackknife, ranks held.
-    Source: Spearman (1904), Cohen (1968), Efron and Stein (1981).
+    spearman: Pearson's correlation of midranks with the mean of the others' levels. pearson: the
+    same of the levels. kappa_with_others: with the others' most frequent label, ties weighted.
+    Undefined below three levels in use. Intervals: 95%, Student's t on the delete-one-source
+    jackknife, ranks held. Source: Spearman (1904), Cohen (1968), Efron and Stein (1981).
     """
     reason = _undefined(beside)
     order = None if reason else beside.order
     if order is None:
         reason = reason or "fewer than three levels in use, or people's mean is the same everywhere"
         return dict.fromkeys(NAMES, Estimate.undefined(reason, beside.items))
-    pairs = {"kappa_with_others": order.kappa, "spearman": order.ranks, "pearson": _levels(beside.paired)}
+    pairs = {
+        "kappa_with_others": order.kappa,
+        "spearman": order.ranks,
+        "pearson": _levels(beside.paired),
+    }
     figures = {}
     for name, pair in pairs.items():
         figures[name] = _estimate(pair.beyond(0.0), beside)
@@ -54,7 +59,9 @@ def _undefined(beside: Standing) -> str:
 
 
 def _levels(side: SeatedJudge) -> FigurePair:
-    """Judge and person beside the mean of the others, by the values of the levels about their middle."""
+    """Judge and person beside the mean of the others, by the values of the levels about their
+    middle.
+    """
     seats = side.seats
     values = side.values - side.values.mean()
     others = seats.rest @ values / np.maximum(seats.rest.sum(axis=1), 1)

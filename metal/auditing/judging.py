@@ -1,6 +1,7 @@
 """Judges against people: METAL's Table 3, with what F1 alone hides.
 
-A figure of the table of judges is a function and one line in FIGURES; other packages add theirs as a `Statistic`.
+A figure of the table of judges is a function and one line in FIGURES; other packages add theirs as
+a `Statistic`.
 """
 
 from __future__ import annotations
@@ -45,7 +46,11 @@ from metal.stats.agreement import (
     quadratic_disagreement,
     weighted_f1,
 )
-from metal.stats.alternative_annotator import EPSILON, AlternativeAnnotatorTest, alternative_annotator_test
+from metal.stats.alternative_annotator import (
+    EPSILON,
+    AlternativeAnnotatorTest,
+    alternative_annotator_test,
+)
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.intervals import balanced_items
 from metal.stats.patterns import Numbers, margin_features, margins_of, one_hot, ratio, total
@@ -56,12 +61,13 @@ ONE_CLASS = "one class on both sides"
 
 
 class JudgedItems:
-    """The items of a cell that have an aggregate class and that a judge was asked about: what its figures are made of.
+    """The items of a cell that have an aggregate class and that a judge was asked about: what its
+    figures are made of.
 
-    truth, answers: (items,) the class codes of the people's aggregate and of the judge, UNANSWERED without an answer;
-    codes: (items, 2) both; drawn: their patterns, resampled. margins: (..., 3, levels) of the answered items; strict:
-    of all items, where no answer is wrong. lead: weighted F1 minus that of always answering the people's most frequent
-    class.
+    truth, answers: (items,) the class codes of the people's aggregate and of the judge, UNANSWERED
+    without an answer; codes: (items, 2) both; drawn: their patterns, resampled. margins: (..., 3,
+    levels) of the answered items; strict: of all items, where no answer is wrong. lead: weighted F1
+    minus that of always answering the people's most frequent class.
     """
 
     def __init__(self, cell: AuditCell, judge: str, bootstrap: SourceBootstrap) -> None:
@@ -73,18 +79,24 @@ class JudgedItems:
         self.codes = np.column_stack([self.truth, self.answers])
         self.drawn = Resampled(self.codes, cell.matrix.sources[self.items], bootstrap, cell.rated)
         truth, answers = self.drawn.rows.T
-        features = np.column_stack([margin_features([(truth, answers)], levels), one_hot(truth, levels)])
+        features = np.column_stack(
+            [margin_features([(truth, answers)], levels), one_hot(truth, levels)]
+        )
         sums = self.drawn.sums(lambda weights: total(weights, features)).then(
             lambda sums: sums.reshape(*sums.shape[:-1], 4, levels)
         )
-        # Unanswered items have no second rating, so they must not shape the chance agreement either.
+        # Unanswered items have no second rating, so they must not shape the chance agreement
+        # either.
         self.margins = sums.then(lambda sums: sums[..., :3, :])
         self.strict = sums.then(lambda sums: sums[..., [0, 3, 2], :])
-        # No closure over this object: what refers to itself keeps its arrays until the collector comes round.
+        # No closure over this object: what refers to itself keeps its arrays until the collector
+        # comes round.
         most_frequent = int(np.bincount(self.truth, minlength=1).argmax())
         self.majority = self.margins.then(lambda margins: constant_margins(margins, most_frequent))
         self.lead = self.margins.then(
-            lambda margins: weighted_f1(margins) - weighted_f1(constant_margins(margins, most_frequent))
+            lambda margins: (
+                weighted_f1(margins) - weighted_f1(constant_margins(margins, most_frequent))
+            )
         )
 
     def share(self, statistic: Callable[[Numbers], Numbers], of: Sums | None = None) -> Estimate:
@@ -96,7 +108,11 @@ class JudgedItems:
         return self.drawn.estimate(statistic, "no answer", of or self.margins)
 
     def beyond_chance(
-        self, disagreement: Callable[[Numbers], Disagreement], few: str = "", of: Sums | None = None, items: float = 0
+        self,
+        disagreement: Callable[[Numbers], Disagreement],
+        few: str = "",
+        of: Sums | None = None,
+        items: float = 0,
     ) -> Estimate:
         """Agreement beyond chance, with its interval; few: why there can be none."""
         return self.drawn.beyond_chance(disagreement, ONE_CLASS, of or self.margins, few, items)
@@ -116,7 +132,9 @@ def classes_worth(drawn: Resampled, margins: Sums) -> tuple[float, float]:
     """
     times = drawn.alone.times
     sources = np.tensordot(times, margins.alone[:, 1:] > 0, axes=1)
-    return balanced_items(margins.observed[1:].sum(axis=0) / 2), balanced_items(sources.sum(axis=0) / 2)
+    return balanced_items(margins.observed[1:].sum(axis=0) / 2), balanced_items(
+        sources.sum(axis=0) / 2
+    )
 
 
 def macro(judged: JudgedItems) -> Estimate:
@@ -130,13 +148,18 @@ def macro(judged: JudgedItems) -> Estimate:
 def gwet_disagreement(margins: Numbers) -> Disagreement:
     """Behind Gwet's AC1 of judge and aggregate as a panel of two."""
     hits, truths, answers = np.moveaxis(margins, -2, 0)
-    items, share = truths.sum(axis=-1), ratio(truths + answers, 2 * truths.sum(axis=-1, keepdims=True))
+    items, share = (
+        truths.sum(axis=-1),
+        ratio(truths + answers, 2 * truths.sum(axis=-1, keepdims=True)),
+    )
     expected = (share * (1 - share)).sum(axis=-1) / (margins.shape[-1] - 1)
     return Disagreement(ratio(items - hits.sum(axis=-1), items), 1 - expected)
 
 
 def quadratic_kappa(judged: JudgedItems) -> Estimate:
-    """Cohen's kappa with squared distances between the values of the levels, where the scale has an order."""
+    """Cohen's kappa with squared distances between the values of the levels, where the scale has an
+    order.
+    """
     values = judged.cell.values
     if not judged.cell.ordered:
         return Estimate.undefined("nominal scale", judged.drawn.n)
@@ -144,14 +167,17 @@ def quadratic_kappa(judged: JudgedItems) -> Estimate:
     features = moments(truth - values.min(), answers - values.min())
     sums = judged.drawn.sums(lambda weights: total(weights, features))
     span = float(values.max() - values.min())
-    return judged.beyond_chance(lambda added: quadratic_disagreement(added, span), judged.few, sums, math.inf)
+    return judged.beyond_chance(
+        lambda added: quadratic_disagreement(added, span), judged.few, sums, math.inf
+    )
 
 
 def leniency(judged: JudgedItems) -> Estimate:
-    """How much better the judge scores than the people, in units of the scale: its score minus their mean.
+    """How much better the judge scores than the people, in units of the scale: its score minus
+    their mean.
 
-    Over the outputs with two people or more: one person's mean is as lenient as that person. Where hardly any output
-    has two, over those with one.
+    Over the outputs with two people or more: one person's mean is as lenient as that person. Where
+    hardly any output has two, over those with one.
     """
     cell, answers = judged.cell, judged.cell.by_judge(judged.judge)
     if not cell.ordered:
@@ -164,7 +190,9 @@ def leniency(judged: JudgedItems) -> Estimate:
     if not test.n:
         return Estimate.undefined("no answer to an output with two people")
     low, high = (None, None) if math.isnan(test.low) else (test.low, test.high)
-    return Estimate(test.mean, low, high, n=test.n, method=f"percentile bootstrap over {test.sources} sources")
+    return Estimate(
+        test.mean, low, high, n=test.n, method=f"percentile bootstrap over {test.sources} sources"
+    )
 
 
 def difference_to_people(judged: JudgedItems) -> Estimate:
@@ -200,7 +228,9 @@ def _ceiling(judged: JudgedItems, f1: Callable[[Numbers], Numbers]) -> Sums:
     cell, items = judged.cell, judged.items
     key = (items.tobytes(), judged.bootstrap, f1)
     if key not in cell.shared:
-        drawn = Resampled(cell.by_people[items], cell.matrix.sources[items], judged.bootstrap, cell.rated)
+        drawn = Resampled(
+            cell.by_people[items], cell.matrix.sources[items], judged.bootstrap, cell.rated
+        )
         raters = agreement.raters_with(drawn.observed, drawn.rows, MIN_RATED)
         cell.shared[key] = drawn.sums(
             lambda weights: agreement.leave_one_out(weights, drawn.rows, cell.levels, raters, f1)
@@ -228,7 +258,10 @@ FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
 OF_TEST = ("winning_rate", "advantage", "epsilon")
 COLUMNS = (
     *("language", "criterion", "judge", "asked", "answered", "coverage", "sources", "dropped"),
-    *(*column_names(FIGURES), *(f"{name}_{end}" for name in ("weighted_f1", "kappa") for end in ("least", "most"))),
+    *(
+        *column_names(FIGURES),
+        *(f"{name}_{end}" for name in ("weighted_f1", "kappa") for end in ("least", "most")),
+    ),
     *("leniency_items", *column_names(OF_ORDER), "order_items", "lead_p"),
     *(*(f"alt_test_{name}" for name in OF_TEST), "alt_test_passed", "undefined", "signature"),
 )
@@ -237,10 +270,11 @@ ADDED = "metal.statistics"
 
 @dataclass(frozen=True)
 class Statistic:
-    """A figure of the table of judges that another package adds; its name is that of the entry point.
+    """A figure of the table of judges that another package adds; its name is that of the entry
+    point.
 
-    figure: computes it for one judge in one cell. title: the heading of its column. definition: what it means, for the
-    page of an audit.
+    figure: computes it for one judge in one cell. title: the heading of its column. definition:
+    what it means, for the page of an audit.
     """
 
     figure: Callable[[JudgedItems], Estimate]
@@ -249,17 +283,22 @@ class Statistic:
 
 
 def added_statistics() -> dict[str, Statistic]:
-    """What other packages offer under `metal.statistics`, by name. Raises UsageError for the name of one of COLUMNS."""
+    """What other packages offer under `metal.statistics`, by name. Raises UsageError for the name
+    of one of COLUMNS.
+    """
     for name, point in plugins(ADDED).items():
         if name in COLUMNS:
             raise UsageError(
-                f"the statistic {point.value} has the name of METAL's own {name!r}; rename its entry point"
+                f"the statistic {point.value} has the name of METAL's own {name!r}; rename its"
+                " entry point"
             )
     return {name: load_plugin(ADDED, "statistic", name) for name in plugins(ADDED)}
 
 
 def epsilon_for(cell: AuditCell) -> float:
-    """The price of a person: as set, else by the group of most people (experts 0.2, crowd 0.1, others 0.15)."""
+    """The price of a person: as set, else by the group of most people (experts 0.2, crowd 0.1,
+    others 0.15).
+    """
     if cell.settings.epsilon is not None:
         return cell.settings.epsilon
     common = Counter(cell.groups[person] for person in cell.people).most_common(1)
@@ -285,7 +324,8 @@ def _test(cell: AuditCell, judge: str) -> tuple[AlternativeAnnotatorTest | None,
 def judge_row(judged: JudgedItems, beside: Standing) -> dict[str, Any]:
     """One row of the table of judges (COLUMNS and what was added, without the signature).
 
-    beside: the judge beside people, as in its verdict. lead_p: one-sided p-value that lead_over_majority is above 0.
+    beside: the judge beside people, as in its verdict. lead_p: one-sided p-value that
+    lead_over_majority is above 0.
     """
     cell, judge = judged.cell, judged.judge
     added = {name: statistic.figure for name, statistic in added_statistics().items()}
@@ -293,9 +333,14 @@ def judge_row(judged: JudgedItems, beside: Standing) -> dict[str, Any]:
     order = order_figures(beside)
     test, test_reason = _test(cell, judge)
     p = judged.drawn.p_value(judged.lead)
-    without_one = [margins_of(truth, cell.by_judge(judge), cell.levels) for truth in cell.truth_without_one]
+    without_one = [
+        margins_of(truth, cell.by_judge(judge), cell.levels) for truth in cell.truth_without_one
+    ]
     asked, answered = judged.drawn.n, int((judged.answers >= 0).sum())
-    reasons = [undefined_note({**figures, **order}), f"alt_test: {test_reason}" if test_reason else ""]
+    reasons = [
+        undefined_note({**figures, **order}),
+        f"alt_test: {test_reason}" if test_reason else "",
+    ]
     return {
         "language": cell.language,
         "criterion": cell.criterion.name,

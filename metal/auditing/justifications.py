@@ -1,4 +1,6 @@
-"""What judges' justifications are worth: their language, the level they name, what they quote, what they predict."""
+"""What judges' justifications are worth: their language, the level they name, what they quote, what
+they predict.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,18 @@ from metal.stats.intervals import correlation_interval, interval_of_mean
 from metal.stats.jury import ridge
 from metal.stats.patterns import Codes, Numbers
 
-MOST = 120  # reasons that are read, of a judge in a language; of outputs that people rated where there are as many
+# reasons that are read, of a judge in a language; of outputs that people rated where there are as
+# many
+MOST = 120
 LEAST = 30  # reasons to learn from, and to measure on
 COLUMNS = 64  # that words are hashed into
 BEGINS = 300  # characters that tell the language
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _NUMBER = regex.compile(r"\d+(?:[.,]\d+)?")
 # The commonest words of English that no other language in Latin script has as many of.
-ENGLISH = frozenset(_WORD.findall("the of and to is it that for as with was on are by this be not but from has or"))
+ENGLISH = frozenset(
+    _WORD.findall("the of and to is it that for as with was on are by this be not but from has or")
+)
 SHARE_OF_ENGLISH = 0.15  # of the words, from which on a text is English
 OPENING = 3  # words
 QUOTED = 12  # characters, from which on a quotation is of a text
@@ -41,8 +47,9 @@ PREDICTED = ("predicts_score", "predicts_error")
 
 @dataclass(frozen=True)
 class Reason:
-    """A justification. row: of its rating. score: that rating's; lean: that less the judge's mean on the criterion, as
-    a share of the range; wrong: whether people say otherwise, NaN where they say nothing. output: what it is about."""
+    """A justification. row: of its rating. score: that rating's; lean: that less the judge's mean
+    on the criterion, as a share of the range; wrong: whether people say otherwise, NaN where they
+    say nothing. output: what it is about."""
 
     row: int
     score: float
@@ -72,7 +79,8 @@ def justification_rows(dataset: Dataset, audited: Sequence[AuditCell]) -> Iterat
         for key in sorted(by_judge)
     }
     rows = [reason.row for reasons in read.values() for reason in reasons]
-    texts = iter(dataset.ratings["comment"].iloc[rows].str.strip().tolist())  # at once: a part costs as much as all
+    # at once: a part costs as much as all
+    texts = iter(dataset.ratings["comment"].iloc[rows].str.strip().tolist())
     for key, reasons in read.items():
         if reasons:
             shares = _row(dataset, *key, reasons, list(islice(texts, len(reasons))))
@@ -86,8 +94,12 @@ def _some(every: Sequence[Any], rated: Sequence[bool]) -> list[Any]:
     return list(kept[:: max(-(-len(kept) // MOST), 1)])
 
 
-def _reasons(dataset: Dataset, has_text: Codes, cell: AuditCell, judge: str) -> tuple[list[Reason], int]:
-    """Some of the judge's justifications in a cell, and how many there are. has_text: which ratings have one."""
+def _reasons(
+    dataset: Dataset, has_text: Codes, cell: AuditCell, judge: str
+) -> tuple[list[Reason], int]:
+    """Some of the judge's justifications in a cell, and how many there are. has_text: which ratings
+    have one.
+    """
     scores = cell.scores([judge])[:, 0]
     items = np.flatnonzero(~np.isnan(scores))
     rows = cell.rows[cell.matrix.places[items, cell.matrix.raters.index(judge)]]
@@ -118,14 +130,23 @@ def _row(
     sources = np.unique([reason.source for reason in reasons], return_inverse=True)[1]
     spoken = [language_of(text, language) for text in texts]
     named = [level_named(text, reason.scale) for text, reason in zip(texts, reasons, strict=True)]
-    quoted = [quotes(text, dataset, reason.output) for text, reason in zip(texts, reasons, strict=True)]
+    quoted = [
+        quotes(text, dataset, reason.output) for text, reason in zip(texts, reasons, strict=True)
+    ]
     openings = Counter(" ".join(_words(text)[:OPENING]) for text in texts)
     opening, times = openings.most_common(1)[0]
     own = sides(language)[1].split("-")[0] == "en"
     row: dict[str, Any] = {"language": language, "judge": judge, "read": len(reasons)}
-    differ = [level is not None and level != reason.score for level, reason in zip(named, reasons, strict=True)]
-    shares: Mapping[str, tuple[Sequence[float], Sequence[float]]] = {  # what counts, and of how many
-        "in_output_language": ([each == "own" or (own and each == "en") for each in spoken], [1] * len(reasons)),
+    differ = [
+        level is not None and level != reason.score
+        for level, reason in zip(named, reasons, strict=True)
+    ]
+    # what counts, and of how many
+    shares: Mapping[str, tuple[Sequence[float], Sequence[float]]] = {
+        "in_output_language": (
+            [each == "own" or (own and each == "en") for each in spoken],
+            [1] * len(reasons),
+        ),
         "in_english": ([each == "en" for each in spoken], [1] * len(reasons)),
         "names_level": ([level is not None for level in named], [1] * len(reasons)),
         "contradicts": (differ, [level is not None for level in named]),
@@ -136,26 +157,36 @@ def _row(
         totals, counts = (np.bincount(sources, each).astype(np.float64) for each in (above, below))
         if not counts.sum():
             row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
-            undefined.append(f"{name}: {'no reason names a level' if name == 'contradicts' else 'no quotation'}")
+            undefined.append(
+                f"{name}: {'no reason names a level' if name == 'contradicts' else 'no quotation'}"
+            )
             continue
         low, high = interval_of_mean(totals[counts > 0], counts[counts > 0])
         row |= {name: float(totals.sum() / counts.sum()), f"{name}_low": low, f"{name}_high": high}
-    row |= {"named": sum(level is not None for level in named), "quotes": sum(spans for _, spans in quoted)}
+    row |= {
+        "named": sum(level is not None for level in named),
+        "quotes": sum(spans for _, spans in quoted),
+    }
     row |= {"opening": opening, "opening_share": times / len(reasons)}
     words = hashed(texts)
     for name in PREDICTED:
-        target = np.array([reason.lean if name == "predicts_score" else reason.wrong for reason in reasons])
+        target = np.array(
+            [reason.lean if name == "predicts_score" else reason.wrong for reason in reasons]
+        )
         figures, why = _predicted(words, target, sources)
         row |= dict(zip((name, f"{name}_low", f"{name}_high"), figures, strict=True))
         undefined += [f"{name}: {why}"] if why else []
     return row | {"undefined": "; ".join(undefined)}
 
 
-def _predicted(words: Numbers, target: Numbers, sources: Codes) -> tuple[tuple[float, float, float], str]:
+def _predicted(
+    words: Numbers, target: Numbers, sources: Codes
+) -> tuple[tuple[float, float, float], str]:
     """Pearson's r of what the words predict and what is so, with its interval; why there is none.
 
-    Learnt on half of the sources and measured on the others: over several folds, what is learnt from the rest goes
-    against what is held out, and intervals leave out a correlation of 0 in a fifth of sets without any.
+    Learnt on half of the sources and measured on the others: over several folds, what is learnt
+    from the rest goes against what is held out, and intervals leave out a correlation of 0 in a
+    fifth of sets without any.
     """
     given, half = ~np.isnan(target), source_folds(sources, 2)
     learn, rest = given & (half == 0), given & (half == 1)
@@ -166,7 +197,10 @@ def _predicted(words: Numbers, target: Numbers, sources: Codes) -> tuple[tuple[f
         correlation = pearson_influence(words[rest] @ slopes, target[rest])
     except Undefined as error:
         return (math.nan,) * 3, str(error)
-    ends = correlation_interval(correlation.value, correlation.influence, sources[rest]) or (math.nan, math.nan)
+    ends = correlation_interval(correlation.value, correlation.influence, sources[rest]) or (
+        math.nan,
+        math.nan,
+    )
     return (correlation.value, *ends), ""
 
 
@@ -187,22 +221,28 @@ def level_named(text: str, scale: Scale) -> float | None:
     """The level that a text gives as its verdict, read as a reply is; None where it names none."""
     if scale.compares:
         return None  # first and second are places, which the other order exchanges
-    from metal.raters.judges import forms  # patterns of many languages: only where judges gave reasons
+    # patterns of many languages: only where judges gave reasons
+    from metal.raters.judges import forms
     from metal.raters.judges.candidates import evidence_in
 
-    words = {word for level in scale.levels for word in _words(level.label)} | set(forms.NUMBER_WORDS)
+    words = {word for level in scale.levels for word in _words(level.label)} | set(
+        forms.NUMBER_WORDS
+    )
     numbers = {float(number.replace(",", ".")) for number in _NUMBER.findall(text)}
     if words.isdisjoint(_words(text)) and not any(map(scale.allows, numbers)):
         return None  # most texts; the reader takes a while
     given = [
-        each for each in evidence_in(text, scale, None, forms.OF_TOP) if each.rank >= forms.OF_TOP and not each.borrowed
+        each
+        for each in evidence_in(text, scale, None, forms.OF_TOP)
+        if each.rank >= forms.OF_TOP and not each.borrowed
     ]
     valid = [each for each in given if each.score is not None and scale.allows(each.score)]
     return max(valid, key=lambda each: (each.rank, each.place)).score if valid else None
 
 
 def quotes(text: str, dataset: Dataset, name: str) -> tuple[int, int]:
-    """How many quotations of QUOTED characters or more stand in an output or its source, and how many there are.
+    """How many quotations of QUOTED characters or more stand in an output or its source, and how
+    many there are.
 
     0 of 0 where neither has a text. Words are compared, without what stands between them.
     """
@@ -210,7 +250,9 @@ def quotes(text: str, dataset: Dataset, name: str) -> tuple[int, int]:
 
     output = dataset.outputs[name]
     texts = (*output.shown, dataset.sources[output.source].text)
-    spans = [match[0] for match in not_verdicts.QUOTATION.finditer(text) if len(match[0]) >= QUOTED + 2]
+    spans = [
+        match[0] for match in not_verdicts.QUOTATION.finditer(text) if len(match[0]) >= QUOTED + 2
+    ]
     if not spans or not any(texts):
         return 0, 0
     plain = " ".join(_words(" ".join(texts)))

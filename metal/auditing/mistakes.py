@@ -1,7 +1,8 @@
-"""What a judge gets wrong, beside what a person gets wrong: class by class, and where people are less certain.
+"""What a judge gets wrong, beside what a person gets wrong: class by class, and where people are
+less certain.
 
-Judge and person face the same labels as in a verdict (metal.auditing.standing): the most frequent label of the people
-but one, all people taken together.
+Judge and person face the same labels as in a verdict (metal.auditing.standing): the most frequent
+label of the people but one, all people taken together.
 """
 
 from __future__ import annotations
@@ -24,8 +25,9 @@ from metal.stats.patterns import Numbers, ratio
 class Mistakes:
     """The answers of a judge and of the people to each label of the other people.
 
-    judge, person: (levels, levels) how often class t was answered a; NaN for a person with one person per item. true,
-    said, hits: (kinds, levels) what each kind of item adds to what is true, to what the judge said, and to both.
+    judge, person: (levels, levels) how often class t was answered a; NaN for a person with one
+    person per item. true, said, hits: (kinds, levels) what each kind of item adds to what is true,
+    to what the judge said, and to both.
     """
 
     def __init__(self, beside: Standing) -> None:
@@ -39,7 +41,9 @@ class Mistakes:
             people = beside.paired
             items = np.bincount(people.kind, weights=people.times, minlength=people.seats.kinds)
             at_seat = people.seats.times * items[people.seats.item]
-            self.person = (people.seats.target * at_seat[:, None]).T @ (people.seats.own[:, None] == np.arange(levels))
+            self.person = (people.seats.target * at_seat[:, None]).T @ (
+                people.seats.own[:, None] == np.arange(levels)
+            )
 
     def share(self, level: int, of: Numbers, reason: str) -> Estimate:
         """The hits of a class as a share of a weight, with its interval."""
@@ -49,7 +53,9 @@ class Mistakes:
         by = self.side.by
         added = by.rows(np.stack([self.hits[:, level], of[:, level]], axis=1))
         above, below = by.total(added)
-        return Estimate(float(above / below), *interval_of_sums(added, by.times, items), n=round(items))
+        return Estimate(
+            float(above / below), *interval_of_sums(added, by.times, items), n=round(items)
+        )
 
     def items(self, of: Numbers, level: int) -> float:
         """The items behind a weight: an item counts once, for however many people it is added up."""
@@ -81,7 +87,9 @@ def class_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
 
 
 def confusion_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
-    """A row for each label of the people and answer of the judge that occur together, with shares of the label."""
+    """A row for each label of the people and answer of the judge that occur together, with shares
+    of the label.
+    """
     judge, person = mistakes.judge, mistakes.person
     levels = mistakes.beside.cell.criterion.scale.levels
     share = ratio(judge, judge.sum(axis=1, keepdims=True))
@@ -98,16 +106,22 @@ def confusion_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
 
 
 def certainty_rows(judged: JudgedItems) -> Iterator[dict[str, Any]]:
-    """A row for each case of agreement among people: how often the judge gives their aggregate class."""
+    """A row for each case of agreement among people: how often the judge gives their aggregate
+    class.
+    """
     cell = judged.cell
     answered = judged.answers > UNANSWERED
     items = judged.items[answered]
     equal = judged.answers[answered] == judged.truth[answered]
-    drawn = Resampled(np.column_stack([cell.case[items], equal]), cell.matrix.sources[items], judged.bootstrap)
+    drawn = Resampled(
+        np.column_stack([cell.case[items], equal]), cell.matrix.sources[items], judged.bootstrap
+    )
     for code, case in enumerate(CASES):
         here = drawn.rows[:, 0] == code
         if here.any():
-            added, times = drawn.kinds(np.stack([here & (drawn.rows[:, 1] == 1), here], axis=1).astype(np.int64))
+            added, times = drawn.kinds(
+                np.stack([here & (drawn.rows[:, 1] == 1), here], axis=1).astype(np.int64)
+            )
             above, below = times @ added
             share = Estimate(above / below, *interval_of_sums(added, times, below), n=int(below))
             yield {
@@ -121,4 +135,8 @@ def certainty_rows(judged: JudgedItems) -> Iterator[dict[str, Any]]:
 
 
 def _where(beside: Standing) -> dict[str, str]:
-    return {"language": beside.cell.language, "criterion": beside.cell.criterion.name, "judge": beside.judge}
+    return {
+        "language": beside.cell.language,
+        "criterion": beside.cell.criterion.name,
+        "judge": beside.judge,
+    }

@@ -1,7 +1,8 @@
-"""Whether a judge gives more to what models of its own family wrote than to equally good outputs of others.
+"""Whether a judge gives more to what models of its own family wrote than to equally good outputs of
+others.
 
-People who rated both stand for quality, as between languages (metal.stats.leniency): their severity is the same on both
-sides, so that what is left is the judge's.
+People who rated both stand for quality, as between languages (metal.stats.leniency): their severity
+is the same on both sides, so that what is left is the judge's.
 """
 
 from __future__ import annotations
@@ -30,16 +31,20 @@ PREFERS, AGAINST = "prefers its own", "is against its own"
 def own_output_rows(
     dataset: Dataset, settings: AuditSettings, audited: Sequence[AuditCell]
 ) -> Iterator[dict[str, Any]]:
-    """A row for each judge, criterion and language in which people rated outputs of its own family and of others.
+    """A row for each judge, criterion and language in which people rated outputs of its own family
+    and of others.
 
-    preference: what the judge gives its own beyond what it gives others for equal quality by people (`gap` of
-    metal.stats.leniency, with own and other in the place of languages), turned so that above 0 is better. own: the
-    generators. above_people_own, above_people_others: the judge's mean less people's. says: by Holm over the judge's
-    rows.
+    preference: what the judge gives its own beyond what it gives others for equal quality by people
+    (`gap` of metal.stats.leniency, with own and other in the place of languages), turned so that
+    above 0 is better. own: the generators. above_people_own, above_people_others: the judge's mean
+    less people's. says: by Holm over the judge's rows.
     """
     generators = {output.generator for output in dataset.outputs.values() if not output.is_pair}
     family_of = {name: family_of_generator(dataset, name) for name in generators}
-    writers = [np.array([dataset.outputs[name].generator for name in cell.matrix.outputs]) for cell in audited]
+    writers = [
+        np.array([dataset.outputs[name].generator for name in cell.matrix.outputs])
+        for cell in audited
+    ]
     for judge in judges_of(dataset, settings):
         rater = dataset.raters[judge]
         family = family_of_judge(judge, rater.kind, rater.about)
@@ -56,7 +61,11 @@ def own_output_rows(
             low, high = shift.interval(0)
             value = float(shift.value[0])
             why = str(row["undefined"]) or "too few sources"
-            figure = {"preference": Estimate(value, low, high) if math.isfinite(low) else Estimate.undefined(why)}
+            figure = {
+                "preference": Estimate(value, low, high)
+                if math.isfinite(low)
+                else Estimate.undefined(why)
+            }
             word = says(shift, 0, float(p), span, PREFERS if value > 0 else AGAINST)
             row |= {"says": word, **columns(figure), "p_adjusted": float(p), "span": span}
             yield row | {"undefined": undefined_note(figure)}
@@ -65,7 +74,9 @@ def own_output_rows(
 def _cell(
     cell: AuditCell, judge: str, own: Sequence[str], by_own: Codes
 ) -> tuple[dict[str, Any], Shifts, float] | None:
-    """The row of a judge, its preference and the range of the scale; None where nobody rated outputs of its own."""
+    """The row of a judge, its preference and the range of the scale; None where nobody rated
+    outputs of its own.
+    """
     scale = cell.criterion.scale
     if scale.measure == "nominal" and not scale.ends:
         return None
@@ -75,7 +86,9 @@ def _cell(
     if not (rated & by_own).any():
         return None
     group = by_own[rated].astype(np.int64)
-    figures = shifts_beside_people(RatedItems(answers[rated], panel[rated], group, cell.matrix.sources[rated], 2))
+    figures = shifts_beside_people(
+        RatedItems(answers[rated], panel[rated], group, cell.matrix.sources[rated], 2)
+    )
     gap, (others, its_own) = figures["gap"], figures["above_people"].value.tolist()
     row = {
         "language": cell.language,

@@ -21,23 +21,34 @@ from metal.stats.leniency import mean_shift
 from metal.stats.significance import by_family, holm
 
 NEVER_BOTH = "no pair was answered in both orders"
-ONE_ORDER = "all pairs were shown in one order, so that a liking for the first place cannot be told from quality"
+ONE_ORDER = (
+    "all pairs were shown in one order, so that a liking for the first place cannot be told from"
+    " quality"
+)
 
 
 def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, Any]]:
-    """A row for each rater of pairs, by language and criterion, where some were shown the other way round.
+    """A row for each rater of pairs, by language and criterion, where some were shown the other way
+    round.
 
-    swap_consistency: of the pairs answered in both orders, the share with one answer. first_place: of the answers that
-    are no tie, the share for whichever was shown first; first_place_log_odds, 0 where the order does not matter. The
-    intervals are over sources (METHODS: Wilson's on the jackknife). p: that the order does not matter, Student's t over
-    sources, by Holm over the rater's rows.
+    swap_consistency: of the pairs answered in both orders, the share with one answer. first_place:
+    of the answers that are no tie, the share for whichever was shown first; first_place_log_odds, 0
+    where the order does not matter. The intervals are over sources (METHODS: Wilson's on the
+    jackknife). p: that the order does not matter, Student's t over sources, by Holm over the
+    rater's rows.
     """
     swapped = swapped_pairs(dataset)
     if not swapped:
         return
     table = dataset.ratings[dataset.ratings["score"].notna()]
-    table = table.assign(turned=table["output"].isin(swapped), pair=table["output"].astype(object).replace(swapped))
-    limits = ("criterion", settings.criteria), ("language", settings.languages), ("rater", _raters(dataset, settings))
+    table = table.assign(
+        turned=table["output"].isin(swapped), pair=table["output"].astype(object).replace(swapped)
+    )
+    limits = (
+        ("criterion", settings.criteria),
+        ("language", settings.languages),
+        ("rater", _raters(dataset, settings)),
+    )
     for column, names in limits:
         table = table[table[column].isin(names)] if names else table
     made: list[dict[str, Any]] = []
@@ -47,7 +58,9 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
         never_shown = MADE in dataset.extra and not rows["turned"].any()
         if never_shown or not rows["pair"].isin(set(swapped.values())).any():
             continue
-        both = rows.groupby("pair").agg(n=("score", "size"), answers=("score", "nunique"), source=("source", "first"))
+        both = rows.groupby("pair").agg(
+            n=("score", "size"), answers=("score", "nunique"), source=("source", "first")
+        )
         both = both[both["n"] == 2]
         consistent = _share(both["answers"] == 1, both["source"], NEVER_BOTH)
         decided = rows[rows["score"].isin((FIRST, SECOND))]
@@ -56,8 +69,16 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
             chose_first = (decided["score"] == SECOND) == decided["turned"]
             first = _share(chose_first, decided["source"], "no answer but ties")
             if len(decided):
-                p = float(mean_shift(chose_first.to_numpy() - 0.5, pd.factorize(decided["source"])[0]).p[0])
-        figures = {"swap_consistency": consistent, "first_place": first, "first_place_log_odds": _log_odds(first)}
+                p = float(
+                    mean_shift(chose_first.to_numpy() - 0.5, pd.factorize(decided["source"])[0]).p[
+                        0
+                    ]
+                )
+        figures = {
+            "swap_consistency": consistent,
+            "first_place": first,
+            "first_place_log_odds": _log_odds(first),
+        }
         p_values.append(p)
         made.append(
             {
@@ -85,7 +106,9 @@ def _share(yes: pd.Series, source: pd.Series, why: str) -> Estimate:
     codes = pd.factorize(source.astype(object))[0]
     counts = np.bincount(codes).astype(np.float64)
     return Estimate(
-        float(yes.mean()), *interval_of_mean(np.bincount(codes, yes).astype(np.float64), counts), n=len(yes)
+        float(yes.mean()),
+        *interval_of_mean(np.bincount(codes, yes).astype(np.float64), counts),
+        n=len(yes),
     )
 
 
@@ -96,5 +119,7 @@ def _log_odds(share: Estimate) -> Estimate:
     if not 0 < share.value < 1:
         return Estimate.undefined("always the same place", share.n)
     parts = share.value, share.low, share.high
-    value, low, high = (math.log(p / (1 - p)) if 0 < p < 1 else math.copysign(math.inf, p - 0.5) for p in parts)
+    value, low, high = (
+        math.log(p / (1 - p)) if 0 < p < 1 else math.copysign(math.inf, p - 0.5) for p in parts
+    )
     return Estimate(value, low, high, n=share.n)

@@ -1,4 +1,6 @@
-"""What is to be said of the people of a cell beside a verdict: who is careless, and how far they confirm each other."""
+"""What is to be said of the people of a cell beside a verdict: who is careless, and how far they
+confirm each other.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ ALIKE_IN_ORDER = 0.10  # of a rank correlation
 
 
 def confirmations(beside: Standing) -> dict[str, Any]:
-    """How often a person's rating is what most others say, and of the bad end; NaN where nobody was asked."""
+    """How often a person's rating is what most others say, and of the bad end; NaN where nobody was
+    asked.
+    """
     if not beside.items:
         return {}
     bad, recalls = beside.cell.bad_end, beside.paired.sums.recalls()[2]
@@ -32,16 +36,23 @@ def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
     """What holds for every judge of the cell; empty where there is nothing to say."""
     if careless_ones.many:
         return "most of these people differ from each other: nobody can be called careless"
-    if len(cell.people) >= 3 and not careless_ones.people and careless_ones.median_seats < ENOUGH_SEATS:
+    if (
+        len(cell.people) >= 3
+        and not careless_ones.people
+        and careless_ones.median_seats < ENOUGH_SEATS
+    ):
         return (
-            f"these {len(cell.people):,} people have too few items each (median {careless_ones.median_seats:g}) to see "
-            "who is careless: “a person” is the mean of whoever rated"
+            f"these {len(cell.people):,} people have too few items each (median"
+            f" {careless_ones.median_seats:g}) to see who is careless: “a person” is the mean of"
+            " whoever rated"
         )
     return ""
 
 
 def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
-    """`p3, who agrees far less with the others`; of a person who ranks outputs like the others, that too."""
+    """`p3, who agrees far less with the others`; of a person who ranks outputs like the others,
+    that too.
+    """
     words = []
     for person in sorted(careless_ones.people):
         how = _ranks_alike(cell, person) if cell.ordered and cell.levels > 2 else ""
@@ -51,19 +62,26 @@ def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
 
 
 def _ranks_alike(cell: AuditCell, person: int) -> str:
-    """`ranks like the others (order .93, theirs .95) but answers .6 levels higher`; empty where that is not so."""
-    own, others = _order(cell, [person]), _order(cell, [seat for seat in range(len(cell.people)) if seat != person])
+    """`ranks like the others (order .93, theirs .95) but answers .6 levels higher`; empty where
+    that is not so.
+    """
+    own, others = (
+        _order(cell, [person]),
+        _order(cell, [seat for seat in range(len(cell.people)) if seat != person]),
+    )
     if own is None or others is None or own[0] < others[0] - ALIKE_IN_ORDER:
         return ""
     how = "higher" if own[1] > 0 else "lower"
     return (
-        f"who ranks like the others, order {figure(own[0])} beside theirs of {figure(others[0])}, and answers "
-        f"{figure(abs(own[1]))} levels {how}"
+        f"who ranks like the others, order {figure(own[0])} beside theirs of {figure(others[0])},"
+        f" and answers {figure(abs(own[1]))} levels {how}"
     )
 
 
 def _order(cell: AuditCell, people: list[int]) -> tuple[float, float] | None:
-    """The rank correlation of some people with the mean of all others, and how much higher they answer."""
+    """The rank correlation of some people with the mean of all others, and how much higher they
+    answer.
+    """
     values: Any = np.where(cell.by_people >= 0, cell.values[np.maximum(cell.by_people, 0)], np.nan)
     given = ~np.isnan(values)
     number = given.sum(axis=1, keepdims=True)
@@ -83,5 +101,8 @@ def confirmed_words(row: Any, bad: str) -> str:
     every = row["confirmed"], "of each other's ratings", LEAST_CONFIRMED
     for share, whose, least in (labels, every) if bad else (every,):
         if share < least:
-            return f"these people confirm {percent(share)} {whose}: such labels cannot show who is right"
+            return (
+                f"these people confirm {percent(share)} {whose}: such labels cannot show who is"
+                " right"
+            )
     return ""

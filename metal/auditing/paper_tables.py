@@ -1,7 +1,8 @@
-"""METAL's own tables and figures: Tables 3, 4 and 6 as people read them, and Figures 2 and 3 as counts.
+"""METAL's own tables and figures: Tables 3, 4 and 6 as people read them, and Figures 2 and 3 as
+counts.
 
-Undefined figures are `-` in Table 3 and a dash in Table 6, where a cell that begins with `-` would be taken for a
-formula; the reason is in the table that the figure comes from.
+Undefined figures are `-` in Table 3 and a dash in Table 6, where a cell that begins with `-` would
+be taken for a formula; the reason is in the table that the figure comes from.
 """
 
 from __future__ import annotations
@@ -22,7 +23,16 @@ UNDEFINED = "-"
 PEOPLE = "people"
 JUDGE = "judge"
 COUNTS = ["count", "compared", "compared_people", "items"]
-DISTRIBUTION_COLUMNS = ("language", "criterion", "case", "side", "rater", "level", *COUNTS, "signature")
+DISTRIBUTION_COLUMNS = (
+    "language",
+    "criterion",
+    "case",
+    "side",
+    "rater",
+    "level",
+    *COUNTS,
+    "signature",
+)
 
 
 def number(value: Any, digits: int = 2) -> str:
@@ -48,7 +58,8 @@ def table_6(people: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
 
 
 def table_3(judges: pd.DataFrame, people: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
-    """Criterion, prompt and model in rows, languages in columns, weighted F1 in cells (METAL Table 3).
+    """Criterion, prompt and model in rows, languages in columns, weighted F1 in cells (METAL Table
+    3).
 
     The human row is the pairwise F1, as in the paper; the majority row is the most frequent class.
     """
@@ -65,22 +76,34 @@ def table_3(judges: pd.DataFrame, people: pd.DataFrame, dataset: Dataset) -> pd.
         for judge in judged["judge"].unique():
             about = dataset.raters[judge].about
             f1 = judged[judged["judge"] == judge].set_index("language")["weighted_f1"]
-            rows.append(_row(short, str(about.get("prompt", "")), str(about.get("model", judge)), f1, languages))
+            rows.append(
+                _row(
+                    short,
+                    str(about.get("prompt", "")),
+                    str(about.get("model", judge)),
+                    f1,
+                    languages,
+                )
+            )
     return pd.DataFrame(rows, columns=None if rows else ["criterion", "prompt", "model"])
 
 
-def _row(criterion: str, prompt: str, model: str, values: pd.Series, languages: list[str]) -> dict[str, Any]:
+def _row(
+    criterion: str, prompt: str, model: str, values: pd.Series, languages: list[str]
+) -> dict[str, Any]:
     cells = {language: number(values.get(language)) for language in languages}
     return {"criterion": criterion, "prompt": prompt, "model": model} | cells
 
 
 def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:
-    """Class counts of the people's aggregate and of each judge, by agreement case and overall ("all items").
+    """Class counts of the people's aggregate and of each judge, by agreement case and overall ("all
+    items").
 
-    side: PEOPLE or JUDGE; rater: the judge, or PEOPLE. count: how often the level was given among the case's items.
-    Items that a judge did not answer are counted under the level "(no answer)", items without an aggregate class under
-    "(no class)", so that every column adds up. compared, compared_people: how often judge and people gave the level on
-    the items that have both, so that the two can be compared.
+    side: PEOPLE or JUDGE; rater: the judge, or PEOPLE. count: how often the level was given among
+    the case's items. Items that a judge did not answer are counted under the level "(no answer)",
+    items without an aggregate class under "(no class)", so that every column adds up. compared,
+    compared_people: how often judge and people gave the level on the items that have both, so that
+    the two can be compared.
     """
     levels = cell.levels
     settled = np.where(cell.truth == TIE, levels, cell.truth)
@@ -89,7 +112,9 @@ def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:
         codes = cell.by_judge(judge)
         sides.append((JUDGE, judge, np.where(codes < 0, levels + 1, codes)))
     names = [level.shown for level in cell.criterion.scale.levels] + ["(no class)", "(no answer)"]
-    groups = {"all items": cell.complete} | {case: cell.case == code for code, case in enumerate(CASES)}
+    groups = {"all items": cell.complete} | {
+        case: cell.case == code for code, case in enumerate(CASES)
+    }
     for case, items in groups.items():
         for side, rater, codes in sides:
             both = items & (codes < levels) & (settled >= 0) & (settled < levels)

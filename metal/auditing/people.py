@@ -37,8 +37,12 @@ NAMES = (
 )
 
 
-def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str] = ()) -> dict[str, Any]:
-    """One row of the table of people. only: these figures (QUICK, because hundreds of people have many pairs)."""
+def people_row(
+    cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str] = ()
+) -> dict[str, Any]:
+    """One row of the table of people. only: these figures (QUICK, because hundreds of people have
+    many pairs).
+    """
     if cell.continuous:
         figures = {name: Estimate.undefined("scores without classes") for name in NAMES}
     else:
@@ -53,7 +57,9 @@ def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str
         "criterion": cell.criterion.name,
         "people": len(cell.people),
         "items": int(cell.complete.sum()) if cell.continuous else sum(cases),
-        "items_with_class": int(cell.complete.sum() if cell.continuous else (cell.truth >= 0).sum()),
+        "items_with_class": int(
+            cell.complete.sum() if cell.continuous else (cell.truth >= 0).sum()
+        ),
         "sources": len(np.unique(cell.matrix.sources[cell.complete])),
         "min_raters": cell.min_raters,
         "dropped": dropped_note(cell.dropped()),
@@ -69,7 +75,9 @@ def people_row(cell: AuditCell, bootstrap: SourceBootstrap, only: Collection[str
 
 
 def quick_rows(dataset: Dataset) -> Iterator[dict[str, Any]]:
-    """Agreement of the people in each language on each criterion: the figures of QUICK, with their intervals."""
+    """Agreement of the people in each language on each criterion: the figures of QUICK, with their
+    intervals.
+    """
     for cell in cells(dataset, AuditSettings()):
         if cell.people:
             yield people_row(cell, SourceBootstrap(1, 0), QUICK)
@@ -79,7 +87,8 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
     """Each figure by name, computed when it is called."""
     levels = cell.levels
     complete = np.flatnonzero(cell.complete)
-    # An item's label is part of its pattern: a model's label depends on the complete cell, to which it is fitted once.
+    # An item's label is part of its pattern: a model's label depends on the complete cell, to which
+    # it is fitted once.
     codes = np.column_stack([cell.by_people[complete], cell.truth[complete]])
     drawn = Resampled(codes, cell.matrix.sources[complete], bootstrap)
     rows, truth = drawn.rows[:, :-1], drawn.rows[:, -1]
@@ -91,7 +100,9 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
     def share(statistic: Callable[[Any], Any], reason: str = NO_PAIR) -> Callable[[], Estimate]:
         return lambda: drawn.share(statistic, reason)
 
-    def one_by_one(statistic: Callable[[Any], Any], reason: str = NO_PAIR) -> Callable[[], Estimate]:
+    def one_by_one(
+        statistic: Callable[[Any], Any], reason: str = NO_PAIR
+    ) -> Callable[[], Estimate]:
         return lambda: replace(drawn.share(statistic, reason), caveats=caveats)
 
     return {
@@ -104,9 +115,13 @@ def _figures(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, Callable[
         ),
         "against_all_f1": (lambda: Estimate.undefined("one person per item", drawn.n))
         if cell.one_person
-        else one_by_one(lambda weights: agreement.against_all(weights, rows, truth, levels, raters)),
+        else one_by_one(
+            lambda weights: agreement.against_all(weights, rows, truth, levels, raters)
+        ),
         "percent_agreement": share(lambda weights: agreement.pooled_agreement(weights, counts)),
-        "gwet_ac1": lambda: drawn.beyond_chance(lambda weights: agreement.gwet_disagreement(weights, counts), NO_PAIR),
+        "gwet_ac1": lambda: drawn.beyond_chance(
+            lambda weights: agreement.gwet_disagreement(weights, counts), NO_PAIR
+        ),
         "alpha": lambda: krippendorff_alpha(_twice(cell, bootstrap), cell.criterion),
     }
 
@@ -137,8 +152,16 @@ def _ranges(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, float]:
     for seat in range(len(cell.people)) if 3 <= len(cell.people) <= MOST_LEFT_OUT else ():
         counts = class_counts(np.delete(drawn.rows, seat, axis=1), levels)
         times = drawn.observed * (counts.sum(axis=1) >= 2)
-        kappas.append(float(agreement.fleiss_disagreement(times[times > 0], counts[times > 0]).beyond_chance))
-        alphas.append(float(agreement.alpha_disagreement(times, times, counts, cell.values, measure).beyond_chance))
+        kappas.append(
+            float(agreement.fleiss_disagreement(times[times > 0], counts[times > 0]).beyond_chance)
+        )
+        alphas.append(
+            float(
+                agreement.alpha_disagreement(
+                    times, times, counts, cell.values, measure
+                ).beyond_chance
+            )
+        )
     return range_columns("fleiss_kappa", kappas) | range_columns("alpha", alphas)
 
 
@@ -146,5 +169,7 @@ def _table_6_kappa(cell: AuditCell, bootstrap: SourceBootstrap) -> Estimate:
     """Fleiss' kappa on the items with the usual number of ratings, as METAL's Table 6 has it."""
     estimate = _fleiss(_twice(cell, bootstrap, max(cell.usual_panel, 2)), cell)
     if cell.settings.paper_compat and estimate.value is None and estimate.reason == ONE_CLASS:
-        return Estimate(0.0, n=estimate.n, caveats=("one class, printed as 0 like METAL's Table 6",))
+        return Estimate(
+            0.0, n=estimate.n, caveats=("one class, printed as 0 like METAL's Table 6",)
+        )
     return estimate

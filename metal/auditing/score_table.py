@@ -1,4 +1,6 @@
-"""The table of scores: how near a judge and a person come to the mean of the other people, resampled over sources."""
+"""The table of scores: how near a judge and a person come to the mean of the other people,
+resampled over sources.
+"""
 
 from __future__ import annotations
 
@@ -43,9 +45,11 @@ class ScoreFigures:
 
     @cached_property
     def figures(self) -> dict[str, Numbers]:
-        """(1 + resamples,) each, by name: as observed, then in each resample; means over the people.
+        """(1 + resamples,) each, by name: as observed, then in each resample; means over the
+        people.
 
-        skill, ...: of the judge; person_skill, ...: of a person; shift: how much higher the judge scores than people.
+        skill, ...: of the judge; person_skill, ...: of a person; shift: how much higher the judge
+        scores than people.
         """
         units: list[dict[str, Numbers]] = []
         rest: Any = 0.0
@@ -56,10 +60,16 @@ class ScoreFigures:
                 rest = rest + sums
         if np.ndim(rest) and rest[0, 0, :, 0].sum() >= LEAST_ITEMS:
             units.append(_figures(rest, alone=self.beside.gold))
-        return {name: mean_of_defined([unit[name] for unit in units]) for name in units[0]} if units else {}
+        return (
+            {name: mean_of_defined([unit[name] for unit in units]) for name in units[0]}
+            if units
+            else {}
+        )
 
     def _sums(self) -> Iterator[Numbers]:
-        """Of each person, the sums of moments of judge and person facing the others, as observed and resampled."""
+        """Of each person, the sums of moments of judge and person facing the others, as observed
+        and resampled.
+        """
         by_source = BySource(self.sources, self.bootstrap)
         middle = np.nanmean(self.beside.panel.scores)  # about it, sums of squares lose no digits
         people, of_judge = self.people - middle, self.judge - middle
@@ -78,7 +88,9 @@ class ScoreFigures:
 
 
 class BySource:
-    """Sums over items as observed and in each resample of sources, apart by fold; more than 2,048 sources in blocks."""
+    """Sums over items as observed and in each resample of sources, apart by fold; more than 2,048
+    sources in blocks.
+    """
 
     def __init__(self, sources: Codes, bootstrap: SourceBootstrap) -> None:
         first, place = distinct(sources)
@@ -87,10 +99,14 @@ class BySource:
         self.bootstrap, self.groups = bootstrap, int(self.group.max()) + 1
         self.order = np.argsort(self.group, kind="stable")
         self.starts = np.searchsorted(self.group[self.order], np.arange(self.groups))
-        self.fold = np.random.default_rng([bootstrap.seed, self.groups]).permutation(self.groups) % FOLDS
+        self.fold = (
+            np.random.default_rng([bootstrap.seed, self.groups]).permutation(self.groups) % FOLDS
+        )
 
     def sums(self, features: Numbers, *, folds: bool = True) -> Numbers:
-        """(1 + resamples, ..., FOLDS, F) from features (items, ..., F); `folds`: whether they are apart."""
+        """(1 + resamples, ..., FOLDS, F) from features (items, ..., F); `folds`: whether they are
+        apart.
+        """
         added = np.add.reduceat(features[self.order], self.starts, axis=0)
         if folds:
             member = self.fold[:, None] == np.arange(FOLDS)
@@ -100,7 +116,8 @@ class BySource:
 
 
 class PeopleScores:
-    """People's scores of the items with two of them: sums as observed and resampled, items and sources.
+    """People's scores of the items with two of them: sums as observed and resampled, items and
+    sources.
 
     scores: (items, people), NaN without a score.
     """
@@ -109,7 +126,8 @@ class PeopleScores:
         rated = (~np.isnan(scores)).sum(axis=1) >= 2
         self.items, self.n_sources = int(rated.sum()), len(distinct(sources[rated])[0])
         if self.items:
-            features = panel_features(scores[rated] - np.nanmean(scores))  # about the middle, no digits are lost
+            # about the middle, no digits are lost
+            features = panel_features(scores[rated] - np.nanmean(scores))
             self.sums = BySource(sources[rated], bootstrap).sums(features, folds=False)
 
     def estimate(self, statistic: Any) -> Estimate:
@@ -124,11 +142,15 @@ def _estimate(values: Numbers, items: int, sources: int) -> Estimate:
     if np.isnan(values[0]):
         return Estimate.undefined(ALL_EQUAL, items)
     low, high = (percentile_interval(values[1:]) if sources > 1 else None) or (None, None)
-    return Estimate(float(values[0]), low, high, n=items, method=f"percentile bootstrap over {sources} sources")
+    return Estimate(
+        float(values[0]), low, high, n=items, method=f"percentile bootstrap over {sources} sources"
+    )
 
 
 def _figures(sums: Numbers, *, alone: bool) -> dict[str, Numbers]:
-    """The figures of a judge and a person from their sums (1 + resamples, 2, FOLDS, 6); alone: there is no person."""
+    """The figures of a judge and a person from their sums (1 + resamples, 2, FOLDS, 6); alone:
+    there is no person.
+    """
     over_folds, figures = sums.sum(axis=-2), {}
     for place, whose in enumerate(("", "person_")):
         for kind, name in enumerate(SKILLS):
@@ -137,7 +159,9 @@ def _figures(sums: Numbers, *, alone: bool) -> dict[str, Numbers]:
         figures[f"{whose}concordance"] = concordance(over_folds[:, place])
         figures[f"{whose}correlation"] = correlation(over_folds[:, place])
         if alone and whose:
-            figures |= {name: np.full(len(sums), np.nan) for name in figures if name.startswith(whose)}
+            figures |= {
+                name: np.full(len(sums), np.nan) for name in figures if name.startswith(whose)
+            }
     figures["shift"] = ratio(over_folds[:, 0, 3] - over_folds[:, 0, 1], over_folds[:, 0, 0])
     return figures
 
@@ -149,12 +173,16 @@ FIGURES = (
 
 
 def score_row(beside: ScoreStanding, bootstrap: SourceBootstrap) -> dict[str, Any]:
-    """One row of the table of scores: how near a judge and a person come to the mean of the other people."""
+    """One row of the table of scores: how near a judge and a person come to the mean of the other
+    people.
+    """
     cell, items = beside.cell, beside.items
     drawn: Mapping[str, Numbers] = ScoreFigures(beside, bootstrap).figures if items else {}
     few = f"fewer than {LEAST_ITEMS} items"
     figures = {
-        name: _estimate(drawn[name], items, beside.n_sources) if name in drawn else Estimate.undefined(few, items)
+        name: _estimate(drawn[name], items, beside.n_sources)
+        if name in drawn
+        else Estimate.undefined(few, items)
         for name in FIGURES
     }
     return {
@@ -165,7 +193,9 @@ def score_row(beside: ScoreStanding, bootstrap: SourceBootstrap) -> dict[str, An
         "answered": items,
         "coverage": items / beside.asked if beside.asked else float("nan"),
         "sources": beside.n_sources,
-        "dropped": dropped_note({"incomplete": int((cell.ratings_per_item > 0).sum()) - beside.asked}),
+        "dropped": dropped_note(
+            {"incomplete": int((cell.ratings_per_item > 0).sum()) - beside.asked}
+        ),
         **columns(figures),
         "undefined": undefined_note(figures),
     }

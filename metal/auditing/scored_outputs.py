@@ -1,4 +1,6 @@
-"""The scores of one criterion in several languages: what was scored, in which language and condition."""
+"""The scores of one criterion in several languages: what was scored, in which language and
+condition.
+"""
 
 from __future__ import annotations
 
@@ -24,8 +26,8 @@ MARGIN = 0.1  # of the scale's range: a shift that is surely smaller is none
 class ScoredOutputs:
     """The outputs of one criterion, in all languages, with whom they belong to.
 
-    language, source, content, unit: (items,) codes; of: (items,) the place of the output that it was made from, or -1;
-    condition: (items,) how.
+    language, source, content, unit: (items,) codes; of: (items,) the place of the output that it
+    was made from, or -1; condition: (items,) how.
     """
 
     criterion: Criterion
@@ -39,7 +41,9 @@ class ScoredOutputs:
     condition: Any
 
     def scores(self, raters: Sequence[str]) -> Numbers:
-        """(items, raters) NaN without an answer; turned where lower is better, so that higher is more lenient."""
+        """(items, raters) NaN without an answer; turned where lower is better, so that higher is
+        more lenient.
+        """
         codes = self.matrix.of(raters)
         return np.asarray(np.where(codes >= 0, np.append(self.values, np.nan)[codes], np.nan))
 
@@ -51,14 +55,23 @@ class ScoredOutputs:
     @property
     def span(self) -> float:
         """The range of the scale; of one without ends, of the scores that occur."""
-        low, high = self.criterion.scale.ends or (self.matrix.values.min(), self.matrix.values.max())
+        low, high = self.criterion.scale.ends or (
+            self.matrix.values.min(),
+            self.matrix.values.max(),
+        )
         return float(high - low)
 
 
 def scored_outputs(
-    dataset: Dataset, criterion: Criterion, raters: set[str], languages: tuple[str, ...], least: int = 2
+    dataset: Dataset,
+    criterion: Criterion,
+    raters: set[str],
+    languages: tuple[str, ...],
+    least: int = 2,
 ) -> ScoredOutputs | None:
-    """What the raters scored on a criterion in these languages; None where that is in fewer than `least` of them."""
+    """What the raters scored on a criterion in these languages; None where that is in fewer than
+    `least` of them.
+    """
     table = dataset.ratings
     rows = table[
         (table["criterion"] == criterion.name)
@@ -72,7 +85,10 @@ def scored_outputs(
     places = {name: place for place, name in enumerate(matrix.outputs)}
     contents = [dataset.sources[output.source].content or output.source for output in outputs]
     units = list(zip(contents, (output.generator for output in outputs), strict=True))
-    content, unit = pd.factorize(np.array(contents, dtype=object))[0], pd.factorize(pd.Series(units))[0]
+    content, unit = (
+        pd.factorize(np.array(contents, dtype=object))[0],
+        pd.factorize(pd.Series(units))[0],
+    )
     language = np.array([languages.index(output.language) for output in outputs])
     if not _shared(unit, language):  # each language has generators of its own
         unit = content
@@ -84,7 +100,9 @@ def scored_outputs(
         matrix.sources,
         content,
         unit,
-        np.array([places.get(output.of, -1) if output.condition != SWAPPED else -1 for output in outputs]),
+        np.array(
+            [places.get(output.of, -1) if output.condition != SWAPPED else -1 for output in outputs]
+        ),
         np.array([output.condition for output in outputs], dtype=object),
     )
 
@@ -96,8 +114,8 @@ def _shared(unit: Codes, language: Codes) -> bool:
 
 
 def says(shifts: Shifts | None, place: int, p: float, span: float, otherwise: str) -> str:
-    """Even: the 90% interval is within MARGIN of the scale (two one-sided tests). Else `otherwise` where the shift is
-    not 0 by p, which is corrected.
+    """Even: the 90% interval is within MARGIN of the scale (two one-sided tests). Else `otherwise`
+    where the shift is not 0 by p, which is corrected.
     """
     if shifts is None or not math.isfinite(shifts.value[place]):
         return UNKNOWN

@@ -1,7 +1,8 @@
 """A judge beside people whose scores lie on a line: 0 to 100 and the like, or standardised levels.
 
-The rules are those of classes, with concordance in the place of class-balanced agreement and 0 in that of a constant.
-Where a few ratings hold most of the spread, every score counts as its place among people's scores.
+The rules are those of classes, with concordance in the place of class-balanced agreement and 0 in
+that of a constant. Where a few ratings hold most of the spread, every score counts as its place
+among people's scores.
 """
 
 from __future__ import annotations
@@ -82,7 +83,9 @@ def _alpha(scores: Numbers, sources: Codes) -> Alpha:
 
 
 class ScoreStanding(Standing):
-    """A judge beside the people of a cell, by scores. given: its scores in the place of its own, recalibrated."""
+    """A judge beside the people of a cell, by scores. given: its scores in the place of its own,
+    recalibrated.
+    """
 
     def __init__(
         self,
@@ -117,7 +120,9 @@ class ScoreStanding(Standing):
         people, judge = panel.placed(panel.scores[items]), panel.placed(self.scores[items])
         middle = float(np.nanmean(people))  # about it, sums of squares lose no digits
         higher = self.cell.criterion.direction == "higher"
-        return ScoreSeats(people - middle, judge - middle, panel.sources[items], alone=alone, higher=higher)
+        return ScoreSeats(
+            people - middle, judge - middle, panel.sources[items], alone=alone, higher=higher
+        )
 
     @cached_property
     def seats(self) -> ScoreSeats:
@@ -168,7 +173,9 @@ class ScoreStanding(Standing):
 
     def _order(self, seats: ScoreSeats) -> OrderFigures:
         higher = float((seats.said - seats.facing).mean())
-        return OrderFigures(seats.ranks, seats.concordance, seats.p, seats.z, seats.person_p, higher)
+        return OrderFigures(
+            seats.ranks, seats.concordance, seats.p, seats.z, seats.person_p, higher
+        )
 
     @property
     def by_either(self) -> bool:
@@ -196,7 +203,9 @@ class ScoreStanding(Standing):
         return None if self.gold else self.seats.concordance.share_at(p)
 
     def order_share(self) -> Ratio | None:
-        """None: of scores there are no exact answers beside which the order would be a second number."""
+        """None: of scores there are no exact answers beside which the order would be a second
+        number.
+        """
         return None
 
     def kappa_share(self) -> Ratio | None:
@@ -204,7 +213,9 @@ class ScoreStanding(Standing):
         return self.share()
 
     def share_without_each(self) -> list[float]:
-        """The share kept without each person in turn; nothing with fewer than three people, or very many."""
+        """The share kept without each person in turn; nothing with fewer than three people, or very
+        many.
+        """
         if self.gold or not 3 <= len(self.panel.who) <= MOST_LEFT_OUT:
             return []
         left_out = set(range(len(self.cell.people))) - set(self.panel.who)
@@ -217,14 +228,18 @@ class ScoreStanding(Standing):
         return shares
 
     def share_by_source(self) -> tuple[Codes, Numbers]:
-        """(sources,) their numbers in the dataset, and what each adds to the share kept, to first order."""
+        """(sources,) their numbers in the dataset, and what each adds to the share kept, to first
+        order.
+        """
         by, without = self.seats.by, self.seats.concordance.share_without
         n = by.n
         return by.sources, ((n - 1) / n * (by.times @ without / n - without))[by.row]
 
     @cached_property
     def commonest(self) -> tuple[int, int]:
-        """The place of the score the judge gives most often, and how many of its answers are others."""
+        """The place of the score the judge gives most often, and how many of its answers are
+        others.
+        """
         _, often = np.unique(self.all_seats.judge, return_counts=True)
         return int(often.argmax()), int(often.sum() - often.max())
 
@@ -237,21 +252,31 @@ class ScoreStanding(Standing):
         """Rule 3 on scores."""
         settings, n, lead = self.cell.settings, self.items, self.lead
         assert lead is not None  # of a judge beside people
-        yield limit(lead, 0.0, n, f"{self.person_knows(lead)}, not shown to be more than a constant's")
+        yield limit(
+            lead, 0.0, n, f"{self.person_knows(lead)}, not shown to be more than a constant's"
+        )
         yield not_below(self.below, settings.margin, n, "below a person")
         yield keeps(self.beyond(settings.keep), n, f"{settings.keep:.0%} of a person's concordance")
         placed = self._placed_correlation()
-        yield not_below(placed.beyond(1.0), settings.margin, n, "below a person in rank correlation")
-        yield keeps(placed.beyond(settings.keep), n, f"{settings.keep:.0%} of a person's rank correlation")
+        yield not_below(
+            placed.beyond(1.0), settings.margin, n, "below a person in rank correlation"
+        )
+        yield keeps(
+            placed.beyond(settings.keep), n, f"{settings.keep:.0%} of a person's rank correlation"
+        )
         yield self._bad_end()
         yield from on_people(self)
 
     def _placed_correlation(self) -> FigurePair:
         """The correlation of places among people's scores."""
         panel, items = self.panel, self.at
-        people, judge = (among(scores[items], panel.given) for scores in (panel.scores, self.scores))
+        people, judge = (
+            among(scores[items], panel.given) for scores in (panel.scores, self.scores)
+        )
         higher = self.cell.criterion.direction == "higher"
-        return ScoreSeats(people, judge, panel.sources[items], alone=False, higher=higher).correlation
+        return ScoreSeats(
+            people, judge, panel.sources[items], alone=False, higher=higher
+        ).correlation
 
     def _bad_end(self) -> Clause:
         """Whether the judge scores low outputs lower, at least half as much as a person does."""
@@ -263,8 +288,8 @@ class ScoreStanding(Standing):
         points = "places" if self.panel.heavy else "points"
         how = "less than half as much" if beyond.high() < 0 else "not shown to be half as much"
         words = (
-            f"scores the {low} fifth of outputs {figure(judge)} {points} further down than the rest, a person "
-            f"{figure(person)}: {how}"
+            f"scores the {low} fifth of outputs {figure(judge)} {points} further down than the"
+            f" rest, a person {figure(person)}: {how}"
         )
         return limit(beyond, 0.0, seats.low_items, words)
 
@@ -278,7 +303,8 @@ def _people(cell: AuditCell, without: Sequence[int]) -> ScorePeople:
 
 
 def recalibrated(beside: ScoreStanding) -> str:
-    """What makes a judge like a person, which it is not as given; empty where a line through its scores does not.
+    """What makes a judge like a person, which it is not as given; empty where a line through its
+    scores does not.
 
     A shift, then a rising line, each fitted on the sources of the other folds.
     """
@@ -322,10 +348,14 @@ def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
         yield how, scores, shift
 
 
-def standing(cell: AuditCell, judge: str, without: Sequence[int] = (), *, alone: bool = False) -> Standing:
+def standing(
+    cell: AuditCell, judge: str, without: Sequence[int] = (), *, alone: bool = False
+) -> Standing:
     """A judge beside people of a cell, by scores or by classes, made once for all that looks at it."""
     key = "standing", judge, tuple(sorted(without)), alone
     if key not in cell.shared:
-        cell.shared[key] = (ScoreStanding if cell.by_scores else Standing)(cell, judge, without, alone)
+        cell.shared[key] = (ScoreStanding if cell.by_scores else Standing)(
+            cell, judge, without, alone
+        )
     beside: Standing = cell.shared[key]
     return beside

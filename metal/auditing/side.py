@@ -1,4 +1,6 @@
-"""A judge's answers beside people's seats on the same items: the sums that a verdict's figures are made of."""
+"""A judge's answers beside people's seats on the same items: the sums that a verdict's figures are
+made of.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from metal.stats.source_sums import Draws, SourceSums
 
 @dataclass(frozen=True)
 class JudgedVotes:
-    """Some items. votes: of people; given: (items,) the judge's labels, -1 where it refused; sources: (items,)."""
+    """Some items. votes: of people; given: (items,) the judge's labels, -1 where it refused;
+    sources: (items,).
+    """
 
     votes: Votes
     given: Codes
@@ -30,13 +34,16 @@ class JudgedVotes:
 
 
 class SeatedJudge:
-    """A judge beside people on some items, counted by kind: equal votes with an equal answer are one kind.
+    """A judge beside people on some items, counted by kind: equal votes with an equal answer are
+    one kind.
 
     kind, answer: (kinds,) of the votes and of the judge; times: (kinds,) the items of each.
     alone: whether an item with one rating is a seat, whose target is that rating.
     """
 
-    def __init__(self, items: JudgedVotes, values: Numbers, *, ordered: bool, alone: bool = False) -> None:
+    def __init__(
+        self, items: JudgedVotes, values: Numbers, *, ordered: bool, alone: bool = False
+    ) -> None:
         first, joint = distinct(items.votes.kind * (len(values) + 1) + items.given + 1)
         self.kind, self.answer = items.votes.kind[first], items.given[first]
         self.times = np.bincount(joint)
@@ -84,7 +91,9 @@ class SeatedJudge:
     @cached_property
     def sums(self) -> ClassSums:
         """The sums of the classes, by source."""
-        weight, judge, people = (self.by.rows(each) for each in (self.weight, self.weight * self.said, self.hits))
+        weight, judge, people = (
+            self.by.rows(each) for each in (self.weight, self.weight * self.said, self.hits)
+        )
         return ClassSums(self.by, weight, judge, people, self.items_of_label)
 
     @cached_property
@@ -96,7 +105,13 @@ class SeatedJudge:
         near = 1 - np.abs(values[:, None] - values) / (values.max() - values.min())
         judge = self.weight * near[self.answer]
         people = self.seats.near_hits(near)[self.kind]
-        return ClassSums(self.by, self.sums.weight, self.by.rows(judge), self.by.rows(people), self.items_of_label)
+        return ClassSums(
+            self.by,
+            self.sums.weight,
+            self.by.rows(judge),
+            self.by.rows(people),
+            self.items_of_label,
+        )
 
     @cached_property
     def order(self) -> OrderFigures | None:
@@ -112,12 +127,18 @@ class SeatedJudge:
 
     @cached_property
     def plain(self) -> Measured:
-        """How often the judge is right minus how often a person is, all labels and seats alike; refusals are wrong."""
+        """How often the judge is right minus how often a person is, all labels and seats alike;
+        refusals are wrong.
+        """
         right, people = (self.weight * self.said).sum(axis=1), self.hits.sum(axis=1)
         above, seats = self.by.rows(right - people), self.by.rows(self.weight.sum(axis=1))
         total = float(self.by.total(seats))
         value = float(self.by.total(above)) / total
-        spread = float(self.by.times @ ((above - value * seats) / total) ** 2) * self.by.n / max(self.by.n - 1, 1)
+        spread = (
+            float(self.by.times @ ((above - value * seats) / total) ** 2)
+            * self.by.n
+            / max(self.by.n - 1, 1)
+        )
 
         def again(draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
             times = self.by.drawn(draws)
@@ -135,7 +156,9 @@ class SeatedJudge:
         return float(self.times @ self.hits.sum(axis=1) / (self.times @ self.weight.sum(axis=1)))
 
     def unanimous(self, level: int) -> tuple[float, float, float]:
-        """Items whose seats face two or more people who all say a label, and the recalls of judge and people there."""
+        """Items whose seats face two or more people who all say a label, and the recalls of judge
+        and people there.
+        """
         seats, hits = (each[self.kind] for each in self.seats.unanimous(level))
         every = np.maximum(self.weight.sum(axis=1), 1e-12)
         total = float(self.times @ seats)
@@ -145,11 +168,17 @@ class SeatedJudge:
         return float(self.times @ (seats / every)), judge / total, float(self.times @ hits) / total
 
     def kappa_share(self) -> Ratio | None:
-        """The judge's kappa with the others' label as a share of a person's; None where a person's is not above 0."""
-        own = self.seats.by_item(np.asarray(self.seats.own[:, None] == np.arange(self.levels), dtype=float))
+        """The judge's kappa with the others' label as a share of a person's; None where a person's
+        is not above 0.
+        """
+        own = self.seats.by_item(
+            np.asarray(self.seats.own[:, None] == np.arange(self.levels), dtype=float)
+        )
         seats = self.weight.sum(axis=1, keepdims=True)
         hits = np.stack([(self.weight * self.said).sum(axis=1), self.hits.sum(axis=1)], axis=1)
-        rows = self.by.rows(np.column_stack([seats, hits, self.weight, self.said * seats, own[self.kind]]))
+        rows = self.by.rows(
+            np.column_stack([seats, hits, self.weight, self.said * seats, own[self.kind]])
+        )
         judge, person = (float(each[0]) for each in self._kappas(self.by.total(rows)[None]))
         judges, people = self._kappas(self.by.without(rows))
         if not jackknife(person, people, self.by.times).low() > 0:

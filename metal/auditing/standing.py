@@ -1,8 +1,9 @@
 """A judge beside the people of a cell: the figures that the rules of a verdict look at.
 
-Figures of a person are of seats: ratings of people on items that somebody else rated, too. Where items have one person
-each, that rating is the label, and there is no person beside the judge. Where both kinds of items occur, what is said
-of a person rests on the items with two, and what the judge knows beyond a constant on all of them.
+Figures of a person are of seats: ratings of people on items that somebody else rated, too. Where
+items have one person each, that rating is the label, and there is no person beside the judge. Where
+both kinds of items occur, what is said of a person rests on the items with two, and what the judge
+knows beyond a constant on all of them.
 """
 
 from __future__ import annotations
@@ -55,7 +56,9 @@ class Bounds:
 
     def text(self, form: Callable[[float], str] = figure) -> str:
         """`-0.09 [-0.12, -0.04]`, in a format of metal.data.text."""
-        return f"{form(self.value)} {interval(self.low, self.high, form)}".strip().replace(MINUS, "-")
+        return f"{form(self.value)} {interval(self.low, self.high, form)}".strip().replace(
+            MINUS, "-"
+        )
 
 
 NO_BOUNDS = Bounds(math.nan, math.nan, math.nan)
@@ -73,7 +76,8 @@ def bounds(measured: Measured | Alpha | Ratio | None) -> Bounds:
 class People:
     """The people of a cell, without some of them: what is the same for all its judges.
 
-    who: their columns; codes: (items, people) labels; several, alone: (items,) whether an item has two ratings or one.
+    who: their columns; codes: (items, people) labels; several, alone: (items,) whether an item has
+    two ratings or one.
     """
 
     def __init__(self, cell: AuditCell, without: Sequence[int] = ()) -> None:
@@ -120,7 +124,9 @@ def people_of(cell: AuditCell, without: Sequence[int] = ()) -> People:
 
 
 def careless_people(cell: AuditCell) -> Careless:
-    """The people of a cell, by their columns, who agree far less with the others: the same for all its judges."""
+    """The people of a cell, by their columns, who agree far less with the others: the same for all
+    its judges.
+    """
     key = "careless"
     if key not in cell.shared:
         cell.shared[key] = careless(cell.by_people, cell.matrix.sources, cell.levels)
@@ -131,14 +137,17 @@ def careless_people(cell: AuditCell) -> Careless:
 class Standing:
     """A judge beside the people of a cell.
 
-    gold: whether there is no person beside it: items have one person, too few have two, or that is asked for by
-    `alone`. mixed: whether some items have one person and the others decide how good a person is. rated, asked, items,
-    n_sources: with two people, or with one by `gold`: rated by people, put to the judge, answered, and their sources.
+    gold: whether there is no person beside it: items have one person, too few have two, or that is
+    asked for by `alone`. mixed: whether some items have one person and the others decide how good a
+    person is. rated, asked, items, n_sources: with two people, or with one by `gold`: rated by
+    people, put to the judge, answered, and their sources.
     """
 
     measure = "alpha"  # of people's agreement
 
-    def __init__(self, cell: AuditCell, judge: str, without: Sequence[int] = (), alone: bool = False) -> None:
+    def __init__(
+        self, cell: AuditCell, judge: str, without: Sequence[int] = (), alone: bool = False
+    ) -> None:
         self.cell, self.judge, self.alone = cell, judge, alone
         self.people = people_of(cell, without)
         given = cell.by_judge(judge)
@@ -163,12 +172,16 @@ class Standing:
         return len(classes_of(side, self.cell.bad_end)) < 2 or _thin(side)
 
     def _side(self, items: Codes, *, alone: bool = False) -> SeatedJudge:
-        answers = JudgedVotes(self.people.votes.some(items), self._given[items], self.people.sources[items])
+        answers = JudgedVotes(
+            self.people.votes.some(items), self._given[items], self.people.sources[items]
+        )
         return SeatedJudge(answers, self.cell.values, ordered=self.cell.ordered, alone=alone)
 
     @cached_property
     def paired(self) -> SeatedJudge:
-        """The judge beside people on the items it answered that have two people; by `gold`, with one person too."""
+        """The judge beside people on the items it answered that have two people; by `gold`, with
+        one person too.
+        """
         return self._side(self.at, alone=self.gold)
 
     @cached_property
@@ -306,22 +319,29 @@ class Standing:
         levels, items = self.cell.criterion.scale.levels, self.paired.items_of_label
         second, first = np.argsort(items, kind="stable")[-2:].tolist()
         off = float(items.sum() - items[first])
-        if len(self.classes) >= 2 and (not self.thin() or (self.three_levels and off >= LEAST_ITEMS)):
+        if len(self.classes) >= 2 and (
+            not self.thin() or (self.three_levels and off >= LEAST_ITEMS)
+        ):
             return ""
         if off < LEAST_ITEMS:
             return f"only {levels[first].shown!r} has {LEAST_ITEMS} items: {NOTHING}"
-        have = listed([f"{int(items[level])} of {levels[level].shown!r}" for level in (first, second)])
+        have = listed(
+            [f"{int(items[level])} of {levels[level].shown!r}" for level in (first, second)]
+        )
         needed = LEAST_ITEMS * self.items / max(items[second], 1)
         return f"{THIN}: {have}, {LEAST_ITEMS} of two needed (of about {needed:,.0f} items)"
 
     def share(self, p: float = P) -> Ratio | None:
-        """What the judge keeps of what a person knows, with limits at p; None where a person is not shown to know."""
+        """What the judge keeps of what a person knows, with limits at p; None where a person is not
+        shown to know.
+        """
         bad, lead = self.cell.bad_end, self.lead
         tested = bad is None or self.paired.items_of_label[bad] > 0
         return self.recalls.share(p) if lead and lead.low() > 0 and tested else None
 
     def share_without_each(self) -> list[float]:
-        """The share kept without each person in turn; nothing with fewer than three people, or very many.
+        """The share kept without each person in turn; nothing with fewer than three people, or very
+        many.
 
         Nor where a person's lead would then be within the uncertainty that it has with everybody.
         """
@@ -341,13 +361,17 @@ class Standing:
             if len(classes) < 2:
                 continue
             weight, judge, person = (each[classes] for each in side.totals())
-            above, lead = (float((hits / weight).mean()) - 1 / len(classes) for hits in (judge, person))
+            above, lead = (
+                float((hits / weight).mean()) - 1 / len(classes) for hits in (judge, person)
+            )
             if lead > unsure:
                 shares.append(above / lead)
         return shares
 
     def share_by_source(self) -> tuple[Codes, Numbers]:
-        """(sources,) their numbers in the dataset, and what each adds to the share kept, to first order."""
+        """(sources,) their numbers in the dataset, and what each adds to the share kept, to first
+        order.
+        """
         recalls, by = self.recalls, self.paired.by
         lead = recalls.person - recalls.constant
         share = (recalls.judge - recalls.constant) / lead
@@ -366,7 +390,9 @@ class Standing:
 
 
 def classes_of(side: SeatedJudge, bad: int | None) -> Codes:
-    """The labels that count: at least LEAST_SHARE of all weight, or the bad end, and LEAST_OF_CLASS items each."""
+    """The labels that count: at least LEAST_SHARE of all weight, or the bad end, and LEAST_OF_CLASS
+    items each.
+    """
     weight = side.totals()[0]
     often = weight >= LEAST_SHARE * weight.sum()
     if bad is not None:
@@ -380,7 +406,10 @@ def few_with_two(beside: Standing) -> str:
     items, sources = int(several.sum()), sources_in(beside.people.sources[several])
     if 2 * items < beside.items:
         return ONE_PERSON if not items else f"most items have one person ({items:,} have two)"
-    return f"{items:,} items of {plural(sources, 'source')} have two people, {MIN_SOURCES} sources needed"
+    return (
+        f"{items:,} items of {plural(sources, 'source')} have two people, {MIN_SOURCES} sources"
+        " needed"
+    )
 
 
 def sources_in(sources: Codes) -> int:

@@ -23,20 +23,27 @@ PEOPLE, TOGETHER = "people", "people and judges"
 
 
 def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, Any]]:
-    """A row for each generator that was compared, by language and criterion, for people, each judge, and all together.
+    """A row for each generator that was compared, by language and criterion, for people, each
+    judge, and all together.
 
-    points: the share of points expected in comparisons with each of the others, where a tie is half a point; strength:
-    its log odds against a generator of the mean strength (Davidson's model, order of showing held equal where it
-    varied); intervals over sources. rank: by strength, equal ones share it.
-    rank_low, rank_high: the ranks left open by two-sided tests of every two, corrected over all of them
-    (metal.stats.ranks). wins, ties, comparisons: as counted.
+    points: the share of points expected in comparisons with each of the others, where a tie is half
+    a point; strength: its log odds against a generator of the mean strength (Davidson's model,
+    order of showing held equal where it varied); intervals over sources. rank: by strength, equal
+    ones share it. rank_low, rank_high: the ranks left open by two-sided tests of every two,
+    corrected over all of them (metal.stats.ranks). wins, ties, comparisons: as counted.
     """
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
-    by = {PEOPLE: people, **{judge: (judge,) for judge in judges}, **({TOGETHER: (*people, *judges)} if judges else {})}
+    by = {
+        PEOPLE: people,
+        **{judge: (judge,) for judge in judges},
+        **({TOGETHER: (*people, *judges)} if judges else {}),
+    }
     table = comparisons(dataset, settings)
     if table.empty:
         return
-    for (criterion, language), cell in table.groupby(["criterion", "language"], observed=True, sort=False):
+    for (criterion, language), cell in table.groupby(
+        ["criterion", "language"], observed=True, sort=False
+    ):
         for name, raters in by.items():
             rows = cell[cell["rater"].isin(raters)]
             if len(rows):
@@ -45,9 +52,15 @@ def strength_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[st
 
 
 def comparisons(dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
-    """The answers to pairs whose generators are known: first, second, score, shown (1, -1; 0 unknown)."""
-    pairs = {name: output for name, output in dataset.outputs.items() if output.first and output.second}
-    kept = dataset.ratings["score"].isin((FIRST, SECOND, TIE)) & dataset.ratings["output"].isin(list(pairs))
+    """The answers to pairs whose generators are known: first, second, score, shown (1, -1; 0
+    unknown).
+    """
+    pairs = {
+        name: output for name, output in dataset.outputs.items() if output.first and output.second
+    }
+    kept = dataset.ratings["score"].isin((FIRST, SECOND, TIE)) & dataset.ratings["output"].isin(
+        list(pairs)
+    )
     for column, wanted in (("criterion", settings.criteria), ("language", settings.languages)):
         kept &= dataset.ratings[column].isin(wanted) if wanted else True
     comparing = [name for name, criterion in dataset.criteria.items() if criterion.scale.compares]
@@ -58,7 +71,9 @@ def comparisons(dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
     return table.assign(
         first=names.map(lambda name: pairs[name].first),
         second=names.map(lambda name: pairs[name].second),
-        shown=names.map(lambda name: (-1 if name in swapped else 1) if name in both else 0).astype(np.int64),
+        shown=names.map(lambda name: (-1 if name in swapped else 1) if name in both else 0).astype(
+            np.int64
+        ),
     )
 
 
@@ -73,9 +88,17 @@ def _ranked(rows: pd.DataFrame) -> Iterator[Mapping[str, Any]]:
     try:
         fit = davidson(first, second, outcome, rows["shown"].to_numpy(), sources, len(names))
     except Undefined as reason:
-        figures = {"points": Estimate.undefined(str(reason)), "strength": Estimate.undefined(str(reason))}
+        figures = {
+            "points": Estimate.undefined(str(reason)),
+            "strength": Estimate.undefined(str(reason)),
+        }
         for code, name in enumerate(names):
-            places = {"rank": np.nan, "rank_low": np.nan, "rank_high": np.nan, "undefined": undefined_note(figures)}
+            places = {
+                "rank": np.nan,
+                "rank_low": np.nan,
+                "rank_high": np.nan,
+                "undefined": undefined_note(figures),
+            }
             yield {"generator": name, **counted[code], **columns(figures), **places}
         return
     either_way = np.minimum(2 * np.minimum(fit.better, fit.better.T), 1.0)

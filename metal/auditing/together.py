@@ -1,7 +1,8 @@
 """Many verdicts looked at together: which still stand, and what the surest judge keeps at least.
 
-A verdict never moves with what else is audited. What is said of several at once does: of many cells each of which may
-be wrong in 5% of cases, some are. A baseline counts only where there is no other judge.
+A verdict never moves with what else is audited. What is said of several at once does: of many cells
+each of which may be wrong in 5% of cases, some are. A baseline counts only where there is no other
+judge.
 """
 
 from __future__ import annotations
@@ -25,12 +26,15 @@ def compared_judges(dataset: Dataset, audited: Sequence[AuditCell]) -> dict[str,
     for cell in audited:
         for judge in cell.judges:
             cells[judge] = cells.get(judge, 0) + 1
-    judges = {judge: number for judge, number in cells.items() if dataset.raters[judge].kind != "baseline"}
+    judges = {
+        judge: number for judge, number in cells.items() if dataset.raters[judge].kind != "baseline"
+    }
     return judges or cells
 
 
 def kept_at_least(cell: AuditCell, verdict: Verdict, number: int) -> float:
-    """What the judge keeps at least of what a person knows, beyond an error of 5% in any of so many cells.
+    """What the judge keeps at least of what a person knows, beyond an error of 5% in any of so many
+    cells.
 
     NaN where that has no limit, or no share kept is defined.
     """
@@ -42,7 +46,9 @@ def kept_at_least(cell: AuditCell, verdict: Verdict, number: int) -> float:
 
 
 def together_rows(verdicts: Sequence[Verdict], least: Sequence[float]) -> Iterator[dict[str, Any]]:
-    """A row for each verdict where there are several. least: what each judge keeps at least (`kept_at_least`)."""
+    """A row for each verdict where there are several. least: what each judge keeps at least
+    (`kept_at_least`).
+    """
     if len(verdicts) < 2:
         return
     every = benjamini_yekutieli([verdict.p_like for verdict in verdicts])

@@ -1,22 +1,24 @@
-"""Does a judge agree with people as people agree with each other? The rules of a verdict, all of them here.
+"""Does a judge agree with people as people agree with each other? The rules of a verdict, all of
+them here.
 
-A verdict looks at a judge beside people who face the same other people (metal.auditing.standing), and at nothing
-outside its cell: no other language, no other judge, no order of rows, no seed and no names of raters move it. It is
-about agreement, not truth: what all people get wrong together counts as right. Limits are one-sided 5% limits over
-sources. In order:
+A verdict looks at a judge beside people who face the same other people (metal.auditing.standing),
+and at nothing outside its cell: no other language, no other judge, no order of rows, no seed and no
+names of raters move it. It is about agreement, not truth: what all people get wrong together counts
+as right. Limits are one-sided 5% limits over sources. In order:
 
-1. *undecided*, nothing to go on: fewer than 30 items or 20 sources with an answer and two people, no answers, people's
-   alpha undefined, fewer than two classes, or no two labels with 10 items.
-2. *people disagree*: alpha, or people's lead over a constant, is not shown to be above 0, and one of them is shown to
-   be small. Only not shown: *undecided*. Then careless people are left out (metal.stats.careless), and rules 1 and 2
-   are asked again.
+1. *undecided*, nothing to go on: fewer than 30 items or 20 sources with an answer and two people,
+   no answers, people's alpha undefined, fewer than two classes, or no two labels with 10 items.
+2. *people disagree*: alpha, or people's lead over a constant, is not shown to be above 0, and one
+   of them is shown to be small. Only not shown: *undecided*. Then careless people are left out
+   (metal.stats.careless), and rules 1 and 2 are asked again.
 3. *like a person*: every clause of metal.auditing.clauses holds.
-4. *uninformative*: one answer, or shown to know hardly more than a constant and much less than a person.
+4. *uninformative*: one answer, or shown to know hardly more than a constant and much less than a
+   person.
 5. *informative*: shown to know more than a constant, by its answers or by their order.
 6. *undecided*: everything else.
 
-Scores without classes are asked the same by concordance (metal.auditing.scores). With one person an item there is no
-person beside the judge: it is at best *informative*.
+Scores without classes are asked the same by concordance (metal.auditing.scores). With one person an
+item there is no person beside the judge: it is at best *informative*.
 """
 
 from __future__ import annotations
@@ -49,7 +51,8 @@ from metal.stats.careless import Careless
 SMALL = 0.05  # above a constant
 SMALL_ORDER = 0.2  # of a person's order, or of R itself
 SMALL_ORDER_ALONE = 0.15  # of R with one person an item
-ALIKE = 0.3  # mean rank correlation of two people, where their scores differ in the use of the scale
+# mean rank correlation of two people, where their scores differ in the use of the scale
+ALIKE = 0.3
 OF_TWO = 0.975  # a limit, or 1 minus a p-value, where either of two tests is enough (Bonferroni)
 LEAST_OFF = 10  # answers other than the commonest
 
@@ -74,15 +77,16 @@ def today(word: str) -> str:
 class Verdict:
     """A verdict with its numbers and the reason for it, in words.
 
-    share_kept: of what a person knows beyond a constant, the share that the judge keeps: 0 is a constant, 1 a person;
-    by exact answers over `classes`, with 90% limits. share_kept_least, share_kept_most: without each person in turn.
-    order_kept: the judge's rank correlation with people as a share of a person's, on ordered scales. kappa_kept: the
-    same of quadratic kappa, or of kappa on nominal scales. unshown: why a share is not there.
-    below_person: class-balanced agreement of the judge minus a person's. above_constant: minus that of a constant; both
-    with one-sided 5% limits. p_like, p_informative: one-sided p-values of these verdicts, for lists of many cells.
-    items, sources: with an answer and two people. items_needed: about how many would decide half the time, were the
-    figures to stay; NaN where more would not.
-    confirmed: how often a person's rating is what most others say, confirmed_bad: of the bad end. panel: what is to be
+    share_kept: of what a person knows beyond a constant, the share that the judge keeps: 0 is a
+    constant, 1 a person; by exact answers over `classes`, with 90% limits. share_kept_least,
+    share_kept_most: without each person in turn. order_kept: the judge's rank correlation with
+    people as a share of a person's, on ordered scales. kappa_kept: the same of quadratic kappa, or
+    of kappa on nominal scales. unshown: why a share is not there. below_person: class-balanced
+    agreement of the judge minus a person's. above_constant: minus that of a constant; both with
+    one-sided 5% limits. p_like, p_informative: one-sided p-values of these verdicts, for lists of
+    many cells. items, sources: with an answer and two people. items_needed: about how many would
+    decide half the time, were the figures to stay; NaN where more would not. confirmed: how often a
+    person's rating is what most others say, confirmed_bad: of the bad end. panel: what is to be
     said of the people, whatever the judge. left_out: people whose ratings did not count.
     """
 
@@ -115,7 +119,10 @@ class Verdict:
         row: dict[str, Any] = {}
         for name, value in vars(self).items():
             if isinstance(value, Bounds):
-                ends = (end if math.isfinite(end) else math.nan for end in (value.value, value.low, value.high))
+                ends = (
+                    end if math.isfinite(end) else math.nan
+                    for end in (value.value, value.low, value.high)
+                )
                 row |= zip((name, f"{name}_low", f"{name}_high"), ends, strict=True)
             else:
                 row[name] = ", ".join(value) if isinstance(value, tuple) else value
@@ -128,14 +135,17 @@ COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
     """The verdict on a judge in a cell. It depends on nothing outside the cell.
 
-    ranges: whether figures without each person in turn are wanted too; no verdict depends on them. With the setting
-    `standardise` the reason says what the verdict would be if everybody used the scale alike; it stays as it is.
+    ranges: whether figures without each person in turn are wanted too; no verdict depends on them.
+    With the setting `standardise` the reason says what the verdict would be if everybody used the
+    scale alike; it stays as it is.
     """
     if not cell.settings.standardise or not cell.ordered:
         return _verdict(cell, judge, ranges)
     as_given = replace(cell, settings=replace(cell.settings, standardise=False))
     decided, alike = _verdict(as_given, judge, ranges), _verdict(cell, judge, False)
-    return replace(decided, reason=f"{decided.reason}; {STANDARDISED}: {alike.verdict} ({alike.reason})")
+    return replace(
+        decided, reason=f"{decided.reason}; {STANDARDISED}: {alike.verdict} ({alike.reason})"
+    )
 
 
 def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
@@ -154,7 +164,9 @@ def _verdict(cell: AuditCell, judge: str, ranges: bool) -> Verdict:
 
 
 def looked_at(cell: AuditCell, judge: str) -> tuple[Standing, tuple[str, str] | None, Careless]:
-    """The judge beside the people who count, the verdict and reason of rules 1 and 2, and who was left out."""
+    """The judge beside the people who count, the verdict and reason of rules 1 and 2, and who was
+    left out.
+    """
     beside, stop = _asked(cell, judge)
     careless_ones = Careless() if stop or cell.by_scores or beside.gold else careless_people(cell)
     if careless_ones.people:
@@ -162,11 +174,14 @@ def looked_at(cell: AuditCell, judge: str) -> tuple[Standing, tuple[str, str] | 
     return beside, stop, careless_ones
 
 
-def _asked(cell: AuditCell, judge: str, without: Sequence[int] = ()) -> tuple[Standing, tuple[str, str] | None]:
+def _asked(
+    cell: AuditCell, judge: str, without: Sequence[int] = ()
+) -> tuple[Standing, tuple[str, str] | None]:
     """The judge beside people, and the verdict and reason of rules 1 and 2 where they end it.
 
-    Where items with one person stand beside some with two, and these do not show that people agree, all are looked at
-    as items with one person: such a judge is at best *informative*, with few items with two as with none.
+    Where items with one person stand beside some with two, and these do not show that people agree,
+    all are looked at as items with one person: such a judge is at best *informative*, with few
+    items with two as with none.
     """
     beside = standing(cell, judge, without)
     stop = _missing(beside) or _people(beside)
@@ -201,14 +216,18 @@ def _missing(beside: Standing) -> tuple[str, str] | None:
     elif beside.n_sources < MIN_SOURCES:
         reason = f"{beside.n_sources} sources, {MIN_SOURCES} needed for an interval"
     elif not beside.gold and math.isnan(beside.people.alpha.value):
-        reason = f"people always gave the same answer, so that {beside.measure} is undefined: {NOTHING}"
+        reason = (
+            f"people always gave the same answer, so that {beside.measure} is undefined: {NOTHING}"
+        )
     else:
         reason = beside.nothing_to_tell()
     return (UNDECIDED, reason) if reason else None
 
 
 def _people(beside: Standing) -> tuple[str, str] | None:
-    """Rule 2: the verdict and reason where people do not agree, or are not shown to; None where they are."""
+    """Rule 2: the verdict and reason where people do not agree, or are not shown to; None where
+    they are.
+    """
     lead = beside.lead
     if lead is None:
         return None
@@ -217,15 +236,24 @@ def _people(beside: Standing) -> tuple[str, str] | None:
     if alpha.low > 0 and lead_shown:
         return None
     small = lead.high() < SMALL and (order is None or order.ranks.of_a_person.high() < SMALL_ORDER)
-    words = f"{beside.measure} {bounds(alpha)}, {beside.person_knows(lead)}{_rank_alike(beside)}{_without_each(beside)}"
+    words = (
+        f"{beside.measure} {bounds(alpha)},"
+        f" {beside.person_knows(lead)}{_rank_alike(beside)}{_without_each(beside)}"
+    )
     if alpha.high < beside.cell.settings.people_floor or small:
         return DISAGREE, f"people do not agree among themselves enough to judge anybody by: {words}"
     return UNDECIDED, f"{UNSURE}: {words}"
 
 
 def _without_each(beside: Standing) -> str:
-    """`; alpha without each person .02 to .31 (without p3)`: whether one person alone spoils the agreement."""
-    values = [(value, seat) for seat, value in enumerate(beside.people.alpha_without_each()) if not math.isnan(value)]
+    """`; alpha without each person .02 to .31 (without p3)`: whether one person alone spoils the
+    agreement.
+    """
+    values = [
+        (value, seat)
+        for seat, value in enumerate(beside.people.alpha_without_each())
+        if not math.isnan(value)
+    ]
     if not values:
         return ""
     (least, _), (most, seat) = min(values), max(values)
@@ -235,14 +263,16 @@ def _without_each(beside: Standing) -> str:
 
 
 def _rank_alike(beside: Standing) -> str:
-    """A hint where people rank outputs alike, and so only use the scale differently; empty elsewhere."""
+    """A hint where people rank outputs alike, and so only use the scale differently; empty
+    elsewhere.
+    """
     cell = beside.cell
     rho = beside.rank_agreement() if cell.ordered and not cell.settings.standardise else math.nan
     if not rho > ALIKE:
         return ""
     return (
-        f"; they rank outputs alike all the same (Spearman {figure(rho)}), so they use the scale differently: "
-        "`standardise` takes away each rater's mean and spread"
+        f"; they rank outputs alike all the same (Spearman {figure(rho)}), so they use the scale"
+        " differently: `standardise` takes away each rater's mean and spread"
     )
 
 
@@ -272,8 +302,15 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
 def clauses_of(beside: Standing) -> list[Clause]:
     """The clauses of *like a person*."""
     if beside.gold:
-        return [Clause(False, f"{few_with_two(beside)}: no judge can be shown to be like a person"), answered(beside)]
-    return list(beside.clauses()) if isinstance(beside, ScoreStanding) else list(clauses_on_classes(beside))
+        return [
+            Clause(False, f"{few_with_two(beside)}: no judge can be shown to be like a person"),
+            answered(beside),
+        ]
+    return (
+        list(beside.clauses())
+        if isinstance(beside, ScoreStanding)
+        else list(clauses_on_classes(beside))
+    )
 
 
 def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str, Any]:
@@ -290,12 +327,20 @@ def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str,
     figures["below_person"] = bounds(beside.below)
     share = beside.share()
     order, kappa = beside.order_share(), beside.kappa_share()
-    figures |= {"share_kept": bounds(share), "order_kept": bounds(order), "kappa_kept": bounds(kappa)}
+    figures |= {
+        "share_kept": bounds(share),
+        "order_kept": bounds(order),
+        "kappa_kept": bounds(kappa),
+    }
     if share is None:
         lead = beside.lead
         assert lead is not None  # of a judge beside people
-        figures["unshown"] = f"a person is not shown to know more than a constant: {bounds(lead).text(signed)}"
-    elif math.isnan(figures["kappa_kept"].value) or (beside.order and math.isnan(figures["order_kept"].value)):
+        figures["unshown"] = (
+            f"a person is not shown to know more than a constant: {bounds(lead).text(signed)}"
+        )
+    elif math.isnan(figures["kappa_kept"].value) or (
+        beside.order and math.isnan(figures["order_kept"].value)
+    ):
         figures["unshown"] = "a person's order or kappa with the others is not shown to be above 0"
     if share is not None and ranges:
         figures |= range_columns("share_kept", beside.share_without_each())
@@ -316,11 +361,18 @@ def _number(beside: Standing, figures: dict[str, Any]) -> str:
     share, order = figures.get("share_kept", NO_BOUNDS), figures.get("order_kept", NO_BOUNDS)
     if math.isnan(share.value):
         number = f"{bounds(beside.above).text(signed)} more than a constant"
-        return number if math.isnan(order.value) else f"{number}, order {order.text(percent)} of a person's"
+        return (
+            number
+            if math.isnan(order.value)
+            else f"{number}, order {order.text(percent)} of a person's"
+        )
     over = f" {figures['classes']}" if figures["classes"] else ""
     if math.isnan(order.value) or isinstance(beside, ScoreStanding):
         return f"keeps {share.text(percent)} of what a person knows{over}"
-    return f"keeps {share.text(percent)} of a person's exact answers{over} and {order.text(percent)} of the order"
+    return (
+        f"keeps {share.text(percent)} of a person's exact answers{over} and {order.text(percent)}"
+        " of the order"
+    )
 
 
 def _beside(beside: Standing) -> str:
@@ -338,7 +390,10 @@ def _uninformative(beside: Standing) -> str:
     if order is not None and (not order.high() < least or beside.commonest[1] < LEAST_OFF):
         return ""
     if above.low() > 0:
-        return f"above a constant by {bounds(above).text(signed)}, less than half of what a person knows"
+        return (
+            f"above a constant by {bounds(above).text(signed)}, less than half of what a person"
+            " knows"
+        )
     return f"it knows {'less' if most < 0 else f'at most {figure(most)} more'} than a constant"
 
 
@@ -369,7 +424,13 @@ def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
         return needed, reason
     if not shown and all(math.isfinite(clause.needed) for clause in clauses):
         needed = max(clause.needed for clause in clauses)
-        return needed, f"may be like a person (about {needed:,.0f} items would tell half the time), but {reason}"
+        return (
+            needed,
+            (
+                f"may be like a person (about {needed:,.0f} items would tell half the time), but"
+                f" {reason}"
+            ),
+        )
     beginning = "not like a person:" if shown else "may be like a person, but"
     return needed, f"{beginning} {reason}"
 
@@ -380,7 +441,9 @@ def _by_order_alone(beside: Standing) -> bool:
 
 
 def _needed(beside: Standing) -> float:
-    """About how many items would show in half of all cases that the judge is informative; NaN where more would not."""
+    """About how many items would show in half of all cases that the judge is informative; NaN where
+    more would not.
+    """
     needed = [needed_items(beside.above, 0.0, beside.items)]
     order = beside.whole_order
     if order is not None and order.z > 0:
@@ -395,5 +458,7 @@ def _not_shown(beside: Standing, needed: float) -> str:
     label, off = beside.commonest
     if off < LEAST_OFF and not isinstance(beside, ScoreStanding):
         shown = beside.cell.criterion.scale.levels[label].shown
-        reason += f"; it gave {shown!r} to {beside.whole.items - off:,} of {beside.whole.items:,} items"
+        reason += (
+            f"; it gave {shown!r} to {beside.whole.items - off:,} of {beside.whole.items:,} items"
+        )
     return reason + (f"; about {needed:,.0f} items would tell half the time" if needed > 0 else "")

@@ -30,7 +30,12 @@ from metal.boards.ensemble import (
 from metal.boards.ensemble_records import ensemble_base, ensemble_record, ensemble_signature
 from metal.boards.generators import generator_rows
 from metal.boards.lint import lint, where
-from metal.boards.overrating import families, human_generators, overrating_rows, self_preference_rows
+from metal.boards.overrating import (
+    families,
+    human_generators,
+    overrating_rows,
+    self_preference_rows,
+)
 from metal.boards.ranking import (
     WITH_INTERVAL,
     Ranked,
@@ -52,8 +57,27 @@ FITTED = "rank: the ensemble was fitted to people's scores of these outputs"
 PEOPLE = "people"  # the reference, as those by whom generators are ranked
 
 TABLES: Mapping[str, tuple[str, ...]] = {
-    "raters": ("language", "criterion", "rank", "rank_low", "rank_high", "rater", "kind", "group", "pearson"),
-    "generators": ("language", "criterion", "by", "rank", "rank_low", "rank_high", "generator", "score"),
+    "raters": (
+        "language",
+        "criterion",
+        "rank",
+        "rank_low",
+        "rank_high",
+        "rater",
+        "kind",
+        "group",
+        "pearson",
+    ),
+    "generators": (
+        "language",
+        "criterion",
+        "by",
+        "rank",
+        "rank_low",
+        "rank_high",
+        "generator",
+        "score",
+    ),
     "ensembles": ("language", "criterion", "ensemble", "members", "alpha"),
     "ensemble_members": ("language", "criterion", "ensemble", "member", "coefficient"),
     "overrating": ("language", "criterion", "rater", "kind", "value", "low", "high"),
@@ -68,9 +92,10 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 class Board:
     """What a board shows.
 
-    tables: name -> rows, each with its signature; the columns listed in TABLES are there even without rows. With
-    other people or LLM judges on the board also those of metal.boards.crowd. main: the
-    criterion shown first. ensembles: by signature, everything needed to apply them. people: the reference.
+    tables: name -> rows, each with its signature; the columns listed in TABLES are there even
+    without rows. With other people or LLM judges on the board also those of metal.boards.crowd.
+    main: the criterion shown first. ensembles: by signature, everything needed to apply them.
+    people: the reference.
     """
 
     main: str
@@ -89,11 +114,12 @@ def billboard(
     stored: Sequence[Mapping[str, Any]] = (),
     progress: Progress = no_progress,
 ) -> Board:
-    """Rank a dataset's raters by the reference people, and its generators, on every criterion and in every language.
+    """Rank a dataset's raters by the reference people, and its generators, on every criterion and
+    in every language.
 
-    stored: the ensembles of earlier boards (`Board.ensembles`): one that scores alike has its signature.
-    progress: called with cells done and cells in all. Raises UsageError where the people rated nothing, UnknownName
-    for names that do not occur.
+    stored: the ensembles of earlier boards (`Board.ensembles`): one that scores alike has its
+    signature. progress: called with cells done and cells in all. Raises UsageError where the people
+    rated nothing, UnknownName for names that do not occur.
     """
     cells = board_cells(dataset, settings)
     main = main_criterion([cell.criterion for cell in ranked_cells(cells)])
@@ -117,7 +143,10 @@ def billboard(
             rows["ensembles"].append(ensemble_row(ensemble, ensemble_name, settings))
             rows["ensemble_members"] += member_rows(ensemble, ensemble_name)
             ensembles[ensemble_name] = {"ensemble": ensemble_name} | record
-            notes += [(cell, f"{dropped}, and is no candidate for the ensemble") for dropped in ensemble.dropped]
+            notes += [
+                (cell, f"{dropped}, and is no candidate for the ensemble")
+                for dropped in ensemble.dropped
+            ]
         shown = cell.with_rater(ensemble.rater, ensemble.unseen) if ensemble else cell
         ranked = ranking(shown, bootstrap, settings.permutations)
         rows["raters"] += ranked.rows
@@ -125,11 +154,18 @@ def billboard(
         rows["within_generators"] += ranked.within
         figures.append(ranked.figures)
         rows["generators"] += _generators(cell, ranked, ensemble, bootstrap, settings, written)
-        rated = cell.with_rater(replace(ensemble.rater, name=_named(ensemble)), ensemble.scores) if ensemble else cell
+        rated = (
+            cell.with_rater(replace(ensemble.rater, name=_named(ensemble)), ensemble.scores)
+            if ensemble
+            else cell
+        )
         rows["overrating"] += overrating_rows(rated, written)
         rows["self_preference"] += self_preference_rows(cell, of_family)
         rows["people"].append(_people(cell, dataset, settings))
-    tables = {name: _table(name, records, dataset, settings) for name, records in followed(rows.items(), "tables")}
+    tables = {
+        name: _table(name, records, dataset, settings)
+        for name, records in followed(rows.items(), "tables")
+    }
     tables |= _crowd(dataset, settings, BoardFigures(cells, figures, bootstrap))
     return Board(
         main,
@@ -147,10 +183,15 @@ def billboard(
 
 
 def _check_names(cells: Sequence[BoardCell]) -> None:
-    """No rater may pass for the reference people or for the board's own ensemble. Raises UsageError."""
+    """No rater may pass for the reference people or for the board's own ensemble. Raises
+    UsageError.
+    """
     for rater in dict.fromkeys(rater.name for cell in cells for rater in cell.raters):
         if rater in (PEOPLE, NAME) or rater.startswith("ensemble of "):
-            raise UsageError(f"rater {rater!r}: a name the board itself uses; rename it, or leave it out with `raters`")
+            raise UsageError(
+                f"rater {rater!r}: a name the board itself uses; rename it, or leave it out with"
+                " `raters`"
+            )
 
 
 def _generators(
@@ -161,17 +202,23 @@ def _generators(
     settings: BoardSettings,
     written: tuple[str, ...],
 ) -> list[dict[str, Any]]:
-    """Generators by people, the best rater, the best metric, the best that scored every generator, and the ensemble.
+    """Generators by people, the best rater, the best metric, the best that scored every generator,
+    and the ensemble.
 
-    The ensemble was fitted to people's scores of these very outputs: it gives them means, and no ranks.
+    The ensemble was fitted to people's scores of these very outputs: it gives them means, and no
+    ranks.
     """
     by = {PEOPLE: cell.human}
     defined = [
-        row for row in ranked.rows if row["rank"] and row["kind"] in ("metric", "llm") and row["group"] != ENSEMBLES
+        row
+        for row in ranked.rows
+        if row["rank"] and row["kind"] in ("metric", "llm") and row["group"] != ENSEMBLES
     ]
     metrics = [row for row in defined if row["kind"] == "metric"]
     codes = range(len(cell.generators))
-    everywhere = [row for row in defined if set(codes) <= {*cell.generator[~np.isnan(cell.of(row["rater"]))]}]
+    everywhere = [
+        row for row in defined if set(codes) <= {*cell.generator[~np.isnan(cell.of(row["rater"]))]}
+    ]
     for row in [*defined[:1], *metrics[:1], *everywhere[:1]]:
         by[row["rater"]] = cell.of(row["rater"])
     if ensemble:
@@ -187,24 +234,36 @@ def _generators(
     return rows
 
 
-def _crowd(dataset: Dataset, settings: BoardSettings, figures: BoardFigures) -> dict[str, pd.DataFrame]:
+def _crowd(
+    dataset: Dataset, settings: BoardSettings, figures: BoardFigures
+) -> dict[str, pd.DataFrame]:
     """The tables of `crowd`, for the people and judges on the board; none where there are neither."""
-    raters = {rater.name for cell in figures.cells for rater in cell.raters if rater.kind in ("human", "llm")}
+    raters = {
+        rater.name
+        for cell in figures.cells
+        for rater in cell.raters
+        if rater.kind in ("human", "llm")
+    }
     if not raters:
         return {}
     # What all of the board's raters scored in common is not what all of these did.
     crowd_settings = replace(settings, raters=tuple(sorted(raters)))
-    return crowd(dataset, crowd_settings, computed=None if settings.common else figures, progress="cells").tables
+    return crowd(
+        dataset, crowd_settings, computed=None if settings.common else figures, progress="cells"
+    ).tables
 
 
 def _named(ensemble: BoardEnsemble) -> str:
-    """The ensemble fitted to all generators, beside the one on the board, which has not seen those it scores."""
+    """The ensemble fitted to all generators, beside the one on the board, which has not seen those
+    it scores.
+    """
     return f"ensemble of {len(ensemble.members)}"
 
 
 def _people(cell: BoardCell, dataset: Dataset, settings: BoardSettings) -> dict[str, Any]:
     named = people_named(dataset, settings.reference)
-    panels = sum(bool(dataset.raters[name].about.get("panel")) for name in named)  # means of several people
+    # means of several people
+    panels = sum(bool(dataset.raters[name].about.get("panel")) for name in named)
     return {
         **cell.place,
         "people": len(named) - panels,
@@ -217,7 +276,9 @@ def _people(cell: BoardCell, dataset: Dataset, settings: BoardSettings) -> dict[
     }
 
 
-def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings: BoardSettings) -> pd.DataFrame:
+def _table(
+    name: str, records: list[dict[str, Any]], dataset: Dataset, settings: BoardSettings
+) -> pd.DataFrame:
     """The records as a table, each with the signature of its figures."""
     for record in records:
         record["signature"] = signature(
@@ -233,7 +294,9 @@ def _table(name: str, records: list[dict[str, Any]], dataset: Dataset, settings:
     return table_of(records, TABLES[name])
 
 
-def _noted(dataset: Dataset, notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]) -> list[str]:
+def _noted(
+    dataset: Dataset, notes: Sequence[tuple[BoardCell, str]], cells: Sequence[BoardCell]
+) -> list[str]:
     """Notes about cells, each said once with all the cells it is about."""
     of_criterion = Counter(cell.criterion for cell in cells)
     about: dict[str, list[BoardCell]] = {}
@@ -248,7 +311,10 @@ def _noted(dataset: Dataset, notes: Sequence[tuple[BoardCell, str]], cells: Sequ
             for cell in noted_cells
         ]
         everywhere = len(noted_cells) == len(cells) > 1
-        lines.append(f"{'every criterion and language' if everywhere else ', '.join(dict.fromkeys(names))}: {note}")
+        lines.append(
+            f"{'every criterion and language' if everywhere else ', '.join(dict.fromkeys(names))}:"
+            f" {note}"
+        )
     return lines
 
 
@@ -256,12 +322,19 @@ def _warnings(
     dataset: Dataset, cells: Sequence[BoardCell], settings: BoardSettings, generators: pd.DataFrame
 ) -> Iterator[str]:
     """What to know before the board is read. generators: its table of that name."""
-    groups = sorted({dataset.raters[name].group for name in people_named(dataset, settings.reference)})
+    groups = sorted(
+        {dataset.raters[name].group for name in people_named(dataset, settings.reference)}
+    )
     if len(groups) > 1:
         named = ", ".join(group or "(none)" for group in groups)
-        yield f'people of several groups ({named}) are the reference together; `reference="group=NAME"` takes one'
+        yield (
+            f"people of several groups ({named}) are the reference together;"
+            ' `reference="group=NAME"` takes one'
+        )
     missing = [np.isnan(cell.scores[:, cell.rated]) for cell in cells]
-    unlike = [cell for cell, without in zip(cells, missing, strict=True) if (without != without[:1]).any()]
+    unlike = [
+        cell for cell, without in zip(cells, missing, strict=True) if (without != without[:1]).any()
+    ]
     if unlike:
         unlike_cells = ", ".join(where(dataset, cell) for cell in unlike)
         named = "every criterion" if len(unlike) == len(cells) else unlike_cells
@@ -272,19 +345,28 @@ def _warnings(
     titles = {cell.criterion: dataset.called(cell.criterion) for cell in cells}
     if not settings.criteria and len(titles) > 1 and OVERALL not in titles:
         yield (
-            f"no {OVERALL}: the criteria have different scales, and not all have a range; declare range = [LOW, HIGH] "
-            "in dataset.toml"
+            f"no {OVERALL}: the criteria have different scales, and not all have a range; declare"
+            " range = [LOW, HIGH] in dataset.toml"
         )
-    counts: Any = generators.groupby(["criterion", "language", "by"])["sources"].nunique() if len(generators) else {}
-    if mixed := sorted({titles[criterion] for (criterion, _, _), count in counts.items() if count > 1}):
+    counts: Any = (
+        generators.groupby(["criterion", "language", "by"])["sources"].nunique()
+        if len(generators)
+        else {}
+    )
+    if mixed := sorted(
+        {titles[criterion] for (criterion, _, _), count in counts.items() if count > 1}
+    ):
         yield (
-            f"{', '.join(mixed)}: generators were scored on different numbers of sources; their means are not of the "
-            "same"
+            f"{', '.join(mixed)}: generators were scored on different numbers of sources; their"
+            " means are not of the same"
         )
-    if unranked := sorted({each.generator for each in dataset.outputs.values()} - {*generators["generator"]}):
+    if unranked := sorted(
+        {each.generator for each in dataset.outputs.values()} - {*generators["generator"]}
+    ):
         lacking = not any(source.references for source in dataset.sources.values())
         yield (
-            f"{', '.join(unranked)}: no rank, as neither the people nor a rater that ranks generators scored any output"
+            f"{', '.join(unranked)}: no rank, as neither the people nor a rater that ranks"
+            " generators scored any output"
             + ("; METAL's own metrics need references, which no source has" if lacking else "")
         )
     criteria_of: dict[str, dict[str, None]] = {}
@@ -294,8 +376,18 @@ def _warnings(
     main = titles[main_criterion([cell.criterion for cell in ranked_cells(cells)])]
     for name, scored in criteria_of.items():
         if main not in scored:
-            yield f"{name} is not in the first ranking, on {main}: it is ranked on {', '.join(scored)} only"
+            yield (
+                f"{name} is not in the first ranking, on {main}: it is ranked on"
+                f" {', '.join(scored)} only"
+            )
     for name, rater in sorted(dataset.raters.items()):
-        wanted = rater.kind != "human" and "repeats" not in rater.about and name in (settings.raters or dataset.raters)
+        wanted = (
+            rater.kind != "human"
+            and "repeats" not in rater.about
+            and name in (settings.raters or dataset.raters)
+        )
         if wanted and name not in criteria_of:
-            yield f"{name} scored no output and criterion that the people rated; it is not on the board"
+            yield (
+                f"{name} scored no output and criterion that the people rated; it is not on the"
+                " board"
+            )

@@ -1,4 +1,5 @@
-"""The cells of a board: the scores of the reference people and of every other rater, by criterion and language.
+"""The cells of a board: the scores of the reference people and of every other rater, by criterion
+and language.
 
 People outside the reference count as one rater per group, whose score is the mean of theirs.
 """
@@ -25,7 +26,8 @@ from metal.errors import UsageError, check_known
 from metal.stats.patterns import Codes, Numbers, ratio
 
 OVERALL, ALL_LANGUAGES = "overall", ""
-_DIGITS = 12  # of a rater's largest score: beyond these, equal scores computed in another order differ
+# of a rater's largest score: beyond these, equal scores computed in another order differ
+_DIGITS = 12
 
 
 @dataclass(frozen=True)
@@ -51,10 +53,11 @@ class ScaleEnds:
 class BoardCell:
     """One criterion x language. All scores are higher-is-better.
 
-    human: (items,) mean of the reference people, NaN where none of them rated. scores: (raters, items), NaN without a
-    score. outputs, source: (items,) places in the dataset; items are in string order of the outputs. generator:
-    (items,) codes into `generators`. alone, others: (ratings,) each reference person's score, and the mean of the
-    others'; alone_source: their sources. criteria: how many were combined.
+    human: (items,) mean of the reference people, NaN where none of them rated. scores: (raters,
+    items), NaN without a score. outputs, source: (items,) places in the dataset; items are in
+    string order of the outputs. generator: (items,) codes into `generators`. alone, others:
+    (ratings,) each reference person's score, and the mean of the others'; alone_source: their
+    sources. criteria: how many were combined.
     """
 
     criterion: str
@@ -91,7 +94,9 @@ class BoardCell:
         return np.asarray(self.scores[[rater.name for rater in self.raters].index(name)])
 
     def by_generator(self, scores: Numbers) -> Numbers:
-        """(generators, sources) from (items,): the mean where a generator has several outputs of a source."""
+        """(generators, sources) from (items,): the mean where a generator has several outputs of a
+        source.
+        """
         sources, column = self._source_places
         given = ~np.isnan(scores)
         place = (self.generator * sources + column)[given]
@@ -112,9 +117,17 @@ class BoardCell:
 
     def only_rated(self) -> BoardCell:
         """The cell with the items that people rated, and the generators that have one."""
-        by_item = {name: getattr(self, name)[..., self.rated] for name in ("human", "scores", "outputs", "source")}
+        by_item = {
+            name: getattr(self, name)[..., self.rated]
+            for name in ("human", "scores", "outputs", "source")
+        }
         used, codes = np.unique(self.generator[self.rated], return_inverse=True)
-        return replace(self, **by_item, generator=codes, generators=tuple(self.generators[place] for place in used))
+        return replace(
+            self,
+            **by_item,
+            generator=codes,
+            generators=tuple(self.generators[place] for place in used),
+        )
 
     def with_rater(self, rater: BoardRater, scores: Numbers) -> BoardCell:
         """The cell with one more rater."""
@@ -141,16 +154,23 @@ class CriterionScores:
     def scale(self) -> ScaleEnds:
         """The ends of the criterion's scale, negated where lower is better."""
         levels = self.criterion.scale.values
-        low, high = (min(levels), max(levels)) if levels else (self.criterion.scale.low, self.criterion.scale.high)
+        low, high = (
+            (min(levels), max(levels))
+            if levels
+            else (self.criterion.scale.low, self.criterion.scale.high)
+        )
         if low is None or high is None:
             return ScaleEnds(None, None)
-        return ScaleEnds(-high, -low) if self.criterion.direction == "lower" else ScaleEnds(low, high)
+        return (
+            ScaleEnds(-high, -low) if self.criterion.direction == "lower" else ScaleEnds(low, high)
+        )
 
 
 def criterion_scores(
     dataset: Dataset, row_of: Mapping[str, int], rows: int, expected: bool = False
 ) -> dict[str, CriterionScores]:
-    """The scores of each criterion, in the declared order. row_of: the board row of each rater, -1 for none.
+    """The scores of each criterion, in the declared order. row_of: the board row of each rater, -1
+    for none.
 
     expected: raters with means of levels have those for scores, and none where these are missing.
     """
@@ -164,7 +184,9 @@ def criterion_scores(
         has_means = means.notna().groupby(table["rater"], observed=True).transform("any")
         score = np.where(has_means, means, score)
     rows_of = row[table["rater"].array.codes] if len(row) else np.zeros(0, dtype=np.int64)
-    outputs = output_of[table["output"].array.codes] if len(output_of) else np.zeros(0, dtype=np.int64)
+    outputs = (
+        output_of[table["output"].array.codes] if len(output_of) else np.zeros(0, dtype=np.int64)
+    )
     criterion = table["criterion"].array.codes
     given = ~np.isnan(score) & (rows_of >= 0)
     shape, size = (rows, len(place)), rows * len(place)
@@ -176,7 +198,9 @@ def criterion_scores(
         people = answers[rows_of[answers] == 0]
         scores[name] = CriterionScores(
             dataset.criteria[name],
-            np.bincount(cell, sign * score[answers], minlength=size).astype(np.float64).reshape(shape),
+            np.bincount(cell, sign * score[answers], minlength=size)
+            .astype(np.float64)
+            .reshape(shape),
             np.bincount(cell, minlength=size).astype(np.float64).reshape(shape),
             sign * score[people],
             outputs[people],
@@ -194,19 +218,25 @@ def can_be_combined(parts: Sequence[CriterionScores]) -> bool:
 def combined(
     parts: Sequence[CriterionScores],
 ) -> tuple[Numbers, ScaleEnds, Callable[[Codes], tuple[Numbers, Numbers, Codes]]]:
-    """One criterion's, or several criteria's mean: (rows, outputs) scores; their scale; and a function of a mask of
-    outputs that gives each reference person's score, the mean of the others', and the output.
+    """One criterion's, or several criteria's mean: (rows, outputs) scores; their scale; and a
+    function of a mask of outputs that gives each reference person's score, the mean of the others',
+    and the output.
 
-    Criteria with different scales are combined as shares of their ranges. Raises UsageError where one has no range.
+    Criteria with different scales are combined as shares of their ranges. Raises UsageError where
+    one has no range.
     """
     scales = {part.scale for part in parts}
     ends = [_ends(part) if len(scales) > 1 else (0.0, 1.0) for part in parts]
     scale = scales.pop() if len(scales) == 1 else ScaleEnds(0.0, 1.0)
-    means = sum((part.means - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True))
+    means = sum(
+        (part.means - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True)
+    )
 
     width = 1 + max(int(part.person.max(initial=0)) for part in parts)
     keys = np.concatenate([part.output * width + part.person for part in parts])
-    values = [(part.ratings - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True)]
+    values = [
+        (part.ratings - low) / (high - low) for part, (low, high) in zip(parts, ends, strict=True)
+    ]
     key, which, count = np.unique(keys, return_inverse=True, return_counts=True)
     by_person = np.bincount(which, np.concatenate(values)) / len(parts)
     output_of = key // width
@@ -232,8 +262,8 @@ def _ends(part: CriterionScores) -> tuple[float, float]:
 
 
 def without_rounding(scores: Numbers) -> Numbers:
-    """(items,) one rater's scores with their last digits rounded, so that equal scores are equal whatever the order in
-    which they were added up.
+    """(items,) one rater's scores with their last digits rounded, so that equal scores are equal
+    whatever the order in which they were added up.
     """
     largest = float(np.nanmax(np.abs(scores), initial=0.0))
     if largest < 1e-200:
@@ -241,26 +271,37 @@ def without_rounding(scores: Numbers) -> Numbers:
     return np.asarray(np.round(scores, _DIGITS - math.ceil(math.log10(largest))))
 
 
-NOMINAL = "its labels have no order (nominal), so nothing can correlate with them; `metal.audit(...)` compares labels"
+NOMINAL = (
+    "its labels have no order (nominal), so nothing can correlate with them; `metal.audit(...)`"
+    " compares labels"
+)
 
 
 def unordered(dataset: Dataset) -> list[str]:
     """The criteria whose scores are mere codes of three or more labels."""
-    return [name for name, each in dataset.criteria.items() if each.scale.levels and each.scale.ends is None]
+    return [
+        name
+        for name, each in dataset.criteria.items()
+        if each.scale.levels and each.scale.ends is None
+    ]
 
 
 def left_out(dataset: Dataset, settings: BoardSettings) -> tuple[str, ...]:
     """A note on each criterion that no board has; none where criteria were chosen."""
-    return tuple(f"{name} is left out: {NOMINAL}" for name in unordered(dataset) if not settings.criteria)
+    return tuple(
+        f"{name} is left out: {NOMINAL}" for name in unordered(dataset) if not settings.criteria
+    )
 
 
 def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
-    """The cells of a dataset: criteria in their declared order, then `overall`; all languages together, then each.
+    """The cells of a dataset: criteria in their declared order, then `overall`; all languages
+    together, then each.
 
-    `overall` is the mean of the criteria that the reference people rated, where there are several: of the scores where
-    these have one scale, else of the shares of their ranges (without ranges there is none). Metrics give one score for
-    all criteria. Nominal criteria of three or more labels have no cells. Raises UnknownName for a rater, criterion or
-    language that does not occur, UsageError for a nominal criterion that is named and where the people rated nothing.
+    `overall` is the mean of the criteria that the reference people rated, where there are several:
+    of the scores where these have one scale, else of the shares of their ranges (without ranges
+    there is none). Metrics give one score for all criteria. Nominal criteria of three or more
+    labels have no cells. Raises UnknownName for a rater, criterion or language that does not occur,
+    UsageError for a nominal criterion that is named and where the people rated nothing.
     """
     people = people_named(dataset, settings.reference)
     raters, row_of = _rows(dataset, settings, people)
@@ -271,11 +312,16 @@ def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
         raise UsageError(f"criterion {refused[0]!r}: {NOMINAL}")
     if not rated:
         reference = f" ({settings.reference})" if settings.reference else ""
-        raise UsageError(f"dataset {dataset.card.name}: the people to compare with{reference} rated nothing")
+        raise UsageError(
+            f"dataset {dataset.card.name}: the people to compare with{reference} rated nothing"
+        )
     shown = [*rated, OVERALL] if len(rated) > 1 and OVERALL not in rated else rated
     check_known("criterion that the people rated", settings.criteria, shown)
     check_languages(settings.languages, dataset.languages)
-    parts_of = {name: [scores[name]] if name in rated else [scores[part] for part in rated] for name in shown}
+    parts_of = {
+        name: [scores[name]] if name in rated else [scores[part] for part in rated]
+        for name in shown
+    }
     for name, parts in list(parts_of.items()):
         if not (name in settings.criteria if settings.criteria else can_be_combined(parts)):
             del parts_of[name]
@@ -294,7 +340,9 @@ def ranked_cells(cells: Sequence[BoardCell]) -> list[BoardCell]:
     ranked = [cell for cell in cells if cell.raters]
     if not ranked:
         criteria = first_few([*dict.fromkeys(cell.criterion for cell in cells)])
-        raise UsageError(f"nobody but the people has a score on {criteria}: there is nobody to rank")
+        raise UsageError(
+            f"nobody but the people has a score on {criteria}: there is nobody to rank"
+        )
     return ranked
 
 
@@ -310,16 +358,19 @@ def _cells(
     of_metrics: CriterionScores | None,
     raters: Sequence[BoardRater],
 ) -> Iterator[BoardCell]:
-    """A cell per criterion and language that people rated, all languages together first. parts_of: criteria to show,
-    each with those it combines. of_metrics: what metrics give for all criteria.
+    """A cell per criterion and language that people rated, all languages together first. parts_of:
+    criteria to show, each with those it combines. of_metrics: what metrics give for all criteria.
     """
     outputs = list(dataset.outputs.values())
     language_of = np.array([output.language for output in outputs])
     generators, generator = np.unique([output.generator for output in outputs], return_inverse=True)
     source_place = {source: place for place, source in enumerate(dataset.sources)}
     source = np.array([source_place[output.source] for output in outputs], dtype=np.int64)
-    # Permutation tests go through the items in this order, so that the order of lines in a file does not matter.
-    by_name = np.array(sorted(range(len(outputs)), key=lambda place: outputs[place].output), dtype=np.int64)
+    # Permutation tests go through the items in this order, so that the order of lines in a file
+    # does not matter.
+    by_name = np.array(
+        sorted(range(len(outputs)), key=lambda place: outputs[place].output), dtype=np.int64
+    )
     languages = tuple(dict.fromkeys(settings.languages)) or dataset.languages
     for name, parts in followed(parts_of.items(), "criteria"):
         means, scale, each_against_others = combined(parts)
@@ -327,7 +378,11 @@ def _cells(
             means[1:] = np.where(np.isnan(means[1:]), of_metrics.means[1:], means[1:])
         means = np.stack([without_rounding(row) for row in means])
         for language in [ALL_LANGUAGES, *languages] if len(languages) > 1 else languages:
-            inside = np.isin(language_of, languages) if language == ALL_LANGUAGES else language_of == language
+            inside = (
+                np.isin(language_of, languages)
+                if language == ALL_LANGUAGES
+                else language_of == language
+            )
             items = by_name[inside[by_name]]
             human, others_scores = means[0, items], means[1:, items]
             rated = ~np.isnan(human)
@@ -335,7 +390,10 @@ def _cells(
                 continue
             present = np.flatnonzero((~np.isnan(others_scores[:, rated])).any(axis=1))
             used, codes = np.unique(generator[items], return_inverse=True)
-            scores, shown_raters = others_scores[present], tuple(raters[int(place)] for place in present)
+            scores, shown_raters = (
+                others_scores[present],
+                tuple(raters[int(place)] for place in present),
+            )
             if settings.common:
                 human = _common(dataset.called(name), human, scores, shown_raters)
             compared = np.zeros(len(outputs), dtype=bool)
@@ -359,7 +417,9 @@ def _cells(
             )
 
 
-def _common(criterion: str, human: Numbers, scores: Numbers, raters: Sequence[BoardRater]) -> Numbers:
+def _common(
+    criterion: str, human: Numbers, scores: Numbers, raters: Sequence[BoardRater]
+) -> Numbers:
     """(items,) people's scores of the items that every rater scored, NaN elsewhere."""
     given = ~np.isnan(scores)
     kept = given.all(axis=0) & ~np.isnan(human)
@@ -375,7 +435,9 @@ def _common(criterion: str, human: Numbers, scores: Numbers, raters: Sequence[Bo
 def _rows(
     dataset: Dataset, settings: BoardSettings, people: Sequence[str]
 ) -> tuple[tuple[BoardRater, ...], Mapping[str, int]]:
-    """The board's raters, and the row of each of the dataset's raters: 0 for the reference; others are not on it."""
+    """The board's raters, and the row of each of the dataset's raters: 0 for the reference; others
+    are not on it.
+    """
     groups: dict[str, list[str]] = {}
     raters: list[BoardRater] = []
     for rater in dataset.raters.values():
@@ -388,12 +450,18 @@ def _rows(
     taken = {rater.name for rater in raters}
     for group, members in groups.items():
         name = group or "other people"
-        raters.append(BoardRater(f"{name} (people)" if name in taken else name, "human", group, tuple(members)))
+        raters.append(
+            BoardRater(
+                f"{name} (people)" if name in taken else name, "human", group, tuple(members)
+            )
+        )
     if settings.raters:
         check_known("rater", settings.raters, [rater.name for rater in raters])
         raters = [rater for rater in raters if rater.name in settings.raters]
     if not raters:
-        raise UsageError(f"dataset {dataset.card.name}: there is no rater but the people to compare with")
+        raise UsageError(
+            f"dataset {dataset.card.name}: there is no rater but the people to compare with"
+        )
     rows = dict.fromkeys(people, 0)
     for row, board_rater in enumerate(raters, 1):
         rows |= dict.fromkeys(board_rater.people or [board_rater.name], row)

@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.boards.cells import BoardCell, BoardRater, ScaleEnds, board_cells, left_out, main_criterion
+from metal.boards.cells import (
+    BoardCell,
+    BoardRater,
+    ScaleEnds,
+    board_cells,
+    left_out,
+    main_criterion,
+)
 from metal.boards.crowd_rows import (
     CEILING,
     OVERRATED,
@@ -28,7 +35,15 @@ from metal.boards.crowd_rows import (
     reference_name,
     sampled,
 )
-from metal.boards.ranking import WITH_INTERVAL, agreements, ceiling, figure_columns, intervals, rank_figures, table_of
+from metal.boards.ranking import (
+    WITH_INTERVAL,
+    agreements,
+    ceiling,
+    figure_columns,
+    intervals,
+    rank_figures,
+    table_of,
+)
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset
 from metal.data.people import people_named
@@ -42,13 +57,31 @@ from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.permutation import correlates_better, resolution
 from metal.version import __version__
 
-# Permutations for each comparison of the family, at least: Holm's smallest p is then at most 0.02; and 0.001, in small
+# Permutations for each comparison of the family, at least: Holm's smallest p is then at most 0.02;
+# and 0.001, in small
 # families.
 ENOUGH, PLENTY, MOST_PLENTY = 100, 2_000, 16_000
 
 TABLES: Mapping[str, tuple[str, ...]] = {
-    "crowd_raters": ("language", "criterion", "rater", "kind", "group", "people", "outputs", "pearson"),
-    "crowd_answers": ("language", "criterion", "answer", "sentence", "crowd", "judge", "p_adjusted"),
+    "crowd_raters": (
+        "language",
+        "criterion",
+        "rater",
+        "kind",
+        "group",
+        "people",
+        "outputs",
+        "pearson",
+    ),
+    "crowd_answers": (
+        "language",
+        "criterion",
+        "answer",
+        "sentence",
+        "crowd",
+        "judge",
+        "p_adjusted",
+    ),
     "crowd_comparisons": ("language", "criterion", "crowd", "judge", "better", "p", "p_adjusted"),
     "crowd_examples": ("language", "criterion", "rater", "area", "output", "people", "score"),
     "crowd_dots": ("language", "criterion", "rater", "score", "people", "outputs"),
@@ -59,8 +92,9 @@ TABLES: Mapping[str, tuple[str, ...]] = {
 class CrowdSettings:
     """Choices besides those of the board.
 
-    area: share of the scale that is its bottom, and its top. examples: of each area, rater and cell. equal_panels:
-    whether as many people outside the reference count on an output as people of the reference rated it.
+    area: share of the scale that is its bottom, and its top. examples: of each area, rater and
+    cell. equal_panels: whether as many people outside the reference count on an output as people of
+    the reference rated it.
     """
 
     area: float = 1 / 3
@@ -69,12 +103,15 @@ class CrowdSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.area < 0.5:
-            raise UsageError(f"area {self.area:g}: a share of the scale above 0 and below 0.5, such as 0.33")
+            raise UsageError(
+                f"area {self.area:g}: a share of the scale above 0 and below 0.5, such as 0.33"
+            )
         if self.examples < 0:
             raise UsageError(f"{self.examples} examples: use 0 or more")
 
 
-Figures = Mapping[str, Mapping[str, Estimate]]  # by rater, then by name: pearson, system_pearson, kendall
+# by rater, then by name: pearson, system_pearson, kendall
+Figures = Mapping[str, Mapping[str, Estimate]]
 
 
 @dataclass(frozen=True)
@@ -90,9 +127,9 @@ class BoardFigures:
 class Crowd:
     """Judges and crowd against the reference people. tables: by name, the columns of TABLES first.
 
-    main: the criterion shown first. reference: what the reference people are called. scales: by criterion. notes: data
-    problems; warnings: about people left out beforehand. pictures: how many were written.
-    titles: of criteria.
+    main: the criterion shown first. reference: what the reference people are called. scales: by
+    criterion. notes: data problems; warnings: about people left out beforehand. pictures: how many
+    were written. titles: of criteria.
     """
 
     main: str
@@ -118,23 +155,31 @@ def crowd(
     computed: BoardFigures | None = None,
     progress: Progress | str = no_progress,
 ) -> Crowd:
-    """Every rater against the reference people, on every criterion and in every language of the board.
+    """Every rater against the reference people, on every criterion and in every language of the
+    board.
 
-    Raters are settings.raters, or else the people outside the reference (a group is one rater, whose score is the mean
-    of theirs) and the LLM judges. Scores are higher-is-better: negated where the criterion says lower.
+    Raters are settings.raters, or else the people outside the reference (a group is one rater,
+    whose score is the mean of theirs) and the LLM judges. Scores are higher-is-better: negated
+    where the criterion says lower.
 
-    crowd_raters: one row per rater, and one of kind `ceiling`: one reference person against the mean of the others.
-      outputs: scored by both; pearson, kendall, system_pearson, bias with _low and _high. bias: mean of rater less
-      people, in points of the people's scale. underrated, overrated, and _share: outputs in the areas of `area_of`.
-      undefined: reasons. people: how many people the rater is, None for others.
-    crowd_answers: one row per cell: answer (judge, metric, baseline, crowd, undecided, neither, unknown; `judge only`
-      where there is no other side), its sentence, the best of either side with their _pearson, p_adjusted of their
-      difference, ceiling.
-    crowd_comparisons: every rater that is people against every other; p two-sided by paired permutation (at least
-      ENOUGH times as many as comparisons), at_most: whether it is the smallest that these can give; p_adjusted over all
-      comparisons of a criterion (those of all languages together are a family of their own).
-    crowd_examples: a seeded sample of the outputs in each area, with texts, both scores and comments.
-    crowd_dots: how many outputs have which two scores, on a grid of GRID steps where there are more.
+    crowd_raters: one row per rater, and one of kind `ceiling`: one reference person against the
+    mean of the others.
+      outputs: scored by both; pearson, kendall, system_pearson, bias with _low and _high. bias:
+          mean of rater less people, in points of the people's scale. underrated, overrated, and
+          _share: outputs in the areas of `area_of`. undefined: reasons. people: how many people the
+          rater is, None for others.
+    crowd_answers: one row per cell: answer (judge, metric, baseline, crowd, undecided, neither,
+    unknown; `judge only`
+      where there is no other side), its sentence, the best of either side with their _pearson,
+      p_adjusted of their difference, ceiling.
+    crowd_comparisons: every rater that is people against every other; p two-sided by paired
+    permutation (at least
+      ENOUGH times as many as comparisons), at_most: whether it is the smallest that these can give;
+      p_adjusted over all comparisons of a criterion (those of all languages together are a family
+      of their own).
+    crowd_examples: a seeded sample of the outputs in each area, with texts, both scores and
+    comments. crowd_dots: how many outputs have which two scores, on a grid of GRID steps where
+    there are more.
 
     computed: what a board of the same people has found already, of at least these raters.
     progress: called with cells done and in all; or their unit, for FOLLOWER.
@@ -143,18 +188,28 @@ def crowd(
     """
     choices = choices or CrowdSettings()
     people = people_named(dataset, settings.reference)
-    shown, notes = equal_panels(dataset, people, settings.seed) if choices.equal_panels else (dataset, ())
-    cells = [_chosen(cell, settings) for cell in (computed.cells if computed else board_cells(shown, settings))]
+    shown, notes = (
+        equal_panels(dataset, people, settings.seed) if choices.equal_panels else (dataset, ())
+    )
+    cells = [
+        _chosen(cell, settings)
+        for cell in (computed.cells if computed else board_cells(shown, settings))
+    ]
     if not any(cell.raters for cell in cells):
         raise UsageError(
-            f"dataset {dataset.card.name}: neither other people nor an LLM judge rated what the reference people did; "
-            "add a judges' run with `ratings`, or name metrics in `raters`"
+            f"dataset {dataset.card.name}: neither other people nor an LLM judge rated what the"
+            " reference people did; add a judges' run with `ratings`, or name metrics in `raters`"
         )
-    bootstrap = computed.bootstrap if computed else SourceBootstrap(settings.resamples, settings.seed)
+    bootstrap = (
+        computed.bootstrap if computed else SourceBootstrap(settings.resamples, settings.seed)
+    )
     family = largest_family(cells)
     permutations = max(settings.permutations, ENOUGH * family, min(PLENTY * family, MOST_PLENTY))
-    ratings = dataset.ratings  # metrics answer with a number of their own, not on the people's scale
-    elsewhere = set(ratings.loc[(ratings["criterion"] == METRIC_SCORE.name).to_numpy(), "rater"].unique())
+    # metrics answer with a number of their own, not on the people's scale
+    ratings = dataset.ratings
+    elsewhere = set(
+        ratings.loc[(ratings["criterion"] == METRIC_SCORE.name).to_numpy(), "rater"].unique()
+    )
     chosen: list[Example] = []
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
     for place, cell in enumerate(followed(cells, progress)):
@@ -176,12 +231,18 @@ def crowd(
         for rater, scores, on in zip(only.raters, only.scores, on_scale, strict=True):
             rows["crowd_dots"] += dots(only, rater, scores)
             if on:
-                chosen += sampled(only, rater, scores, choices.area, choices.examples, settings.seed)
+                chosen += sampled(
+                    only, rater, scores, choices.area, choices.examples, settings.seed
+                )
     rows["crowd_examples"] = examples(dataset, chosen, people)
     adjust(rows["crowd_comparisons"])
     for cell in cells:
         raters, pairs = (
-            [row for row in rows[name] if row["language"] == cell.language and row["criterion"] == cell.criterion]
+            [
+                row
+                for row in rows[name]
+                if row["language"] == cell.language and row["criterion"] == cell.criterion
+            ]
             for name in ("crowd_raters", "crowd_comparisons")
         )
         rows["crowd_answers"].append(answer_row(raters, pairs, settings.reference))
@@ -192,7 +253,10 @@ def crowd(
         main_criterion([cell.criterion for cell in cells]),
         reference_name(settings.reference),
         people,
-        {name: table_of(records, TABLES[name], ("crowd", "judge", "better")) for name, records in rows.items()},
+        {
+            name: table_of(records, TABLES[name], ("crowd", "judge", "better"))
+            for name, records in rows.items()
+        },
         {cell.criterion: cell.scale for cell in cells},
         (*notes, *left_out(dataset, settings)),
         signature,
@@ -207,7 +271,9 @@ def _chosen(cell: BoardCell, settings: BoardSettings) -> BoardCell:
         for place, rater in enumerate(cell.raters)
         if (rater.name in settings.raters if settings.raters else rater.kind in ("human", "llm"))
     ]
-    return replace(cell, scores=cell.scores[kept], raters=tuple(cell.raters[place] for place in kept))
+    return replace(
+        cell, scores=cell.scores[kept], raters=tuple(cell.raters[place] for place in kept)
+    )
 
 
 # ---------------------------------------------------------------- figures
@@ -230,32 +296,44 @@ def _figures(cell: BoardCell, bootstrap: SourceBootstrap) -> Figures:
 def rater_rows(
     cell: BoardCell, on_scale: Codes, area: float, figures: Figures, bootstrap: SourceBootstrap
 ) -> list[dict[str, Any]]:
-    """The rows of a cell whose items people rated: each rater, then the ceiling. on_scale: (raters,)."""
+    """The rows of a cell whose items people rated: each rater, then the ceiling. on_scale:
+    (raters,).
+    """
     rows = []
     biases = iter(bias(cell, cell.scores[on_scale], bootstrap))
     for place, rater in enumerate(cell.raters):
         scores = cell.scores[place]
         both = int((~np.isnan(scores)).sum())
-        own_figures = {name: figures[rater.name][name] for name in ("pearson", "kendall", "system_pearson")}
+        own_figures = {
+            name: figures[rater.name][name] for name in ("pearson", "kendall", "system_pearson")
+        }
         if on_scale[place]:
             own_figures |= {"bias": next(biases)} | _areas(cell, scores, area, both)
         else:
             own = Estimate.undefined("its scores are not on the people's scale", both)
             own_figures |= dict.fromkeys(("bias", UNDERRATED, OVERRATED), own)
         rows.append(_row(cell, rater, own_figures, both))
-    kendall = rank_figures(cell.alone, distinct(np.round(cell.others, 10)), cell.alone_source)["kendall"]
+    kendall = rank_figures(cell.alone, distinct(np.round(cell.others, 10)), cell.alone_source)[
+        "kendall"
+    ]
     alone = {"pearson": ceiling(cell), "kendall": kendall}
-    apart = Estimate.undefined("a person is compared with the others, not with all", len(cell.alone))
+    apart = Estimate.undefined(
+        "a person is compared with the others, not with all", len(cell.alone)
+    )
     alone |= dict.fromkeys(("system_pearson", "bias", UNDERRATED, OVERRATED), apart)
     return [*rows, _row(cell, BoardRater(CEILING, "ceiling", ""), alone, int(cell.rated.sum()))]
 
 
-def _row(cell: BoardCell, rater: BoardRater, figures: Mapping[str, Estimate], outputs: int) -> dict[str, Any]:
+def _row(
+    cell: BoardCell, rater: BoardRater, figures: Mapping[str, Estimate], outputs: int
+) -> dict[str, Any]:
     columns: dict[str, Estimate | float | None] = {}
     for name, figure in figures.items():
         columns[name] = figure
         if name in (UNDERRATED, OVERRATED):
-            columns[f"{name}_share"] = None if figure.value is None or not outputs else figure.value / outputs
+            columns[f"{name}_share"] = (
+                None if figure.value is None or not outputs else figure.value / outputs
+            )
     return {
         **cell.row_of(rater),
         "people": len(rater.people) or None,
@@ -265,15 +343,19 @@ def _row(cell: BoardCell, rater: BoardRater, figures: Mapping[str, Estimate], ou
 
 
 def bias(cell: BoardCell, scores: Numbers, bootstrap: SourceBootstrap) -> list[Estimate]:
-    """Of each rater, scores (raters, items): mean of (rater less people) over the outputs that both scored, with its
-    interval by source.
+    """Of each rater, scores (raters, items): mean of (rater less people) over the outputs that both
+    scored, with its interval by source.
     """
     if not len(scores):
         return []
     given = ~np.isnan(scores) & ~np.isnan(cell.human)
     apart = np.where(given, scores - cell.human, 0.0)
     names, which = np.unique(cell.source, return_inverse=True)
-    parts = [np.bincount(which, part, len(names)) for pair in zip(given, apart, strict=True) for part in pair]
+    parts = [
+        np.bincount(which, part, len(names))
+        for pair in zip(given, apart, strict=True)
+        for part in pair
+    ]
     sums = np.stack(parts, axis=1).reshape(len(names), len(scores), 2)
     totals, drawn = sums.sum(axis=0), bootstrap.totals(sums)
     low, high = intervals(ratio(drawn[..., 1], drawn[..., 0]))
@@ -282,7 +364,9 @@ def bias(cell: BoardCell, scores: Numbers, bootstrap: SourceBootstrap) -> list[E
         if not count:
             estimates.append(Estimate.undefined("no output that both scored"))
             continue
-        figure = Estimate(float(total / count), n=int(count), method="percentile bootstrap over sources")
+        figure = Estimate(
+            float(total / count), n=int(count), method="percentile bootstrap over sources"
+        )
         if len(names) > 1 and not np.isnan(low_end):
             figure = replace(figure, low=float(low_end), high=float(high_end))
         estimates.append(figure)
@@ -300,11 +384,14 @@ def _areas(cell: BoardCell, scores: Numbers, share: float, both: int) -> dict[st
 # ---------------------------------------------------------------- who counts
 
 
-def equal_panels(dataset: Dataset, people: Sequence[str], seed: int) -> tuple[Dataset, tuple[str, ...]]:
-    """The dataset without surplus people: on each output no group has more of them than the reference; and notes.
+def equal_panels(
+    dataset: Dataset, people: Sequence[str], seed: int
+) -> tuple[Dataset, tuple[str, ...]]:
+    """The dataset without surplus people: on each output no group has more of them than the
+    reference; and notes.
 
-    For each output the people of a group are put in a random order, the same for all criteria; the first that answered
-    a criterion count on it.
+    For each output the people of a group are put in a random order, the same for all criteria; the
+    first that answered a criterion count on it.
     """
     groups: dict[str, int] = {}
     group_of = {
@@ -320,11 +407,17 @@ def equal_panels(dataset: Dataset, people: Sequence[str], seed: int) -> tuple[Da
     others = given[given["group"] > 0].join(wanted, on=asked).fillna({"wanted": 0})
     person = others.groupby(["output", "rater"], observed=True).ngroup().to_numpy()
     lots = np.random.default_rng(seed).random(person.max(initial=-1) + 1)
-    panels = others.assign(lot=lots[person]).sort_values("lot").groupby([*asked, "group"], observed=True)
+    panels = (
+        others.assign(lot=lots[person]).sort_values("lot").groupby([*asked, "group"], observed=True)
+    )
     turns = panels.cumcount()
-    kept = table.drop(index=turns.index[turns >= others["wanted"][turns.index]]).reset_index(drop=True)
+    kept = table.drop(index=turns.index[turns >= others["wanted"][turns.index]]).reset_index(
+        drop=True
+    )
     short = int((panels.size() < panels["wanted"].first()).sum())
-    notes = (f"equal panels: {short:,} times a group has fewer people on an output than the reference",)
+    notes = (
+        f"equal panels: {short:,} times a group has fewer people on an output than the reference",
+    )
     return replace(dataset, ratings=kept), notes if short else ()
 
 

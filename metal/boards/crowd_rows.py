@@ -1,4 +1,5 @@
-"""Judge or crowd: the rows of the tables. The answer of each cell in a sentence, and the outputs behind it.
+"""Judge or crowd: the rows of the tables. The answer of each cell in a sentence, and the outputs
+behind it.
 
 Source: Bidimensional Leaderboards, section 2.5 and Figure 2.
 """
@@ -30,7 +31,9 @@ def reference_name(reference: str) -> str:
 
 
 def compared(cell: BoardCell, better: Numbers, resolution: float) -> list[dict[str, Any]]:
-    """Each rater that is people against each that is not. better: (raters, raters) one-sided p, and their smallest."""
+    """Each rater that is people against each that is not. better: (raters, raters) one-sided p, and
+    their smallest.
+    """
     rows = []
     for i, person in enumerate(cell.raters):
         for j, other in enumerate(cell.raters):
@@ -63,13 +66,17 @@ def largest_family(cells: Sequence[BoardCell]) -> int:
 
 
 def adjust(rows: Sequence[dict[str, Any]]) -> None:
-    """Add p_adjusted: all comparisons of a criterion are one family; those of all languages together are another."""
+    """Add p_adjusted: all comparisons of a criterion are one family; those of all languages
+    together are another.
+    """
     families = [(row["criterion"], row["language"] == ALL_LANGUAGES) for row in rows]
     for row, p in zip(rows, by_family([row["p"] for row in rows], families, holm), strict=True):
         row["p_adjusted"] = None if np.isnan(p) else p
 
 
-def answer_row(rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], reference: str) -> dict[str, Any]:
+def answer_row(
+    rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], reference: str
+) -> dict[str, Any]:
     """The answer of a cell. rows: its raters and its ceiling; pairs: its comparisons, adjusted."""
     people, judges, top = _best(rows, True), _best(rows, False), rows[-1]
     named = {"crowd": people, "judge": judges}
@@ -93,12 +100,21 @@ def answer_row(rows: Sequence[dict[str, Any]], pairs: Sequence[dict[str, Any]], 
 
 def _best(rows: Sequence[dict[str, Any]], people: bool) -> dict[str, Any] | None:
     """The rater of a side that correlates best, if one has a correlation."""
-    candidates = [row for row in rows if row["kind"] != "ceiling" and (row["kind"] == "human") == people]
-    return max((row for row in candidates if row["pearson"] is not None), key=lambda row: row["pearson"], default=None)
+    candidates = [
+        row for row in rows if row["kind"] != "ceiling" and (row["kind"] == "human") == people
+    ]
+    return max(
+        (row for row in candidates if row["pearson"] is not None),
+        key=lambda row: row["pearson"],
+        default=None,
+    )
 
 
 def _answer(
-    people: dict[str, Any] | None, judges: dict[str, Any] | None, pair: dict[str, Any] | None, who: str
+    people: dict[str, Any] | None,
+    judges: dict[str, Any] | None,
+    pair: dict[str, Any] | None,
+    who: str,
 ) -> tuple[str, str]:
     sides = [row for row in (judges, people) if row]
     if not sides:
@@ -108,11 +124,16 @@ def _answer(
         return "neither", f"Neither can replace {who}: no agreement beyond chance, {figures}."
     if len(sides) == 1:
         missing = "crowd" if judges else "judge"
-        return f"{_side(sides[0])} only", f"No {missing} to compare with: {_shown(sides[0])} agrees best with {who}."
+        return (
+            f"{_side(sides[0])} only",
+            f"No {missing} to compare with: {_shown(sides[0])} agrees best with {who}.",
+        )
     assert people is not None
     assert judges is not None
     weak = "".join(
-        f" {row['rater']} cannot replace them: its interval holds 0 or less." for row in sides if not _agrees(row)
+        f" {row['rater']} cannot replace them: its interval holds 0 or less."
+        for row in sides
+        if not _agrees(row)
     )
     p = pair["p_adjusted"] if pair else None
     tested = f"p {p_value(p, bool(pair and pair['at_most']))} (Holm)"
@@ -135,7 +156,11 @@ def _agrees(row: dict[str, Any]) -> bool:
 
 
 def _shown(row: dict[str, Any]) -> str:
-    ends = "" if row["pearson_low"] is None else f" [{_two(row['pearson_low'])}, {_two(row['pearson_high'])}]"
+    ends = (
+        ""
+        if row["pearson_low"] is None
+        else f" [{_two(row['pearson_low'])}, {_two(row['pearson_high'])}]"
+    )
     return f"{row['rater']} {_two(row['pearson'])}{ends}"
 
 
@@ -144,18 +169,21 @@ def _two(value: float) -> str:
     return f"{value:.2f}".replace("-0.00", "0.00")
 
 
-UNDERRATED, OVERRATED = "underrated", "overrated"  # upper left and lower right where people are drawn upwards
+# upper left and lower right where people are drawn upwards
+UNDERRATED, OVERRATED = "underrated", "overrated"
 GRID = 24  # steps of a picture's axis, where more scores than that occur
 _ROUNDING = 1e-9  # a mean of ratings this near to an area's edge lies on it
 
 
 def area_of(people: Numbers, scores: Numbers, scale: ScaleEnds, share: float) -> dict[str, Codes]:
-    """Which outputs lie in Figure 2's areas: (items,) masks by the area's name; none where the scale has no ends.
+    """Which outputs lie in Figure 2's areas: (items,) masks by the area's name; none where the
+    scale has no ends.
 
-    The bottom of a scale from low to high is what is at most low + share * (high - low), its top what is at least
-    high - share * (high - low), both with their edge; so any scale's lowest level is bottom and its highest is top, and
-    with a third the levels of 0-2 are bottom, neither, top. `underrated`: people top, rater bottom; `overrated`: the
-    reverse. An output that lacks a score is in neither.
+    The bottom of a scale from low to high is what is at most low + share * (high - low), its top
+    what is at least high - share * (high - low), both with their edge; so any scale's lowest level
+    is bottom and its highest is top, and with a third the levels of 0-2 are bottom, neither, top.
+    `underrated`: people top, rater bottom; `overrated`: the reverse. An output that lacks a score
+    is in neither.
     """
     if scale.low is None or scale.high is None:
         return {}
@@ -169,7 +197,9 @@ def area_of(people: Numbers, scores: Numbers, scale: ScaleEnds, share: float) ->
 
 @dataclass(frozen=True)
 class Example:
-    """An output of an area. item: its place in the cell, whose outputs people rated; scores: (items,) the rater's."""
+    """An output of an area. item: its place in the cell, whose outputs people rated; scores:
+    (items,) the rater's.
+    """
 
     cell: BoardCell
     rater: BoardRater
@@ -178,20 +208,31 @@ class Example:
     item: int
 
 
-def sampled(cell: BoardCell, rater: BoardRater, scores: Numbers, share: float, most: int, seed: int) -> list[Example]:
+def sampled(
+    cell: BoardCell, rater: BoardRater, scores: Numbers, share: float, most: int, seed: int
+) -> list[Example]:
     """Of each area a seeded sample of `most` outputs. share: as `area_of`."""
     sample = []
     for area, inside in area_of(cell.human, scores, cell.scale, share).items():
         places = np.flatnonzero(inside)
         rng = np.random.default_rng([seed, len(cell.human), len(places)])
-        sample += [Example(cell, rater, scores, area, int(place)) for place in np.sort(rng.permutation(places)[:most])]
+        sample += [
+            Example(cell, rater, scores, area, int(place))
+            for place in np.sort(rng.permutation(places)[:most])
+        ]
     return sample
 
 
-def examples(dataset: Dataset, chosen: Sequence[Example], people: Sequence[str]) -> list[dict[str, Any]]:
-    """Samples as rows, with texts, both scores and comments: of all of them at once, for these are looked up once."""
+def examples(
+    dataset: Dataset, chosen: Sequence[Example], people: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Samples as rows, with texts, both scores and comments: of all of them at once, for these are
+    looked up once.
+    """
     outputs = list(dataset.outputs.values())
-    comments_of = comments(dataset, {outputs[example.cell.outputs[example.item]].output for example in chosen})
+    comments_of = comments(
+        dataset, {outputs[example.cell.outputs[example.item]].output for example in chosen}
+    )
     rows = []
     for example in chosen:
         cell, rater, place = example.cell, example.rater, example.item
@@ -228,10 +269,14 @@ def comments(dataset: Dataset, outputs: Collection[str]) -> dict[str, list[tuple
     """(rater, criterion, comment) by output, for these outputs."""
     table = dataset.ratings
     named = table["output"].cat.categories.isin(list(outputs))
-    given = table.loc[named[table["output"].array.codes], ["output", "rater", "criterion", "comment"]]
+    given = table.loc[
+        named[table["output"].array.codes], ["output", "rater", "criterion", "comment"]
+    ]
     given = given[(given["comment"].notna() & (given["comment"].astype(object) != "")).to_numpy()]
     by_output: dict[str, list[tuple[str, str, str]]] = {}
-    columns = (given[name].astype(str).tolist() for name in ("output", "rater", "criterion", "comment"))
+    columns = (
+        given[name].astype(str).tolist() for name in ("output", "rater", "criterion", "comment")
+    )
     for output, rater, criterion, comment in zip(*columns, strict=True):
         by_output.setdefault(output, []).append((rater, criterion, comment))
     return by_output
@@ -247,7 +292,12 @@ def dots(cell: BoardCell, rater: BoardRater, scores: Numbers) -> list[dict[str, 
     counts = np.bincount(x * len(up) + y, minlength=len(across) * len(up))
     here = {**cell.place, "rater": rater.name}
     return [
-        here | {"score": float(across[at // len(up)]), "people": float(up[at % len(up)]), "outputs": int(counts[at])}
+        here
+        | {
+            "score": float(across[at // len(up)]),
+            "people": float(up[at % len(up)]),
+            "outputs": int(counts[at]),
+        }
         for at in np.flatnonzero(counts)
     ]
 

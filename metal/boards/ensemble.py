@@ -32,12 +32,15 @@ from metal.stats.patterns import Codes, Numbers
 
 GROUP = "ensemble"  # raters of this group are ensembles: never a member of another
 NAME = "ensemble (unseen)"
-LEAST_COVERAGE = 0.95  # a metric that scored fewer of the outputs that people rated is not a candidate
+# a metric that scored fewer of the outputs that people rated is not a candidate
+LEAST_COVERAGE = 0.95
 
 
 @dataclass(frozen=True)
 class Without:
-    """The ensemble fitted again without one of its members: r by leave-one-generator-out, NaN where there is none."""
+    """The ensemble fitted again without one of its members: r by leave-one-generator-out, NaN where
+    there is none.
+    """
 
     member: str
     correlation: float
@@ -48,11 +51,12 @@ class Without:
 class BoardEnsemble:
     """An ensemble of a cell, with what is known of it.
 
-    candidates: the metrics it was chosen from, in the order of ensemble.coefficients. intervals: of alpha, with the
-    wanted number of coefficients. target: people's score h was fitted as offset + slope * h. in_sample, left_out: r
-    with people, on the rows it was fitted to and by leave-one-generator-out (NaN: undefined). digest: of the names and
-    numbers it was fitted to. unseen: (items,)
-    predictions of leave-one-generator-out; scores: (items,) of the whole fit, for people's generators and all others.
+    candidates: the metrics it was chosen from, in the order of ensemble.coefficients. intervals: of
+    alpha, with the wanted number of coefficients. target: people's score h was fitted as offset +
+    slope * h. in_sample, left_out: r with people, on the rows it was fitted to and by
+    leave-one-generator-out (NaN: undefined). digest: of the names and numbers it was fitted to.
+    unseen: (items,) predictions of leave-one-generator-out; scores: (items,) of the whole fit, for
+    people's generators and all others.
     """
 
     criterion: str
@@ -74,9 +78,17 @@ class BoardEnsemble:
 
     @property
     def members(self) -> dict[str, dict[str, float]]:
-        """The metrics with a coefficient, the heaviest first, each with its coefficient, mean and spread."""
-        coefficients, mean, spread = self.ensemble.coefficients, self.ensemble.mean, self.ensemble.spread
-        heaviest = np.argsort(-np.abs(coefficients), kind="stable")[: np.count_nonzero(coefficients)]
+        """The metrics with a coefficient, the heaviest first, each with its coefficient, mean and
+        spread.
+        """
+        coefficients, mean, spread = (
+            self.ensemble.coefficients,
+            self.ensemble.mean,
+            self.ensemble.spread,
+        )
+        heaviest = np.argsort(-np.abs(coefficients), kind="stable")[
+            : np.count_nonzero(coefficients)
+        ]
         return {
             self.candidates[at]: {
                 "coefficient": float(coefficients[at]),
@@ -93,8 +105,8 @@ class BoardEnsemble:
 
 
 def people_target(scale: ScaleEnds) -> tuple[float, float]:
-    """(offset, slope) that puts people's scores on 0 to 100, as the released boards do: 20 h of 1 to 5, 100 + 4 h of
-    -25 to 0. Scores without a range stay.
+    """(offset, slope) that puts people's scores on 0 to 100, as the released boards do: 20 h of 1
+    to 5, 100 + 4 h of -25 to 0. Scores without a range stay.
     """
     low = min(scale.low or 0.0, 0.0)
     if scale.low is None or scale.high is None or scale.high <= low:
@@ -139,7 +151,10 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
         _digest(names, metrics, target, generator),
         unseen,
         scores,
-        tuple(_without(name, names, metrics, target, generator, settings) for name in _used(names, ensemble)),
+        tuple(
+            _without(name, names, metrics, target, generator, settings)
+            for name in _used(names, ensemble)
+        ),
         tuple(dropped),
     )
 
@@ -152,13 +167,17 @@ def _candidates(cell: BoardCell, settings: BoardSettings) -> tuple[list[str], li
             continue
         scored = float((~np.isnan(scores[cell.rated])).mean())
         if scored < LEAST_COVERAGE:
-            dropped.append(f"{rater.name} scored {coverage(scored)} of the outputs that people rated")
+            dropped.append(
+                f"{rater.name} scored {coverage(scored)} of the outputs that people rated"
+            )
         else:
             names.append(rater.name)
     return names, dropped
 
 
-def _alpha(moments: GeneratorMoments, settings: BoardSettings) -> tuple[float, tuple[Interval, ...]]:
+def _alpha(
+    moments: GeneratorMoments, settings: BoardSettings
+) -> tuple[float, tuple[Interval, ...]]:
     intervals = ensemble_path(moments).intervals_with(settings.nonzero)
     if settings.alpha is not None:
         return settings.alpha, intervals
@@ -168,19 +187,30 @@ def _alpha(moments: GeneratorMoments, settings: BoardSettings) -> tuple[float, t
 def _digest(names: Sequence[str], metrics: Numbers, target: Numbers, generator: Codes) -> str:
     """Eight hex digits of what an ensemble is fitted to, whatever the order of the metrics."""
     order = sorted(range(len(names)), key=names.__getitem__)
-    digest = blake2b("\n".join(names[at] for at in order).encode("utf-8", "surrogatepass"), digest_size=4)
+    digest = blake2b(
+        "\n".join(names[at] for at in order).encode("utf-8", "surrogatepass"), digest_size=4
+    )
     for numbers in (metrics[:, order], target, generator.astype(np.float64)):
         digest.update(np.ascontiguousarray(numbers).tobytes())
     return digest.hexdigest()
 
 
 def _without(
-    left: str, names: Sequence[str], metrics: Numbers, target: Numbers, generator: Numbers, settings: BoardSettings
+    left: str,
+    names: Sequence[str],
+    metrics: Numbers,
+    target: Numbers,
+    generator: Numbers,
+    settings: BoardSettings,
 ) -> Without:
-    """A new ensemble of the remaining metrics, by the same rule (or the same alpha, where it was given)."""
+    """A new ensemble of the remaining metrics, by the same rule (or the same alpha, where it was
+    given).
+    """
     rest = [name for name in names if name != left]
     try:
-        moments = generator_moments(metrics[:, [names.index(name) for name in rest]], target, generator)
+        moments = generator_moments(
+            metrics[:, [names.index(name) for name in rest]], target, generator
+        )
         alpha, _ = _alpha(moments, settings)
         ensemble = fit_ensemble(moments, alpha)
         r = float(leave_one_out_correlation(moments, np.array([alpha]))[0])
@@ -190,7 +220,9 @@ def _without(
 
 
 def _used(names: Sequence[str], ensemble: Ensemble) -> tuple[str, ...]:
-    return tuple(name for name, weight in zip(names, ensemble.coefficients, strict=True) if weight != 0)
+    return tuple(
+        name for name, weight in zip(names, ensemble.coefficients, strict=True) if weight != 0
+    )
 
 
 def _r(scores: Numbers, target: Numbers) -> float:
@@ -225,7 +257,9 @@ def ensemble_row(fitted: BoardEnsemble, signature: str, settings: BoardSettings)
 
 
 def member_rows(fitted: BoardEnsemble, signature: str) -> list[dict[str, Any]]:
-    """The members as rows of the table `ensemble_members`, the heaviest first, with what their absence costs."""
+    """The members as rows of the table `ensemble_members`, the heaviest first, with what their
+    absence costs.
+    """
     ablation = {left_out.member: left_out for left_out in fitted.ablation}
     return [
         {

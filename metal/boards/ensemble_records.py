@@ -1,4 +1,5 @@
-"""Ensembles as they are stored: their records and signatures, and the scores they give to other outputs.
+"""Ensembles as they are stored: their records and signatures, and the scores they give to other
+outputs.
 
 Source: Bidimensional Leaderboards, section 2.2.
 """
@@ -22,14 +23,22 @@ from metal.data.records import METRIC_SCORE
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.metrics.dataset_scores import NO_NUMBER, first_row
 
-VERSIONED = re.compile(r"\+version\.([0-9]{1,9})(\+data\.[0-9a-f]{8})?$")  # earlier ones have no data
+# earlier ones have no data
+VERSIONED = re.compile(r"\+version\.([0-9]{1,9})(\+data\.[0-9a-f]{8})?$")
 
 
-def ensemble_record(dataset: Dataset, settings: BoardSettings, ensemble: BoardEnsemble) -> dict[str, Any]:
-    """Everything needed to score other outputs with an ensemble, and to say where it comes from, as plain values."""
-    about = {name: rater.about for name, rater in dataset.raters.items()}  # a group of people is not among them
+def ensemble_record(
+    dataset: Dataset, settings: BoardSettings, ensemble: BoardEnsemble
+) -> dict[str, Any]:
+    """Everything needed to score other outputs with an ensemble, and to say where it comes from, as
+    plain values.
+    """
+    # a group of people is not among them
+    about = {name: rater.about for name, rater in dataset.raters.items()}
     return {
-        "long": signature(dataset.identity, settings, crit=ensemble.criterion, lang=ensemble.language or "all"),
+        "long": signature(
+            dataset.identity, settings, crit=ensemble.criterion, lang=ensemble.language or "all"
+        ),
         "board": dataset.card.name,
         "version": settings.version,
         "criterion": ensemble.criterion,
@@ -52,21 +61,28 @@ def ensemble_record(dataset: Dataset, settings: BoardSettings, ensemble: BoardEn
 
 
 def ensemble_base(dataset: Dataset, ensemble: BoardEnsemble) -> str:
-    """`ensemble.BOARD+refs.AB`, with criterion (unless overall) and language where the dataset has several.
+    """`ensemble.BOARD+refs.AB`, with criterion (unless overall) and language where the dataset has
+    several.
 
-    refs: a letter for each reference of the source that has the most. The name does not depend on what is ranked.
+    refs: a letter for each reference of the source that has the most. The name does not depend on
+    what is ranked.
     """
     most = max((len(source.references) for source in dataset.sources.values()), default=0)
     letters = ascii_uppercase[:most] if most <= len(ascii_uppercase) else str(most)
     parts = [f"ensemble.{dataset.card.name}", f"refs.{letters or 'none'}"]
     several = len(set(dataset.criteria) - {METRIC_SCORE.name}) > 1
-    parts += [f"criterion.{ensemble.criterion}"] if several and ensemble.criterion != OVERALL else []
+    parts += (
+        [f"criterion.{ensemble.criterion}"] if several and ensemble.criterion != OVERALL else []
+    )
     parts += [] if len(dataset.languages) < 2 else [f"language.{ensemble.language or 'all'}"]
     return "+".join(part.replace("+", "%2B") for part in parts)
 
 
-def ensemble_signature(base: str, record: Mapping[str, Any], stored: Sequence[Mapping[str, Any]]) -> str:
-    """`BASE+version.1+data.0f3a9c21`: of the stored ensemble that gives the same scores, else the next version.
+def ensemble_signature(
+    base: str, record: Mapping[str, Any], stored: Sequence[Mapping[str, Any]]
+) -> str:
+    """`BASE+version.1+data.0f3a9c21`: of the stored ensemble that gives the same scores, else the
+    next version.
 
     data: a digest of what the ensemble was fitted to.
     """
@@ -83,23 +99,40 @@ def ensemble_signature(base: str, record: Mapping[str, Any], stored: Sequence[Ma
 
 
 def _scoring(record: Mapping[str, Any]) -> tuple[Any, ...]:
-    """What decides an ensemble's scores: ensembles with equal parts give every output the same score."""
+    """What decides an ensemble's scores: ensembles with equal parts give every output the same
+    score.
+    """
     members = sorted(record["members"], key=lambda member: str(member["rater"]))
-    numbers = [tuple(f"{member[key]:.9g}" for key in ("coefficient", "mean", "spread")) for member in members]
-    return f"{record['intercept']:.9g}", [(member["rater"], member["signature"]) for member in members], numbers
+    numbers = [
+        tuple(f"{member[key]:.9g}" for key in ("coefficient", "mean", "spread"))
+        for member in members
+    ]
+    return (
+        f"{record['intercept']:.9g}",
+        [(member["rater"], member["signature"]) for member in members],
+        numbers,
+    )
 
 
 def read_ensemble(record: Any, where: object) -> Mapping[str, Any]:
-    """A stored ensemble that can be applied. Raises DataError for anything else. where: for the message."""
+    """A stored ensemble that can be applied. Raises DataError for anything else. where: for the
+    message.
+    """
     try:
         numbers = [float(record["intercept"])]
         for member in record["members"]:
             numbers += [float(member[key]) for key in ("coefficient", "mean", "spread")]
             str(member["rater"]), str(member["signature"])
-        if not record["members"] or not np.isfinite(numbers).all() or not VERSIONED.search(record["ensemble"]):
+        if (
+            not record["members"]
+            or not np.isfinite(numbers).all()
+            or not VERSIONED.search(record["ensemble"])
+        ):
             raise ValueError
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError):
-        raise DataError(where, "not an ensemble of a board", "Take the file from a backup, or remove it") from None
+        raise DataError(
+            where, "not an ensemble of a board", "Take the file from a backup, or remove it"
+        ) from None
     return cast(Mapping[str, Any], record)
 
 
@@ -111,15 +144,23 @@ def find_ensemble(signature: str, records: Iterable[Mapping[str, Any]]) -> Mappi
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
         by_name.setdefault(str(record["ensemble"]), []).append(record)
-    part = re.compile(re.escape(signature) + ("(?![0-9])" if signature[-1:].isdigit() else ""))  # version.1 is not 10
+    # version.1 is not 10
+    part = re.compile(re.escape(signature) + ("(?![0-9])" if signature[-1:].isdigit() else ""))
     names = [signature] if signature in by_name else [name for name in by_name if part.search(name)]
     if not names:
         raise UnknownName("ensemble", signature, list(by_name), "`metal.billboard(...)` makes them")
     if len(names) > 1:
-        raise UsageError(f"ensemble {signature!r} may be any of {', '.join(names[:5])}; give one in full")
+        raise UsageError(
+            f"ensemble {signature!r} may be any of {', '.join(names[:5])}; give one in full"
+        )
     first, *others = by_name[names[0]]
-    if any((other["intercept"], other["members"]) != (first["intercept"], first["members"]) for other in others):
-        raise UsageError(f"several boards have an ensemble {names[0]!r}; say with `board` which one is meant")
+    if any(
+        (other["intercept"], other["members"]) != (first["intercept"], first["members"])
+        for other in others
+    ):
+        raise UsageError(
+            f"several boards have an ensemble {names[0]!r}; say with `board` which one is meant"
+        )
     return first
 
 
@@ -131,8 +172,9 @@ def members(record: Mapping[str, Any]) -> list[str]:
 def apply_ensemble(record: Mapping[str, Any], scores: pd.DataFrame) -> pd.DataFrame:
     """output, score and reason of each output.
 
-    scores: a column `output` and one for each member, as on the board (higher is better). An output without a member's
-    score has none (NaN), and the reason names the member. Raises DataError for a member without a column.
+    scores: a column `output` and one for each member, as on the board (higher is better). An output
+    without a member's score has none (NaN), and the reason names the member. Raises DataError for a
+    member without a column.
     """
     names = members(record)
     for name in names:
@@ -144,7 +186,8 @@ def apply_ensemble(record: Mapping[str, Any], scores: pd.DataFrame) -> pd.DataFr
             )
     table = scores[names].to_numpy(dtype=np.float64)
     weights, means, spreads = (
-        np.array([float(member[key]) for member in record["members"]]) for key in ("coefficient", "mean", "spread")
+        np.array([float(member[key]) for member in record["members"]])
+        for key in ("coefficient", "mean", "spread")
     )
     score = float(record["intercept"]) + ((table - means) / spreads) @ weights
     missing = [", ".join(np.array(names)[row]) for row in np.isnan(table)]
@@ -153,13 +196,18 @@ def apply_ensemble(record: Mapping[str, Any], scores: pd.DataFrame) -> pd.DataFr
 
 
 def member_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> pd.DataFrame:
-    """The column `output` and the members' scores of a table read as text, as numbers. path: for messages.
+    """The column `output` and the members' scores of a table read as text, as numbers. path: for
+    messages.
 
     Raises DataError for an empty output and a score that is neither a finite number nor empty.
     """
     first = first_row(path)
     if (empty := frame["output"].isna() | (frame["output"].astype(str).str.strip() == "")).any():
-        raise DataError(f"{path} row {int(empty.to_numpy().argmax()) + first}", "output is empty", "Each row names one")
+        raise DataError(
+            f"{path} row {int(empty.to_numpy().argmax()) + first}",
+            "output is empty",
+            "Each row names one",
+        )
     columns = {"output": frame["output"]}
     for name in names:
         if name not in frame:
@@ -170,6 +218,10 @@ def member_columns(frame: pd.DataFrame, names: Sequence[str], path: Path) -> pd.
         wrong = given & ~(numbers.abs() < float("inf"))
         if wrong.any():
             at = int(wrong.to_numpy().argmax())
-            raise DataError(f"{path} row {at + first}", f"{name} is {text.iloc[at]!r}", "Scores are numbers, or empty")
+            raise DataError(
+                f"{path} row {at + first}",
+                f"{name} is {text.iloc[at]!r}",
+                "Scores are numbers, or empty",
+            )
         columns[name] = numbers
     return pd.DataFrame(columns)

@@ -20,11 +20,13 @@ def generator_rows(
     permutations: int,
     people: tuple[str, ...] = (),
 ) -> list[dict[str, Any]]:
-    """The generators with a score, best first (equal scores share a rank), with intervals by source.
+    """The generators with a score, best first (equal scores share a rank), with intervals by
+    source.
 
-    by: whose scores these are, for the table. scores: (items,). people: the generators that are human. Intervals of
-    ranks come from paired tests, each pair on the sources on which both were scored; a pair without a shared source is
-    not told apart. From one source there is no interval of the score.
+    by: whose scores these are, for the table. scores: (items,). people: the generators that are
+    human. Intervals of ranks come from paired tests, each pair on the sources on which both were
+    scored; a pair without a shared source is not told apart. From one source there is no interval
+    of the score.
     """
     table = cell.by_generator(scores)
     scored = ~np.isnan(table).all(axis=1)
@@ -59,7 +61,10 @@ def generator_rows(
 
 
 def resampled_means(table: Numbers, bootstrap: SourceBootstrap) -> Numbers:
-    """(resamples, generators) means over the drawn sources. table: (generators, sources), NaN for none."""
+    """(resamples, generators) means over the drawn sources. table: (generators, sources), NaN for
+    none.
+    """
     given = ~np.isnan(table)
-    counts = bootstrap.totals(given[:1].T if given.all() else given.T)  # blocks of sources differ in size
+    # blocks of sources differ in size
+    counts = bootstrap.totals(given[:1].T if given.all() else given.T)
     return np.asarray(ratio(bootstrap.totals(np.where(given, table, 0.0).T), counts))

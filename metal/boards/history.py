@@ -1,8 +1,9 @@
-"""A board's history and what may join it: submissions, pure checks of them, and the board after each step.
+"""A board's history and what may join it: submissions, pure checks of them, and the board after
+each step.
 
-A board is a dataset and a list of entries that only grows. Submissions never change: the board at a version is the
-dataset as it was then, with every submission that had joined and not been withdrawn. Source: Bidimensional
-Leaderboards, section 2.
+A board is a dataset and a list of entries that only grows. Submissions never change: the board at a
+version is the dataset as it was then, with every submission that had joined and not been withdrawn.
+Source: Bidimensional Leaderboards, section 2.
 """
 
 from __future__ import annotations
@@ -37,16 +38,17 @@ NAME_LENGTH = 80
 OF_THE_BOARD = ("people", NAME)  # rows of its tables that are not submissions
 # Names of the two columns; the first that occurs is taken.
 SOURCE, TEXT = ("source", "seg_id", "id"), ("text", "hyp", "hypothesis", "summary")
-OF_A_METRIC = ("signature", "direction", "negated")  # what makes scores of one name those of one metric
+# what makes scores of one name those of one metric
+OF_A_METRIC = ("signature", "direction", "negated")
 
 
 @dataclass(frozen=True)
 class Entry:
     """A line of history.jsonl.
 
-    version: 1, 2, ... what: data (the dataset itself is new or changed), generator or metric (joined), ratings (all
-    that people gave submitted generators so far), withdrawn.
-    digest: of the dataset's files that this version stands on, in hexadecimal. name: of the generator or metric.
+    version: 1, 2, ... what: data (the dataset itself is new or changed), generator or metric
+    (joined), ratings (all that people gave submitted generators so far), withdrawn. digest: of the
+    dataset's files that this version stands on, in hexadecimal. name: of the generator or metric.
     at: UTC. by: the submitter. about: what else was recorded (outputs, direction, signature, ...).
     """
 
@@ -67,9 +69,12 @@ class Entry:
         """The entry of a line. Raises DataError for anything else."""
         try:
             entry = cls(**record)
-            json.dumps(entry.about, allow_nan=False)  # NaN is not equal to itself, and so no history to itself
+            # NaN is not equal to itself, and so no history to itself
+            json.dumps(entry.about, allow_nan=False)
         except (TypeError, ValueError):
-            raise DataError(where, "not a line of a board's history", "Take the file from a backup") from None
+            raise DataError(
+                where, "not a line of a board's history", "Take the file from a backup"
+            ) from None
         fine = {
             "version": type(entry.version) is int,
             "digest": isinstance(entry.digest, str) and DIGEST.fullmatch(entry.digest),
@@ -83,7 +88,9 @@ class Entry:
             fine["about"] = entry.about.get("direction", "higher") in get_args(Direction)
         for name, is_fine in fine.items():
             if not is_fine:
-                raise DataError(where, f"{name} {getattr(entry, name)!r}", "Take the file from a backup")
+                raise DataError(
+                    where, f"{name} {getattr(entry, name)!r}", "Take the file from a backup"
+                )
         return entry
 
 
@@ -97,7 +104,9 @@ def _is_time(text: str) -> bool:
 
 @dataclass(frozen=True)
 class Submission:
-    """What joined with an entry: outputs of a generator with their scores, or a metric with its scores."""
+    """What joined with an entry: outputs of a generator with their scores, or a metric with its
+    scores.
+    """
 
     entry: Entry
     outputs: tuple[Output, ...]
@@ -128,35 +137,49 @@ def find_standing(entries: Sequence[Entry], name: str) -> Entry:
     current = standing(entries, len(entries))
     matching = [entry for entry in current if entry.name == name]
     if not matching:
-        raise UnknownName("submission", name, [entry.name for entry in current], "What came with the dataset stays")
+        raise UnknownName(
+            "submission",
+            name,
+            [entry.name for entry in current],
+            "What came with the dataset stays",
+        )
     return matching[-1]
 
 
 def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
     """The board as a dataset: the base with what joined.
 
-    Scores by or about something that is not on the board are left out. So are scores by or about an earlier thing of
-    the same name that was withdrawn. Raises DataError where a submission does not fit the base: its output or rater
-    is there already, or its source has gone.
+    Scores by or about something that is not on the board are left out. So are scores by or about an
+    earlier thing of the same name that was withdrawn. Raises DataError where a submission does not
+    fit the base: its output or rater is there already, or its source has gone.
     """
     if not submissions:
         return base
     outputs, raters = {**base.outputs}, {**base.raters}
-    outputs_since: dict[str, int] = {}  # the version with which an output joined, and a rater; none for the dataset's
+    # the version with which an output joined, and a rater; none for the dataset's
+    outputs_since: dict[str, int] = {}
     raters_since: dict[str, int] = {}
     for submission in submissions:
         entry = submission.entry
         where = f"version {entry.version}, {entry.what} {entry.name}"
         for output in submission.outputs:
             if output.output in outputs:
-                raise DataError(where, f"output {output.output!r} is in the dataset", "Withdraw the submission")
+                raise DataError(
+                    where, f"output {output.output!r} is in the dataset", "Withdraw the submission"
+                )
             if output.source not in base.sources:
-                raise DataError(where, f"source {output.source!r} has gone from the dataset", "Withdraw the submission")
+                raise DataError(
+                    where,
+                    f"source {output.source!r} has gone from the dataset",
+                    "Withdraw the submission",
+                )
             outputs[output.output] = output
             outputs_since[output.output] = entry.version
         for rater in submission.raters if entry.what == "metric" else ():
             if rater.rater in base.raters:
-                raise DataError(where, f"rater {rater.rater!r} is in the dataset", "Withdraw the submission")
+                raise DataError(
+                    where, f"rater {rater.rater!r} is in the dataset", "Withdraw the submission"
+                )
             raters[rater.rater] = rater
             raters_since[rater.rater] = entry.version
     parts = [base.ratings.loc[:, facts_in(base.ratings)]]
@@ -168,10 +191,18 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
             for rater in submission.raters
             if rater.rater in raters
             and raters_since.get(rater.rater, version) <= version
-            and all(rater.about.get(key) == raters[rater.rater].about.get(key) for key in OF_A_METRIC)
+            and all(
+                rater.about.get(key) == raters[rater.rater].about.get(key) for key in OF_A_METRIC
+            )
         }
-        parts.append(facts.loc[facts["output"].isin(about) & facts["rater"].isin(by), facts_in(facts)])
-    facts = tidy_facts(concat_facts([part for part in parts if len(part)])) if any(map(len, parts)) else parts[0]
+        parts.append(
+            facts.loc[facts["output"].isin(about) & facts["rater"].isin(by), facts_in(facts)]
+        )
+    facts = (
+        tidy_facts(concat_facts([part for part in parts if len(part)]))
+        if any(map(len, parts))
+        else parts[0]
+    )
     facts = facts[~facts.duplicated(["output", "criterion", "rater"])].reset_index(drop=True)
     for name in ("output", "criterion", "rater"):  # names that do not occur are not categories
         facts[name] = facts[name].cat.remove_unused_categories()
@@ -200,15 +231,23 @@ def _with_generators(extra: Mapping[str, Any], submissions: Sequence[Submission]
 def check_name(name: str, taken: Iterable[str], what: str) -> str:
     """The name of something new on the board, normalised.
 
-    Raises UsageError for a name that is taken, reserved for the board, empty, too long or not printable.
+    Raises UsageError for a name that is taken, reserved for the board, empty, too long or not
+    printable.
     """
     plain = normalize("NFC", name.strip())
     if not plain or len(plain) > NAME_LENGTH or not plain.isprintable():
-        raise UsageError(f"`name` {name!r}: a name is 1 to {NAME_LENGTH} printable characters on one line")
+        raise UsageError(
+            f"`name` {name!r}: a name is 1 to {NAME_LENGTH} printable characters on one line"
+        )
     if plain.lower() in OF_THE_BOARD or plain.lower().startswith("ensemble of "):
-        raise UsageError(f"`name` {plain!r} is what the board itself calls a row; give another `name`")
+        raise UsageError(
+            f"`name` {plain!r} is what the board itself calls a row; give another `name`"
+        )
     if plain in set(taken):
-        raise UsageError(f"{what} {plain!r} is on the board; give another `name`, or withdraw it if it is a submission")
+        raise UsageError(
+            f"{what} {plain!r} is on the board; give another `name`, or withdraw it if it is a"
+            " submission"
+        )
     return plain
 
 
@@ -218,37 +257,60 @@ def read_rows(columns: Mapping[Any, Sequence[object]], where: Path) -> list[tupl
     Raises DataError where a column is missing, a source is empty, or a cell is not text.
     """
     names = {str(name).strip().lower(): name for name in columns}
-    chosen = [next((names[choice] for choice in choices if choice in names), None) for choices in (SOURCE, TEXT)]
+    chosen = [
+        next((names[choice] for choice in choices if choice in names), None)
+        for choices in (SOURCE, TEXT)
+    ]
     if None in chosen:
         listed = ", ".join(map(str, columns)) or "none"
-        raise DataError(where, f"no sources and texts (columns found: {listed})", "Each row has source and text")
+        raise DataError(
+            where, f"no sources and texts (columns found: {listed})", "Each row has source and text"
+        )
     sources, texts = (columns[name] for name in chosen)
     rows = []
     for row, (source, text) in enumerate(zip(sources, texts, strict=True), first_row(where)):
         plain = "" if text is None or (isinstance(text, float) and isnan(text)) else text
         if isinstance(source, float) and source.is_integer():
             source = int(source)  # an id that an empty cell elsewhere had made a float
-        if isinstance(source, bool) or not isinstance(source, str | int) or not isinstance(plain, str):
-            raise DataError(f"{where} row {row}", f"source {source!r}, text {text!r}", "Both are texts")
+        if (
+            isinstance(source, bool)
+            or not isinstance(source, str | int)
+            or not isinstance(plain, str)
+        ):
+            raise DataError(
+                f"{where} row {row}", f"source {source!r}, text {text!r}", "Both are texts"
+            )
         rows.append((str(source), whole_text(plain)))
     return rows
 
 
 def generator_outputs(
-    rows: Sequence[tuple[str, str]], name: str, dataset: Dataset, where: Path, *, allow_missing: bool = False
+    rows: Sequence[tuple[str, str]],
+    name: str,
+    dataset: Dataset,
+    where: Path,
+    *,
+    allow_missing: bool = False,
 ) -> tuple[Output, ...]:
-    """The outputs of a new generator: one for each of the board's sources in the languages of the rows.
+    """The outputs of a new generator: one for each of the board's sources in the languages of the
+    rows.
 
-    Raises DataError that names every fault at once: sources the board does not have, duplicate sources, sources without
-    a row (unless allowed), and empty texts.
+    Raises DataError that names every fault at once: sources the board does not have, duplicate
+    sources, sources without a row (unless allowed), and empty texts.
     """
     board = {output.source: output.language for output in dataset.outputs.values()}
-    board |= {name: source.language for name, source in dataset.sources.items() if name not in board}
+    board |= {
+        name: source.language for name, source in dataset.sources.items() if name not in board
+    }
     counts = Counter(source for source, _ in rows)
     extra = [source for source in counts if source not in board]
     again = [source for source, count in counts.items() if count > 1]
     languages = {board[source] for source in counts if source in board}
-    missing = [source for source, language in board.items() if language in languages and source not in counts]
+    missing = [
+        source
+        for source, language in board.items()
+        if language in languages and source not in counts
+    ]
     empty = [source for source, text in rows if not text.strip()]
     problems = []
     if not rows:
@@ -259,12 +321,17 @@ def generator_outputs(
     if again:
         problems.append(f"{_counted(again, 'duplicate source')}")
     if missing and not allow_missing:
-        problems.append(f"{_counted(missing, 'missing source')} of {len(missing) + len(set(counts) - set(extra)):,}")
+        problems.append(
+            f"{_counted(missing, 'missing source')} of"
+            f" {len(missing) + len(set(counts) - set(extra)):,}"
+        )
     if empty:
         problems.append(f"{_counted(empty, 'empty text')}")
     if problems:
         raise DataError(where, "; ".join(problems), "Nothing was taken in; put the file right")
-    return tuple(Output(f"{source}/{name}", source, name, board[source], text) for source, text in rows)
+    return tuple(
+        Output(f"{source}/{name}", source, name, board[source], text) for source, text in rows
+    )
 
 
 def _counted(names: Sequence[str], what: str) -> str:

@@ -18,7 +18,8 @@ from metal.stats.correlation import pearson_from_sums
 from metal.stats.patterns import Codes, Numbers, mean_of_defined, ratio
 
 LEAST_SOURCES = 30  # per generator, for a shift to be more than chance
-GAIN = 0.1  # by how much correlations must rise in the mean when people's scores are moved by one source
+# by how much correlations must rise in the mean when people's scores are moved by one source
+GAIN = 0.1
 FAR = 10  # moves by 2 to this many sources show what chance gives
 MOST_NAMED = 3
 CLEAR = 4  # standard deviations of these
@@ -28,7 +29,9 @@ def lint(dataset: Dataset, cells: Sequence[BoardCell]) -> Iterator[str]:
     """Problems of a board in words."""
     yield from dict.fromkeys(problem for cell in cells for problem in _copied_raters(cell))
     yield from dict.fromkeys(problem for cell in cells for problem in _copied_generators(cell))
-    yield from dict.fromkeys(problem for cell in cells for problem in _shifted(cell, where(dataset, cell)))
+    yield from dict.fromkeys(
+        problem for cell in cells for problem in _shifted(cell, where(dataset, cell))
+    )
     yield from _out_of_range(dataset)
 
 
@@ -46,11 +49,16 @@ def _copied_raters(cell: BoardCell) -> Iterator[str]:
         if _copied(rated[first], rated[second]):
             names = cell.raters[first].name, cell.raters[second].name
             count = int((~np.isnan(rated[first]) & ~np.isnan(rated[second])).sum())
-            yield f"{names[0]} and {names[1]} give the same score on all {count:,} outputs that people rated"
+            yield (
+                f"{names[0]} and {names[1]} give the same score on all {count:,} outputs that"
+                " people rated"
+            )
 
 
 def _copied_generators(cell: BoardCell) -> Iterator[str]:
-    """A metric that scores two generators alike on every source: one generator's file under two names."""
+    """A metric that scores two generators alike on every source: one generator's file under two
+    names.
+    """
     for rater, scores in zip(cell.raters, cell.scores, strict=True):
         if rater.kind != "metric":
             continue
@@ -62,7 +70,9 @@ def _copied_generators(cell: BoardCell) -> Iterator[str]:
 
 
 def _copied(first: Numbers, second: Numbers) -> bool:
-    """Whether two rows of scores are equal, where that can be no chance: LEAST_SOURCES of them, that vary."""
+    """Whether two rows of scores are equal, where that can be no chance: LEAST_SOURCES of them,
+    that vary.
+    """
     both = ~np.isnan(first) & ~np.isnan(second)
     return bool(
         both.sum() >= LEAST_SOURCES
@@ -72,11 +82,17 @@ def _copied(first: Numbers, second: Numbers) -> bool:
 
 
 def _shifted(cell: BoardCell, where: str) -> Iterator[str]:
-    """People's scores that belong to the next or the last source: ids counted from 0 here and from 1 there.
+    """People's scores that belong to the next or the last source: ids counted from 0 here and from
+    1 there.
 
-    Moved by one, every rater must agree better, and the raters' mean stand out from what moves by more give by chance.
+    Moved by one, every rater must agree better, and the raters' mean stand out from what moves by
+    more give by chance.
     """
-    names = [rater.name for rater in cell.raters if rater.kind in ("metric", "llm") and rater.group != GROUP]
+    names = [
+        rater.name
+        for rater in cell.raters
+        if rater.kind in ("metric", "llm") and rater.group != GROUP
+    ]
     people = cell.by_generator(cell.human)
     if not names or people.shape[1] < LEAST_SOURCES + FAR:
         return
@@ -85,9 +101,12 @@ def _shifted(cell: BoardCell, where: str) -> Iterator[str]:
     far: list[Numbers] = []
     for by, words in ((1, "back"), (-1, "forward")):
         moved = _moved(people, tables, by)
-        if not (moved - straight > GAIN).any():  # then their mean cannot rise by as much, whatever chance gives
+        # then their mean cannot rise by as much, whatever chance gives
+        if not (moved - straight > GAIN).any():
             continue
-        far = far or [_moved(people, tables, way * step) for step in range(2, FAR + 1) for way in (1, -1)]
+        far = far or [
+            _moved(people, tables, way * step) for step in range(2, FAR + 1) for way in (1, -1)
+        ]
         defined = ~np.isnan(np.stack([straight, moved, *far])).any(axis=0)
         if not defined.any():
             continue
@@ -97,14 +116,17 @@ def _shifted(cell: BoardCell, where: str) -> Iterator[str]:
         if gain.min() > 0 and gain.mean() > GAIN and clear:
             best = int(np.argmax(np.where(defined, moved, -np.inf)))
             yield (
-                f"{where}: people's scores seem to be off by one source; "
-                f"moved {words} by one, every rater agrees better (within generators, {names[best]} has "
-                f"{straight[best]:.2f} and would have {moved[best]:.2f}). Do ids count from 0 here and from 1 there?"
+                f"{where}: people's scores seem to be off by one source; moved {words} by one,"
+                f" every rater agrees better (within generators, {names[best]} has"
+                f" {straight[best]:.2f} and would have {moved[best]:.2f}). Do ids count from 0 here"
+                " and from 1 there?"
             )
 
 
 def _moved(people: Numbers, tables: Numbers, by: int) -> Numbers:
-    """`_within_generators` with people's scores moved back by some sources (forward where negative)."""
+    """`_within_generators` with people's scores moved back by some sources (forward where
+    negative).
+    """
     back, forward = max(by, 0), max(-by, 0)
     end = people.shape[1]
     return _within_generators(people[:, back : end - forward], tables[:, :, forward : end - back])
@@ -119,7 +141,9 @@ def _within_generators(people: Numbers, tables: Numbers) -> Numbers:
     count = both.sum(axis=-1)
     x, y = (_centred(np.where(both, values, 0.0), both) for values in (people, tables))
     sums = [count, *(part.sum(axis=-1) for part in (x, y, x * x, y * y, x * y))]
-    correlations = np.where(count < LEAST_SOURCES, np.nan, pearson_from_sums(np.stack(sums, axis=-1)))
+    correlations = np.where(
+        count < LEAST_SOURCES, np.nan, pearson_from_sums(np.stack(sums, axis=-1))
+    )
     return mean_of_defined(list(correlations.T))
 
 
@@ -137,7 +161,9 @@ def _out_of_range(dataset: Dataset) -> Iterator[str]:
             continue
         score = dataset.ratings.loc[dataset.ratings["rater"] == rater.rater, "score"].to_numpy()
         low, high = (float(end) if isinstance(end, int | float) else None for end in ends)
-        outside = ((score < low) if low is not None else False) | ((score > high) if high is not None else False)
+        outside = ((score < low) if low is not None else False) | (
+            (score > high) if high is not None else False
+        )
         count = int(np.sum(outside & ~np.isnan(score)))
         if count:
             yield f"{rater.rater}: {count:,} scores are outside its range, {_ends(low, high)}"
@@ -148,17 +174,24 @@ def _ends(low: float | None, high: float | None) -> str:
 
 
 def identical_texts(outputs: Sequence[Output], dataset: Dataset) -> list[str]:
-    """A note on each generator of the board with some of the very same texts, and on one text for several sources."""
+    """A note on each generator of the board with some of the very same texts, and on one text for
+    several sources.
+    """
     theirs: dict[tuple[str, str], list[str]] = {}
     for output in dataset.outputs.values():
         if output.text.strip():
             theirs.setdefault((output.source, plain_text(output.text)), []).append(output.generator)
     equal = Counter(
-        generator for output in outputs for generator in set(theirs.get((output.source, plain_text(output.text)), []))
+        generator
+        for output in outputs
+        for generator in set(theirs.get((output.source, plain_text(output.text)), []))
     )
     lines = [
         f"{count:,} of {len(outputs):,} texts are word for word those of {generator}"
         for generator, count in equal.most_common(MOST_NAMED)
     ]
     ((_, most),) = Counter(plain_text(output.text) for output in outputs).most_common(1)
-    return [*lines, *([f"{most:,} of {len(outputs):,} texts are the same text"] if most > 1 else [])]
+    return [
+        *lines,
+        *([f"{most:,} of {len(outputs):,} texts are the same text"] if most > 1 else []),
+    ]

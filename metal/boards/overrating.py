@@ -1,4 +1,6 @@
-"""Who is overrated: machines by raters (Billboard 2.3), and generators of a judge's own family by the judge."""
+"""Who is overrated: machines by raters (Billboard 2.3), and generators of a judge's own family by
+the judge.
+"""
 
 from __future__ import annotations
 
@@ -17,18 +19,32 @@ from metal.stats.patterns import Codes, Numbers
 
 
 def human_generators(dataset: Dataset, settings: BoardSettings) -> tuple[str, ...]:
-    """Generators that are people: marked in dataset.toml or named. Raises UnknownName if a named one has no outputs."""
+    """Generators that are people: marked in dataset.toml or named. Raises UnknownName if a named
+    one has no outputs.
+    """
     names = {output.generator for output in dataset.outputs.values()}
     check_known("generator", settings.human_generators, sorted(names))
-    marked = [name for name, about in _declared_generators(dataset).items() if about.get("kind") == "human"]
+    marked = [
+        name
+        for name, about in _declared_generators(dataset).items()
+        if about.get("kind") == "human"
+    ]
     return tuple(sorted({*settings.human_generators, *marked} & names))
 
 
 def families(dataset: Dataset, settings: BoardSettings) -> dict[str, str]:
-    """The family of each generator that has one: as named, else as in dataset.toml. Raises UnknownName."""
-    check_known("generator", settings.families, sorted({output.generator for output in dataset.outputs.values()}))
+    """The family of each generator that has one: as named, else as in dataset.toml. Raises
+    UnknownName.
+    """
+    check_known(
+        "generator",
+        settings.families,
+        sorted({output.generator for output in dataset.outputs.values()}),
+    )
     declared = _declared_generators(dataset).items()
-    return {name: str(about["family"]) for name, about in declared if about.get("family")} | dict(settings.families)
+    return {name: str(about["family"]) for name, about in declared if about.get("family")} | dict(
+        settings.families
+    )
 
 
 def _declared_generators(dataset: Dataset) -> dict[str, Mapping[str, Any]]:
@@ -39,12 +55,17 @@ def _declared_generators(dataset: Dataset) -> dict[str, Mapping[str, Any]]:
 
 
 def overrating_rows(cell: BoardCell, people: tuple[str, ...]) -> list[dict[str, Any]]:
-    """How much each rater overrates machines, given people's judgement; no rows without outputs written by people."""
-    written = np.isin(cell.generator, [code for code, name in enumerate(cell.generators) if name in people])
+    """How much each rater overrates machines, given people's judgement; no rows without outputs
+    written by people.
+    """
+    written = np.isin(
+        cell.generator, [code for code, name in enumerate(cell.generators) if name in people]
+    )
     if not (written & cell.rated).any():
         return []
     return [
-        _row(cell, rater, scores, ~written, ("machine's", "human")) | {"human_generators": " ".join(people)}
+        _row(cell, rater, scores, ~written, ("machine's", "human"))
+        | {"human_generators": " ".join(people)}
         for rater, scores in zip(cell.raters, cell.scores, strict=True)
     ]
 
@@ -57,7 +78,9 @@ def self_preference_rows(cell: BoardCell, families: Mapping[str, str]) -> list[d
         own_family = family_of_judge(rater.name, rater.kind, rater.about or {})
         own = (of_generator == own_family)[cell.generator]
         if own_family and (own & cell.rated).any():
-            rows.append(_row(cell, rater, scores, own, ("own family's", "other")) | {"family": own_family})
+            rows.append(
+                _row(cell, rater, scores, own, ("own family's", "other")) | {"family": own_family}
+            )
     return rows
 
 
@@ -72,7 +95,9 @@ def _row(
         if not (group & compared).any():
             return row | {"undefined": f"value: it scored no {what} output that people rated"}
     try:
-        effect = overrating(scores[compared], cell.human[compared], indicator[compared], cell.source[compared])
+        effect = overrating(
+            scores[compared], cell.human[compared], indicator[compared], cell.source[compared]
+        )
     except Undefined as error:
         return row | {"undefined": f"value: {error}"}
     ends = {"low": effect.value - effect.half_width, "high": effect.value + effect.half_width}

@@ -1,7 +1,8 @@
 """The rows of the board: how far each rater agrees with the reference people.
 
-All correlations and their intervals follow from one table of sums by source and generator. Every rater and figure of a
-cell shares the sources that are drawn, and one product of these with the table.
+All correlations and their intervals follow from one table of sums by source and generator. Every
+rater and figure of a cell shares the sources that are drawn, and one product of these with the
+table.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ _AT_ONCE = 20_000_000
 
 @dataclass(frozen=True)
 class RaterAgreement:
-    """One rater's Pearson correlations with people, with intervals by source. within: by code of the generator."""
+    """One rater's Pearson correlations with people, with intervals by source. within: by code of
+    the generator.
+    """
 
     instance: Estimate
     system: Estimate
@@ -55,34 +58,50 @@ def agreements(
 ) -> list[RaterAgreement]:
     """Of each rater, on items that people rated.
 
-    scores: (raters, items); human, source, generator: (items,), codes from 0 without gaps. Within a generator, sources
-    are drawn from those that have an output of it. Source: Bidimensional Leaderboards, section 2.1.
+    scores: (raters, items); human, source, generator: (items,), codes from 0 without gaps. Within a
+    generator, sources are drawn from those that have an output of it. Source: Bidimensional
+    Leaderboards, section 2.1.
     """
     if not len(scores) or not len(human):
         return []
     names, place = np.unique(source, return_inverse=True)
     width = int(generator.max()) + 1
-    wrote = np.bincount(place * width + generator, minlength=len(names) * width).reshape(len(names), width) > 0
+    wrote = (
+        np.bincount(place * width + generator, minlength=len(names) * width).reshape(
+            len(names), width
+        )
+        > 0
+    )
     step = max(1, _AT_ONCE // (6 * width * max(len(names), bootstrap.resamples)))
     return [
         rater
         for start in range(0, len(scores), step)
-        for rater in _agreements(scores[start : start + step], human, place, generator, wrote, bootstrap)
+        for rater in _agreements(
+            scores[start : start + step], human, place, generator, wrote, bootstrap
+        )
     ]
 
 
 def _agreements(
-    scores: Numbers, human: Numbers, place: Codes, generator: Codes, wrote: Codes, bootstrap: SourceBootstrap
+    scores: Numbers,
+    human: Numbers,
+    place: Codes,
+    generator: Codes,
+    wrote: Codes,
+    bootstrap: SourceBootstrap,
 ) -> Iterator[RaterAgreement]:
     """`agreements` of some raters. place: (items,) of the source; wrote: (sources, generators)."""
-    table, means = deviation_sums(scores, human, place, generator)  # (sources, generators, raters, 6)
+    # (sources, generators, raters, 6)
+    table, means = deviation_sums(scores, human, place, generator)
     totals, drawn = table.sum(axis=0), bootstrap.totals(table)
     within, within_drawn = pearson_from_sums(totals), pearson_from_sums(drawn)
     for code in np.flatnonzero(~wrote.all(axis=0)).tolist():
         within_drawn[:, code] = pearson_from_sums(bootstrap.totals(table[wrote[:, code], code]))
     instance, system = _instance_and_system(moved_sums(totals, means))
     drawn_values = (*_instance_and_system(moved_sums(drawn, means)), within_drawn)
-    instance_ends, system_ends, within_ends = (np.stack(intervals(values), axis=-1) for values in drawn_values)
+    instance_ends, system_ends, within_ends = (
+        np.stack(intervals(values), axis=-1) for values in drawn_values
+    )
     answered = table[..., 0] > 0
     sources, by_generator = answered.any(axis=1).sum(axis=0), answered.sum(axis=0)
     for at, given in enumerate(scores):
@@ -90,28 +109,56 @@ def _agreements(
         both, figures = int(pairs.sum()), []
         for code in range(len(within)):
             inside = generator == code if np.isnan(within[code, at]) else slice(0)
-            value, ends, least = within[code, at], within_ends[code, at], int(by_generator[code, at])
-            figures.append(_figure(value, ends, least, int(pairs[code]), pearson, given[inside], human[inside]))
+            value, ends, least = (
+                within[code, at],
+                within_ends[code, at],
+                int(by_generator[code, at]),
+            )
+            figures.append(
+                _figure(value, ends, least, int(pairs[code]), pearson, given[inside], human[inside])
+            )
         yield RaterAgreement(
             _figure(instance[at], instance_ends[at], int(sources[at]), both, pearson, given, human),
-            _figure(system[at], system_ends[at], int(sources[at]), both, system_pearson, given, human, generator),
+            _figure(
+                system[at],
+                system_ends[at],
+                int(sources[at]),
+                both,
+                system_pearson,
+                given,
+                human,
+                generator,
+            ),
             tuple(figures),
         )
 
 
 def _instance_and_system(sums: Numbers) -> tuple[Numbers, Numbers]:
     """(..., raters) each, from (..., generators, raters, 6)."""
-    return pearson_from_sums(sums.sum(axis=-3)), system_pearson_from_sums(np.moveaxis(sums[..., :3], -3, -2))
+    return pearson_from_sums(sums.sum(axis=-3)), system_pearson_from_sums(
+        np.moveaxis(sums[..., :3], -3, -2)
+    )
 
 
 def _figure(
-    value: float, ends: Numbers, sources: int, pairs: int, statistic: Callable[..., float], *arrays: Codes
+    value: float,
+    ends: Numbers,
+    sources: int,
+    pairs: int,
+    statistic: Callable[..., float],
+    *arrays: Codes,
 ) -> Estimate:
-    """A figure from sums, with its interval; where sums give NaN, what the plain statistic gives, or its reason.
+    """A figure from sums, with its interval; where sums give NaN, what the plain statistic gives,
+    or its reason.
 
-    ends: (2,) of the interval. sources: of the rater's own answers; from one source there is no interval.
+    ends: (2,) of the interval. sources: of the rater's own answers; from one source there is no
+    interval.
     """
-    figure = estimate(statistic, *arrays, n=pairs) if np.isnan(value) else Estimate(float(value), n=pairs)
+    figure = (
+        estimate(statistic, *arrays, n=pairs)
+        if np.isnan(value)
+        else Estimate(float(value), n=pairs)
+    )
     if figure.value is None or sources < 2:
         return figure
     low, high = (None, None) if np.isnan(ends).any() else (float(ends[0]), float(ends[1]))
@@ -119,7 +166,9 @@ def _figure(
 
 
 def intervals(drawn: Numbers) -> tuple[Numbers, Numbers]:
-    """(...) lows and highs of (resamples, ...), each as `percentile_interval` gives it; NaN where it gives none."""
+    """(...) lows and highs of (resamples, ...), each as `percentile_interval` gives it; NaN where
+    it gives none.
+    """
     flat = drawn.reshape(len(drawn), -1)
     ends = np.full((2, flat.shape[1]), np.nan)
     complete = ~np.isnan(flat).any(axis=0)
@@ -139,10 +188,14 @@ def estimate(statistic: Callable[..., float], *arrays: Codes, n: int, **options:
         return Estimate.undefined(str(error), n)
 
 
-def table_of(records: Sequence[Mapping[str, Any]], first: Sequence[str], names: Collection[str] = ()) -> pd.DataFrame:
-    """The records as a table, its columns named in `first` in front; without records, only `first` and `signature`.
+def table_of(
+    records: Sequence[Mapping[str, Any]], first: Sequence[str], names: Collection[str] = ()
+) -> pd.DataFrame:
+    """The records as a table, its columns named in `first` in front; without records, only `first`
+    and `signature`.
 
-    names: columns of text; any other column without a single value becomes a column of numbers, all NaN.
+    names: columns of text; any other column without a single value becomes a column of numbers, all
+    NaN.
     """
     if not records:
         return pd.DataFrame(columns=[*first, "signature"])
@@ -153,8 +206,12 @@ def table_of(records: Sequence[Mapping[str, Any]], first: Sequence[str], names: 
     return table[[*present, *(column for column in table if column not in present)]]
 
 
-def figure_columns(figures: Mapping[str, Estimate | float | None], with_interval: Collection[str]) -> dict[str, Any]:
-    """Columns of a row: each figure, its _low and _high where it has an interval, and `undefined` with all reasons."""
+def figure_columns(
+    figures: Mapping[str, Estimate | float | None], with_interval: Collection[str]
+) -> dict[str, Any]:
+    """Columns of a row: each figure, its _low and _high where it has an interval, and `undefined`
+    with all reasons.
+    """
     row: dict[str, Any] = {}
     reasons = []
     for name, figure in figures.items():
@@ -178,8 +235,9 @@ IN_SAMPLE = "rank: an ensemble that may have been fitted to these very outputs"
 class Ranked:
     """The raters of a cell with their figures, best first.
 
-    rows: one per rater. pairs: every two of those with a rank, in the order of rows. within: rows of the table
-    within_generators: each rater on the outputs of one generator. figures: by rater, those that `crowd` shows as well.
+    rows: one per rater. pairs: every two of those with a rank, in the order of rows. within: rows
+    of the table within_generators: each rater on the outputs of one generator. figures: by rater,
+    those that `crowd` shows as well.
     """
 
     rows: list[dict[str, Any]]
@@ -191,20 +249,26 @@ class Ranked:
 def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> Ranked:
     """Every rater's agreement with the reference people, with ranks and their intervals.
 
-    Ensembles that came with the data were fitted to what they are compared with: they stand last, without a rank.
+    Ensembles that came with the data were fitted to what they are compared with: they stand last,
+    without a rank.
     """
     people = cell.only_rated()
     of_each = agreements(people.scores, people.human, people.source, people.generator, bootstrap)
     figures: dict[str, dict[str, Estimate]] = {}
     rows, human = [], distinct(people.human)
     for rater, scores, with_people in zip(people.raters, people.scores, of_each, strict=True):
-        figures[rater.name] = {"pearson": with_people.instance, "system_pearson": with_people.system}
+        figures[rater.name] = {
+            "pearson": with_people.instance,
+            "system_pearson": with_people.system,
+        }
         figures[rater.name] |= rank_figures(scores, human, people.source)
         rows.append(_row(people, rater, scores, figures[rater.name], bootstrap.seed, permutations))
     in_sample = [rater.group == GROUP and rater.name != NAME for rater in people.raters]
     values = np.array([row["pearson"] for row in rows], dtype=np.float64)
     values[in_sample] = np.nan
-    order = sorted(range(len(rows)), key=lambda at: (np.isnan(values[at]), -values[at], rows[at]["rater"]))
+    order = sorted(
+        range(len(rows)), key=lambda at: (np.isnan(values[at]), -values[at], rows[at]["rater"])
+    )
     ranked = [at for at in order if not np.isnan(values[at])]
     rng = np.random.default_rng([bootstrap.seed, len(people.human)])
     scores = people.scores[np.array(ranked, dtype=np.int64)]
@@ -231,8 +295,12 @@ def ranking(cell: BoardCell, bootstrap: SourceBootstrap, permutations: int) -> R
     return Ranked([rows[at] for at in order], pairs, within, figures)
 
 
-def rank_figures(scores: Numbers, human: tuple[Numbers, Codes], source: Codes) -> dict[str, Estimate]:
-    """Spearman's and Kendall's correlation with people. human: their scores as `distinct` gives them."""
+def rank_figures(
+    scores: Numbers, human: tuple[Numbers, Codes], source: Codes
+) -> dict[str, Estimate]:
+    """Spearman's and Kendall's correlation with people. human: their scores as `distinct` gives
+    them.
+    """
     try:
         rho, tau = rank_correlations(scores, human)
     except Undefined as error:
@@ -242,7 +310,10 @@ def rank_figures(scores: Numbers, human: tuple[Numbers, Codes], source: Codes) -
 
 
 def _over_sources(correlation: Correlation, source: Codes) -> Estimate:
-    low, high = correlation_interval(correlation.value, correlation.influence, source) or (None, None)
+    low, high = correlation_interval(correlation.value, correlation.influence, source) or (
+        None,
+        None,
+    )
     n = int((~np.isnan(correlation.influence)).sum())
     return Estimate(correlation.value, low, high, n, method=JACKKNIFE)
 
@@ -260,10 +331,15 @@ def _row(
     outputs, asked = int(answered.sum()), len(scores)
     dollars = (rater.about or {}).get("dollars_per_thousand")
     pairs = _pair_figures(cell, scores, seed, permutations)
-    figures = {**correlations, **{name: figure for name, figure in pairs.items() if isinstance(figure, Estimate)}}
+    figures = {
+        **correlations,
+        **{name: figure for name, figure in pairs.items() if isinstance(figure, Estimate)},
+    }
     if rater.name == NAME:
         unlike = Estimate.undefined("each generator's scores come from another fit", outputs)
-        figures |= dict.fromkeys(("system_pearson", "soft_pairwise_accuracy", "pairwise_accuracy"), unlike)
+        figures |= dict.fromkeys(
+            ("system_pearson", "soft_pairwise_accuracy", "pairwise_accuracy"), unlike
+        )
         pairs |= {"tie_epsilon": None, "pairwise_accuracy_without_ties": None}
     return {
         **cell.row_of(rater),
@@ -280,7 +356,9 @@ def _row(
 
 
 def _pair_figures(cell: BoardCell, scores: Numbers, seed: int, permutations: int) -> dict[str, Any]:
-    """Figures from pairs of generators: soft pairwise accuracy, and pairwise accuracy with its ties."""
+    """Figures from pairs of generators: soft pairwise accuracy, and pairwise accuracy with its
+    ties.
+    """
     answered = ~np.isnan(scores)
     outputs = int(answered.sum())
     by_people = cell.by_generator(np.where(answered, cell.human, np.nan))
@@ -291,7 +369,9 @@ def _pair_figures(cell: BoardCell, scores: Numbers, seed: int, permutations: int
     try:
         ties = calibrate_ties(by_people, by_rater)
     except Undefined as error:
-        undefined = dict.fromkeys(("soft_pairwise_accuracy", "pairwise_accuracy"), Estimate.undefined(str(error)))
+        undefined = dict.fromkeys(
+            ("soft_pairwise_accuracy", "pairwise_accuracy"), Estimate.undefined(str(error))
+        )
         return {**undefined, "tie_epsilon": None, "pairs": 0}
 
     def figure(accuracy: float, variance: float) -> Estimate:
@@ -315,7 +395,9 @@ def _pair_figures(cell: BoardCell, scores: Numbers, seed: int, permutations: int
 
 
 def ceiling(cell: BoardCell) -> Estimate:
-    """One reference person against the mean of the others, pooled over people: what a person reaches."""
+    """One reference person against the mean of the others, pooled over people: what a person
+    reaches.
+    """
     if not len(cell.alone):
         return Estimate.undefined("no ratings by single people")
     try:
@@ -325,7 +407,8 @@ def ceiling(cell: BoardCell) -> Estimate:
 
 
 def comparisons(cell: BoardCell, ranked: Ranked) -> list[dict[str, Any]]:
-    """Every pair of raters, the one that correlates better first: the p-value that they do not differ.
+    """Every pair of raters, the one that correlates better first: the p-value that they do not
+    differ.
 
     Without a p are pairs with a rater that has no correlation.
     """

@@ -31,12 +31,23 @@ BATCH = 256  # texts handed to a metric at once
 
 Key = tuple[str, str, frozenset[int], str]  # source, text, places of its references, language
 
-COLUMNS = ("language", "criterion", "metric", "references", "pearson", "spread", "draws", "outputs", "sources")
+COLUMNS = (
+    "language",
+    "criterion",
+    "metric",
+    "references",
+    "pearson",
+    "spread",
+    "draws",
+    "outputs",
+    "sources",
+)
 
 
 @dataclass(frozen=True)
 class ReferenceSettings:
-    """Choices besides those of the board. most: of references, None for what all sources have. draws: of subsets.
+    """Choices besides those of the board. most: of references, None for what all sources have.
+    draws: of subsets.
 
     beside: raters of the dataset to draw as lines beside the metrics.
     """
@@ -56,8 +67,9 @@ class ReferenceSettings:
 class ReferenceCurve:
     """Metrics' correlations with people by number of references. table: COLUMNS first.
 
-    main: the criterion shown first. reference: what the reference people are called. titles: of criteria.
-    notes: data problems; warnings: about people left out beforehand. pictures: how many were written.
+    main: the criterion shown first. reference: what the reference people are called. titles: of
+    criteria. notes: data problems; warnings: about people left out beforehand. pictures: how many
+    were written.
     """
 
     main: str
@@ -81,18 +93,21 @@ def reference_curve(
     *,
     progress: Progress = no_progress,
 ) -> ReferenceCurve:
-    """Pearson with the reference people by metric and number of references, in every cell of the board.
+    """Pearson with the reference people by metric and number of references, in every cell of the
+    board.
 
-    Outputs that reference people rated count. For each number k and draw every source gives a random subset of k of its
-    references, the same for all of its outputs; a draw's subsets grow with k, by one reference each. Sources with fewer
-    than k references are left out at k. One draw does where no source has more than k.
+    Outputs that reference people rated count. For each number k and draw every source gives a
+    random subset of k of its references, the same for all of its outputs; a draw's subsets grow
+    with k, by one reference each. Sources with fewer than k references are left out at k. One draw
+    does where no source has more than k.
 
-    Columns: language, criterion, metric, references (None for a line: a metric that needs none, or a rater of
-    choices.beside), pearson (mean over draws), spread (their standard deviation, None with one), lowest, highest,
-    draws, outputs and sources (that counted), left_out (sources with too few references), kind, undefined (reason).
+    Columns: language, criterion, metric, references (None for a line: a metric that needs none, or
+    a rater of choices.beside), pearson (mean over draws), spread (their standard deviation, None
+    with one), lowest, highest, draws, outputs and sources (that counted), left_out (sources with
+    too few references), kind, undefined (reason).
 
-    progress: called with texts scored and in all. Raises UsageError where no source has references, or as many as
-    asked for; otherwise as metal.raters.metrics.scored and metal.boards.cells.cells.
+    progress: called with texts scored and in all. Raises UsageError where no source has references,
+    or as many as asked for; otherwise as metal.raters.metrics.scored and metal.boards.cells.cells.
     """
     choices = choices or ReferenceSettings()
     cells = _cells(dataset, metrics, settings, choices)
@@ -101,13 +116,24 @@ def reference_curve(
     drawn = _draws(texts, most, choices.draws, settings.seed)
     none: Draws = {None: [dict.fromkeys(texts.references, ())]}
     draws_of = {metric: drawn if "references" in metric.needs else none for metric in metrics}
-    scores = _score({metric: _needed(metric, texts, draws) for metric, draws in draws_of.items()}, texts, progress)
+    scores = _score(
+        {metric: _needed(metric, texts, draws) for metric, draws in draws_of.items()},
+        texts,
+        progress,
+    )
     rows = []
     for cell in cells:
         for metric in sorted(metrics, key=lambda metric: draws_of[metric] is none):
-            rows += [_point(cell, metric, k, subsets, texts, scores[metric]) for k, subsets in draws_of[metric].items()]
+            rows += [
+                _point(cell, metric, k, subsets, texts, scores[metric])
+                for k, subsets in draws_of[metric].items()
+            ]
         rows += [
-            {**_row(cell, rater.name, rater.kind, [cell.of(rater.name)]), "references": None, "left_out": 0}
+            {
+                **_row(cell, rater.name, rater.kind, [cell.of(rater.name)]),
+                "references": None,
+                "left_out": 0,
+            }
             for name in choices.beside
             for rater in cell.raters
             if rater.name == name
@@ -135,7 +161,9 @@ def reference_curve(
 
 @dataclass(frozen=True)
 class _Texts:
-    """outputs: all of the dataset; places: those that count; references: of each source, the empty ones left out."""
+    """outputs: all of the dataset; places: those that count; references: of each source, the empty
+    ones left out.
+    """
 
     outputs: tuple[Output, ...]
     places: tuple[int, ...]
@@ -147,8 +175,13 @@ class _Texts:
         outputs = tuple(dataset.outputs.values())
         places = sorted({int(place) for cell in cells for place in cell.outputs[cell.rated]})
         used = dict.fromkeys(outputs[place].source for place in places)
-        references = {name: tuple(text for text in dataset.sources[name].references if text.strip()) for name in used}
-        return cls(outputs, tuple(places), references, {name: dataset.sources[name].text for name in used})
+        references = {
+            name: tuple(text for text in dataset.sources[name].references if text.strip())
+            for name in used
+        }
+        return cls(
+            outputs, tuple(places), references, {name: dataset.sources[name].text for name in used}
+        )
 
     def key(self, place: int, subset: Sequence[int]) -> Key:
         """What an output's score depends on: equal keys are scored once."""
@@ -169,7 +202,9 @@ Draws = Mapping[int | None, Sequence[Mapping[str, tuple[int, ...]]]]
 def _cells(
     dataset: Dataset, metrics: Sequence[Metric], settings: BoardSettings, choices: ReferenceSettings
 ) -> list[BoardCell]:
-    """The board's cells. The first metric is added as a rater, since a dataset may have no rater but people."""
+    """The board's cells. The first metric is added as a rater, since a dataset may have no rater
+    but people.
+    """
     if not metrics:
         raise UsageError("no metric: name some in `metrics`, such as chrf,rouge-l")
     to_come = {metrics[0].name: Rater(metrics[0].name, "metric")}
@@ -188,7 +223,9 @@ def _most(texts: _Texts, choices: ReferenceSettings, dataset: Dataset) -> int:
     if choices.most is None:
         return min(numbers)
     if choices.most > max(numbers):
-        raise UsageError(f"`most` {choices.most}: no source has more than {max(numbers)} references")
+        raise UsageError(
+            f"`most` {choices.most}: no source has more than {max(numbers)} references"
+        )
     return choices.most
 
 
@@ -196,12 +233,17 @@ def _draws(texts: _Texts, most: int, draws: int, seed: int) -> Draws:
     orders = []
     for draw in range(draws):
         rng = np.random.default_rng([seed, draw])
-        orders.append({name: rng.permutation(len(kept)).tolist() for name, kept in texts.references.items()})
+        orders.append(
+            {name: rng.permutation(len(kept)).tolist() for name, kept in texts.references.items()}
+        )
     draws_of: dict[int | None, list[dict[str, tuple[int, ...]]]] = {}
     for k in range(1, most + 1):
         enough = [name for name, references in texts.references.items() if len(references) >= k]
         several = any(len(texts.references[name]) > k for name in enough)
-        draws_of[k] = [{name: tuple(order[name][:k]) for name in enough} for order in orders[: None if several else 1]]
+        draws_of[k] = [
+            {name: tuple(order[name][:k]) for name in enough}
+            for order in orders[: None if several else 1]
+        ]
     return draws_of
 
 
@@ -214,18 +256,24 @@ def _needed(metric: Metric, texts: _Texts, draws: Draws) -> list[Key]:
     return list(keys)
 
 
-def _keys(metric: Metric, texts: _Texts, place: int, subsets: Mapping[str, tuple[int, ...]]) -> list[Key]:
-    """What an output is scored with: the source's references together, or each alone where a metric takes the best of
-    single ones. Empty where the source has too few.
+def _keys(
+    metric: Metric, texts: _Texts, place: int, subsets: Mapping[str, tuple[int, ...]]
+) -> list[Key]:
+    """What an output is scored with: the source's references together, or each alone where a metric
+    takes the best of single ones. Empty where the source has too few.
     """
     subset = subsets.get(texts.outputs[place].source)
     if subset is None:
         return []
-    parts = [subset] if metric.multi_reference or not subset else [(reference,) for reference in subset]
+    parts = (
+        [subset] if metric.multi_reference or not subset else [(reference,) for reference in subset]
+    )
     return [texts.key(place, part) for part in parts]
 
 
-def _score(work: Mapping[Metric, Sequence[Key]], texts: _Texts, progress: Progress) -> dict[Metric, dict[Key, Scored]]:
+def _score(
+    work: Mapping[Metric, Sequence[Key]], texts: _Texts, progress: Progress
+) -> dict[Metric, dict[Key, Scored]]:
     done, total = 0, sum(map(len, work.values()))
     scores: dict[Metric, dict[Key, Scored]] = {}
     for metric, needed in work.items():
@@ -233,7 +281,9 @@ def _score(work: Mapping[Metric, Sequence[Key]], texts: _Texts, progress: Progre
         for start in range(0, len(needed), BATCH):
             keys = needed[start : start + BATCH]
             progress(done, total)
-            of_metric |= dict(zip(keys, scored(metric, [texts.item(key) for key in keys]), strict=True))
+            of_metric |= dict(
+                zip(keys, scored(metric, [texts.item(key) for key in keys]), strict=True)
+            )
             done += len(keys)
     progress(total, total)
     return scores
@@ -250,13 +300,17 @@ def _point(
     texts: _Texts,
     scores: Mapping[Key, Scored],
 ) -> dict[str, Any]:
-    """A metric with k references in a cell; of several scores of an output the best. Higher is better."""
+    """A metric with k references in a cell; of several scores of an output the best. Higher is
+    better.
+    """
     sign = -1.0 if metric.direction == "lower" else 1.0
     drawn = []
     for subsets in draws:
         numbers = np.full(len(cell.outputs), np.nan)
         for row in np.flatnonzero(cell.rated):
-            answers = [scores[key].score for key in _keys(metric, texts, int(cell.outputs[row]), subsets)]
+            answers = [
+                scores[key].score for key in _keys(metric, texts, int(cell.outputs[row]), subsets)
+            ]
             if given := [score for score in answers if score is not None]:
                 numbers[row] = sign * metric.better(given)
         drawn.append(numbers)
@@ -289,13 +343,18 @@ def _row(cell: BoardCell, name: str, kind: str, drawn: Sequence[Numbers]) -> dic
     }
 
 
-def _notes(cells: Sequence[BoardCell], texts: _Texts, choices: ReferenceSettings, most: int) -> tuple[str, ...]:
+def _notes(
+    cells: Sequence[BoardCell], texts: _Texts, choices: ReferenceSettings, most: int
+) -> tuple[str, ...]:
     counts = [len(references) for references in texts.references.values()]
     notes = []
     if empty := counts.count(0):
         notes.append(f"{empty:,} of {len(counts):,} sources have no reference and are left out")
     if fewer := sum(0 < count < most for count in counts):
-        notes.append(f"{fewer:,} of {len(counts):,} sources have fewer than {most} references and are left out there")
+        notes.append(
+            f"{fewer:,} of {len(counts):,} sources have fewer than {most} references and are left"
+            " out there"
+        )
     for name in choices.beside:
         if not any(rater.name == name for cell in cells for rater in cell.raters):
             notes.append(f"{name} scored nothing that the people rated; it has no line")
@@ -303,7 +362,11 @@ def _notes(cells: Sequence[BoardCell], texts: _Texts, choices: ReferenceSettings
 
 
 def _signature(
-    dataset: Dataset, metrics: Sequence[Metric], settings: BoardSettings, choices: ReferenceSettings, most: int
+    dataset: Dataset,
+    metrics: Sequence[Metric],
+    settings: BoardSettings,
+    choices: ReferenceSettings,
+    most: int,
 ) -> str:
     return signature_line(
         {

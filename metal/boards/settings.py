@@ -19,13 +19,15 @@ from metal.version import __version__
 class BoardSettings:
     """Choices of a board. Empty tuples mean all.
 
-    reference: the people to agree with (people_named). common: compare on the outputs that all raters scored.
-    expected: take the means of levels by their probabilities for the scores of raters that have them.
-    members: kinds of rater an ensemble is made of. nonzero: its number of coefficients. alpha: None takes one from the
-    interval by `rule` (metal.stats.ensemble.choose_alpha). human_generators: people among the generators, besides those
-    that dataset.toml marks. families: generator -> family, besides those of dataset.toml. resamples: of the bootstrap
-    by source. permutations: of each test. version: the state of the board. exclude_noisy: the model
-    (metal.genie.noisy) by which people were left out before, "" for none.
+    reference: the people to agree with (people_named). common: compare on the outputs that all
+    raters scored. expected: take the means of levels by their probabilities for the scores of
+    raters that have them. members: kinds of rater an ensemble is made of. nonzero: its number of
+    coefficients. alpha: None takes one from the interval by `rule`
+    (metal.stats.ensemble.choose_alpha). human_generators: people among the generators, besides
+    those that dataset.toml marks. families: generator -> family, besides those of dataset.toml.
+    resamples: of the bootstrap by source. permutations: of each test. version: the state of the
+    board. exclude_noisy: the model (metal.genie.noisy) by which people were left out before, "" for
+    none.
     """
 
     reference: str = ""
@@ -60,13 +62,22 @@ class BoardSettings:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.toml; what is not set is left out."""
-        plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        plain = {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(self).items()
+        }
         return {key: value for key, value in plain.items() if value not in (None, [], {})}
 
 
 def signature(data: str, settings: BoardSettings, **about: object) -> str:
-    """Program, data, what the figure is about, and every setting that changes it. data: Dataset.identity."""
-    parts: dict[str, object] = {"metal": __version__, "data": data, "version": settings.version} | about
+    """Program, data, what the figure is about, and every setting that changes it. data:
+    Dataset.identity.
+    """
+    parts: dict[str, object] = {
+        "metal": __version__,
+        "data": data,
+        "version": settings.version,
+    } | about
     parts |= {
         "ref": settings.reference or "all-people",
         "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",

@@ -1,10 +1,11 @@
 """A board's folder on disk: the dataset folder with `board/` in it.
 
-board/history.jsonl          one line per version; lines are only ever added
-board/data/DIGEST/           the dataset as it was at a version; DIGEST covers its ratings and its files' bytes
-board/submissions/0002/      what joined with version 2: outputs.jsonl, raters.jsonl, ratings.parquet, its program
-board/ensembles.jsonl        every ensemble that was ever fitted, by its signature
-board/settings.json          the people the board was last told to compare with (WHOM); submissions are ranked by them
+board/history.jsonl          one line per version; lines are only ever added board/data/DIGEST/
+the dataset as it was at a version; DIGEST covers its ratings and its files' bytes
+board/submissions/0002/      what joined with version 2: outputs.jsonl, raters.jsonl,
+ratings.parquet, its program board/ensembles.jsonl        every ensemble that was ever fitted, by
+its signature board/settings.json          the people the board was last told to compare with
+(WHOM); submissions are ranked by them
 """
 
 from __future__ import annotations
@@ -25,7 +26,13 @@ from metal.boards.ensemble_records import read_ensemble
 from metal.boards.history import Entry, Submission, board_at, entry_at, standing
 from metal.boards.settings import BoardSettings
 from metal.data.dataset import Dataset, load_dataset, update_dataset, with_parts
-from metal.data.dataset_lines import numbered_records, rater_record, read_output, read_raters, text_record
+from metal.data.dataset_lines import (
+    numbered_records,
+    rater_record,
+    read_output,
+    read_raters,
+    text_record,
+)
 from metal.data.files import (
     of_one_state,
     one_writer,
@@ -42,7 +49,8 @@ from metal.errors import DataError
 
 BOARD = "board"
 DATA = ("dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl")
-# Settings that say whom a board compares with and who its generators are; all others are ways of looking at it.
+# Settings that say whom a board compares with and who its generators are; all others are ways of
+# looking at it.
 WHOM = ("reference", "exclude_noisy", "human_generators", "families")
 PEOPLE = "people"  # whose ratings of submitted generators are a version of the board
 PROGRAM = "metric.py"  # of a submitted metric
@@ -52,7 +60,8 @@ PROGRAM = "metric.py"  # of a submitted metric
 class OpenBoard:
     """A board at one of its versions. base: the dataset without submissions.
 
-    recorded: whether the last of its entries is on disk (see `record`). files: what the dataset was read from.
+    recorded: whether the last of its entries is on disk (see `record`). files: what the dataset was
+    read from.
     """
 
     folder: Path
@@ -64,16 +73,20 @@ class OpenBoard:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The dataset with its submissions. Raises DataError where they do not fit; one can be withdrawn then."""
-        submissions = [read_submission(self.folder, entry) for entry in standing(self.entries, self.version)]
+        """The dataset with its submissions. Raises DataError where they do not fit; one can be
+        withdrawn then.
+        """
+        submissions = [
+            read_submission(self.folder, entry) for entry in standing(self.entries, self.version)
+        ]
         return board_at(self.base, submissions)
 
 
 def open_board(folder: Path, version: int | None = None) -> OpenBoard:
     """The board of a dataset folder, now or at a version; nothing is written.
 
-    A dataset that has changed since the last version, or has no history yet, is a new version, which `record` keeps.
-    Raises UsageError for a version the board never had.
+    A dataset that has changed since the last version, or has no history yet, is a new version,
+    which `record` keeps. Raises UsageError for a version the board never had.
     """
     files, base, entries, digest = of_one_state(folder, lambda: _read(folder))
     recorded = bool(entries) and entries[-1].digest == digest
@@ -97,7 +110,9 @@ def _read(folder: Path) -> tuple[dict[str, tuple[int, ...]], Dataset, tuple[Entr
 
 
 def _files(folder: Path) -> dict[str, tuple[int, ...]]:
-    """File name -> inode, size and time, which tell whether a file of the dataset is still the one that was read."""
+    """File name -> inode, size and time, which tell whether a file of the dataset is still the one
+    that was read.
+    """
     return {
         path.name: (status.st_ino, status.st_size, status.st_mtime_ns)
         for path in folder.glob("*")
@@ -106,7 +121,9 @@ def _files(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _digest(folder: Path, base: Dataset) -> str:
-    """Identifies a version. It changes with the ratings (not with their order) and with every other file's bytes."""
+    """Identifies a version. It changes with the ratings (not with their order) and with every other
+    file's bytes.
+    """
     combined = hashlib.sha256(base.digest.encode("ascii"))
     for name in DATA:
         combined.update(hashlib.sha256((folder / name).read_bytes()).digest())
@@ -114,7 +131,9 @@ def _digest(folder: Path, base: Dataset) -> str:
 
 
 def read_history(folder: Path) -> tuple[Entry, ...]:
-    """The entries of a board's history, empty where it has none. Raises DataError for a damaged file."""
+    """The entries of a board's history, empty where it has none. Raises DataError for a damaged
+    file.
+    """
     path = folder / BOARD / "history.jsonl"
     if not path.is_file():
         return ()
@@ -122,7 +141,11 @@ def read_history(folder: Path) -> tuple[Entry, ...]:
     for where, record in _records(path):
         entry = Entry.of(record, where)
         if entry.version != len(entries) + 1:
-            raise DataError(where, f"version {entry.version} after {len(entries)}", "Take the file from a backup")
+            raise DataError(
+                where,
+                f"version {entry.version} after {len(entries)}",
+                "Take the file from a backup",
+            )
         entries.append(entry)
     return tuple(entries)
 
@@ -130,8 +153,12 @@ def read_history(folder: Path) -> tuple[Entry, ...]:
 def read_submission(folder: Path, entry: Entry) -> Submission:
     """What joined with an entry."""
     place = submission_folder(folder, entry.version)
-    outputs = [read_output(record, where) for where, record in numbered_records(place / "outputs.jsonl")]
-    return Submission(entry, tuple(outputs), tuple(read_raters(place)), read_facts(find_ratings(place)))
+    outputs = [
+        read_output(record, where) for where, record in numbered_records(place / "outputs.jsonl")
+    ]
+    return Submission(
+        entry, tuple(outputs), tuple(read_raters(place)), read_facts(find_ratings(place))
+    )
 
 
 def submission_folder(folder: Path, version: int) -> Path:
@@ -159,15 +186,20 @@ def read_file(path: Path) -> bytes | None:
 # ---------------------------------------------------------------- adding to the history
 
 
-def add_entry(folder: Path, seen: OpenBoard, new: Entry | Submission, files: Mapping[str, bytes]) -> OpenBoard | None:
-    """Write an entry with its submission. None when the board has changed since it was `seen`; nothing is written then.
+def add_entry(
+    folder: Path, seen: OpenBoard, new: Entry | Submission, files: Mapping[str, bytes]
+) -> OpenBoard | None:
+    """Write an entry with its submission. None when the board has changed since it was `seen`;
+    nothing is written then.
 
-    new: the entry, or a submission with its own, which gets its place here (version, time, digest). files: kept beside
-    the submission.
+    new: the entry, or a submission with its own, which gets its place here (version, time, digest).
+    files: kept beside the submission.
     """
     with one_writer(folder):
         now = open_board(folder)
-        before, after = ([replace(entry, at="") for entry in board.entries] for board in (seen, now))
+        before, after = (
+            [replace(entry, at="") for entry in board.entries] for board in (seen, now)
+        )
         if before != after or not (now.recorded or _note_data(now)):
             return None
         place = _entry(now.entries, now.entries[-1].digest)
@@ -223,7 +255,9 @@ def record(board: OpenBoard) -> bool:
 
 
 def _note_data(board: OpenBoard) -> bool:
-    """Copy the files of the dataset as it is now and add its entry; False where they are not those that were read."""
+    """Copy the files of the dataset as it is now and add its entry; False where they are not those
+    that were read.
+    """
     folder, entry = board.folder, board.entries[-1]
     entries = read_history(folder)
     if entries and entries[-1].digest == entry.digest:  # another command was first
@@ -243,27 +277,35 @@ def _note_data(board: OpenBoard) -> bool:
 
 
 def _append(path: Path, records: Sequence[Mapping[str, Any]]) -> None:
-    """Add lines and force them to disk. The remains of a line that a power cut left are removed first."""
+    """Add lines and force them to disk. The remains of a line that a power cut left are removed
+    first.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab+") as file:
         file.seek(0)
         content = file.read()
         end = _end(content)
         file.truncate(end)
-        lines = [json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n" for record in records]
+        lines = [
+            json.dumps(record, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+            for record in records
+        ]
         file.write((b"" if content[:end].endswith(b"\n") or not end else b"\n") + b"".join(lines))
         file.flush()
         os.fsync(file.fileno())
 
 
 def _end(content: bytes) -> int:
-    """Where the complete lines end. A last line without a line break is complete if it is an object."""
+    """Where the complete lines end. A last line without a line break is complete if it is an
+    object.
+    """
     last = content.rfind(b"\n") + 1
     return len(content) if isinstance(_value(content[last:]), dict) else last
 
 
 def _records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file to which lines are only added, with their places, without an unfinished last line.
+    """The objects of a file to which lines are only added, with their places, without an unfinished
+    last line.
 
     Raises DataError for a line that is not an object.
     """
@@ -288,21 +330,30 @@ def _value(line: bytes) -> Any:
 
 
 def keep_ratings(base: Dataset, board: Dataset, folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write people's ratings where what they rated is: into the dataset, or as a version of its board.
+    """Write people's ratings where what they rated is: into the dataset, or as a version of its
+    board.
 
-    base: the dataset of the folder, which nobody changes meanwhile; board: what stands on its board, with new ratings.
-    files: as in `update_dataset`.
+    base: the dataset of the folder, which nobody changes meanwhile; board: what stands on its
+    board, with new ratings. files: as in `update_dataset`.
     """
     people = {name: rater for name, rater in board.raters.items() if rater.kind == "human"}
     table = board.ratings
     own, by_people = table["output"].isin(base.outputs), table["rater"].isin(people)
-    own_facts = tidy_facts(table.loc[own & (by_people | table["rater"].isin(base.raters)), list(FACTS)])
-    update_dataset(with_parts(base, raters=({**base.raters} | people).values(), facts=own_facts), folder, files)
+    own_facts = tidy_facts(
+        table.loc[own & (by_people | table["rater"].isin(base.raters)), list(FACTS)]
+    )
+    update_dataset(
+        with_parts(base, raters=({**base.raters} | people).values(), facts=own_facts), folder, files
+    )
     of_submitted = tidy_facts(table.loc[~own & by_people, list(FACTS)])
     seen = open_board(folder)
     before = seen.dataset.ratings
-    kept = before.loc[before["kind"].eq("human") & ~before["output"].isin(base.outputs), list(FACTS)]
-    if Counter(map(str, kept.itertuples(index=False))) != Counter(map(str, of_submitted.itertuples(index=False))):
+    kept = before.loc[
+        before["kind"].eq("human") & ~before["output"].isin(base.outputs), list(FACTS)
+    ]
+    if Counter(map(str, kept.itertuples(index=False))) != Counter(
+        map(str, of_submitted.itertuples(index=False))
+    ):
         raters = tuple(people[name] for name in of_submitted["rater"].cat.categories)
         entry = Entry(0, "", "ratings", "", PEOPLE, "", {"ratings": len(of_submitted)})
         add_entry(folder, seen, Submission(entry, (), raters, of_submitted), {})
@@ -314,7 +365,9 @@ def keep_ratings(base: Dataset, board: Dataset, folder: Path, files: Mapping[str
 def stored_ensembles(folder: Path) -> list[Mapping[str, Any]]:
     """Every ensemble ever fitted on this board, in the order of fitting."""
     path = folder / BOARD / "ensembles.jsonl"
-    return [read_ensemble(record, where) for where, record in _records(path)] if path.is_file() else []
+    return (
+        [read_ensemble(record, where) for where, record in _records(path)] if path.is_file() else []
+    )
 
 
 def store_ensembles(folder: Path, records: Sequence[Mapping[str, Any]]) -> bool:
@@ -334,7 +387,8 @@ def store_ensembles(folder: Path, records: Sequence[Mapping[str, Any]]) -> bool:
 
 
 def keep_settings(folder: Path, settings: BoardSettings) -> None:
-    """Keep whom submissions are compared with: what of WHOM was given replaces what is kept, nothing else is kept.
+    """Keep whom submissions are compared with: what of WHOM was given replaces what is kept,
+    nothing else is kept.
 
     Nothing happens where the folder cannot be written.
     """
@@ -344,14 +398,18 @@ def keep_settings(folder: Path, settings: BoardSettings) -> None:
     try:
         with one_writer(folder):
             kept = kept_settings(folder, 1)
-            whom = {key: value for key, value in kept.to_dict().items() if key in WHOM and value} | given
+            whom = {
+                key: value for key, value in kept.to_dict().items() if key in WHOM and value
+            } | given
             write_new(folder / BOARD / "settings.json", json.dumps(whom, indent=1) + "\n")
     except OSError:
         return
 
 
 def kept_settings(folder: Path, version: int) -> BoardSettings:
-    """The settings that submissions are ranked by, at a version: those of WHOM that are kept, else the defaults."""
+    """The settings that submissions are ranked by, at a version: those of WHOM that are kept, else
+    the defaults.
+    """
     path = folder / BOARD / "settings.json"
     if not path.is_file():
         return BoardSettings(version=version)
@@ -359,13 +417,17 @@ def kept_settings(folder: Path, version: int) -> BoardSettings:
     try:
         # Boards of earlier versions of METAL kept all their settings there.
         values: dict[str, Any] = {
-            key: tuple(item) if isinstance(item, list) else item for key, item in kept.items() if key in WHOM
+            key: tuple(item) if isinstance(item, list) else item
+            for key, item in kept.items()
+            if key in WHOM
         }
         settings: BoardSettings | None = BoardSettings(**{**values, "version": version})
     except (TypeError, AttributeError, OverflowError):
         settings = None
     if settings is None or not _well_typed(settings):
-        raise DataError(path, "not the settings of a board", "Remove it, and run `metal.billboard(...)` again")
+        raise DataError(
+            path, "not the settings of a board", "Remove it, and run `metal.billboard(...)` again"
+        )
     return settings
 
 
@@ -373,7 +435,15 @@ def _well_typed(settings: BoardSettings) -> bool:
     """Whether each of WHOM has the type of its default, and collections hold texts."""
     for key in WHOM:
         value = getattr(settings, key)
-        inside = [*value, *value.values()] if isinstance(value, dict) else value if isinstance(value, tuple) else ()
-        if type(value) is not type(getattr(BoardSettings(), key)) or not all(isinstance(item, str) for item in inside):
+        inside = (
+            [*value, *value.values()]
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, tuple)
+            else ()
+        )
+        if type(value) is not type(getattr(BoardSettings(), key)) or not all(
+            isinstance(item, str) for item in inside
+        ):
             return False
     return True

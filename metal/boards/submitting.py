@@ -1,4 +1,6 @@
-"""How a submission joins a board: prepared outside the board's lock, and written if nobody else was faster."""
+"""How a submission joins a board: prepared outside the board's lock, and written if nobody else was
+faster.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,15 @@ from metal.boards.history import (
     standing,
 )
 from metal.boards.lint import identical_texts
-from metal.boards.store import PROGRAM, OpenBoard, add_entry, is_writable, kept_program, open_board, read_file
+from metal.boards.store import (
+    PROGRAM,
+    OpenBoard,
+    add_entry,
+    is_writable,
+    kept_program,
+    open_board,
+    read_file,
+)
 from metal.data.dataset import Dataset, concat_facts
 from metal.data.missing import no_such
 from metal.data.progress import Progress
@@ -54,7 +64,9 @@ ALL_AT_ONCE = 10**9  # texts a program gets at a time: its limits are for the wh
 
 @dataclass(frozen=True)
 class Joined:
-    """The board after a submission. lines: what came of it. protections: how its program was kept apart."""
+    """The board after a submission. lines: what came of it. protections: how its program was kept
+    apart.
+    """
 
     board: OpenBoard
     lines: tuple[str, ...]
@@ -71,9 +83,12 @@ class Prepared:
 
 
 def join_board(
-    folder: Path, prepare: Callable[[OpenBoard], Prepared], ready: tuple[OpenBoard, Prepared] | None = None
+    folder: Path,
+    prepare: Callable[[OpenBoard], Prepared],
+    ready: tuple[OpenBoard, Prepared] | None = None,
 ) -> Joined:
-    """Prepare a submission for the board as it is and write it; prepare it again where others joined in between.
+    """Prepare a submission for the board as it is and write it; prepare it again where others
+    joined in between.
 
     ready: what was prepared, for the board as it was seen.
     """
@@ -86,7 +101,9 @@ def join_board(
         try:
             board = add_entry(folder, seen, prepared.new, prepared.files)
         except OSError as error:
-            raise UsageError(f"{folder} cannot be written ({error.strerror}); a submission needs that") from None
+            raise UsageError(
+                f"{folder} cannot be written ({error.strerror}); a submission needs that"
+            ) from None
         if board:
             return Joined(board, tuple(prepared.lines))
     raise UsageError(f"{folder}: others keep joining; nothing was written. Run this again")
@@ -109,7 +126,8 @@ def submit_generator(
 ) -> Joined:
     """A generator's outputs join, scored by every metric of the board that can be run here.
 
-    scores: a table with what other metrics of the board give them. progress: called with steps done and in all.
+    scores: a table with what other metrics of the board give them. progress: called with steps done
+    and in all.
     """
     rows = read_rows(read_frame(path).to_dict("list"), path)
     computed: dict[tuple[str, str], Scores] = {}
@@ -117,19 +135,29 @@ def submit_generator(
 
     def prepare(seen: OpenBoard) -> Prepared:
         dataset = seen.dataset
-        plain = check_name(name, {output.generator for output in dataset.outputs.values()}, "generator")
+        plain = check_name(
+            name, {output.generator for output in dataset.outputs.values()}, "generator"
+        )
         outputs = generator_outputs(rows, plain, dataset, path, allow_missing=allow_missing)
         if clash := [output.output for output in outputs if output.output in dataset.outputs]:
             raise UsageError(f"output {clash[0]!r} is on the board already; give another `name`")
-        declared: dict[str, Any] = ({"kind": "human"} if human else {}) | ({"family": family} if family else {})
-        about: dict[str, Any] = {"outputs": len(outputs)} | ({"generator": declared} if declared else {})
+        declared: dict[str, Any] = ({"kind": "human"} if human else {}) | (
+            {"family": family} if family else {}
+        )
+        about: dict[str, Any] = {"outputs": len(outputs)} | (
+            {"generator": declared} if declared else {}
+        )
         entry = Entry(0, "", "generator", "", plain, by or ANONYMOUS, about)
         unscored = Submission(entry, outputs, (), pd.DataFrame(columns=list(FACTS)))
         board = board_at(dataset, [unscored])
-        handed_in = given_scores(table, board, outputs, scores) if table is not None and scores else []
+        handed_in = (
+            given_scores(table, board, outputs, scores) if table is not None and scores else []
+        )
         given = {metric.rater.rater: metric for metric in handed_in}
         about |= {"scores_given": list(given)} if given else {}
-        all_scores, lines = _scores_of_board_metrics(seen, board, outputs, computed, given, progress)
+        all_scores, lines = _scores_of_board_metrics(
+            seen, board, outputs, computed, given, progress
+        )
         facts = [metric.facts for metric in all_scores]
         submission = replace(
             unscored,
@@ -137,7 +165,9 @@ def submit_generator(
             raters=tuple(metric.rater for metric in all_scores),
             facts=tidy_facts(concat_facts(facts) if facts else unscored.facts),
         )
-        return Prepared(submission, [f"{len(outputs):,} outputs", *identical_texts(outputs, dataset), *lines])
+        return Prepared(
+            submission, [f"{len(outputs):,} outputs", *identical_texts(outputs, dataset), *lines]
+        )
 
     first = open_board(folder)
     prepared = prepare(first)
@@ -148,7 +178,8 @@ def submit_generator(
 
 
 def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list[str]:
-    """Metrics of METAL's join a board none of whose metrics can be run here, so that all its generators can be ranked.
+    """Metrics of METAL's join a board none of whose metrics can be run here, so that all its
+    generators can be ranked.
 
     Returns a line about each, or why there is none.
     """
@@ -161,8 +192,12 @@ def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list
             outputs = outputs_to_score(dataset, [metric])
             scores = score_outputs(metric, dataset, outputs, progress=progress)
             about = {key: scores.rater.about[key] for key in ("signature", "direction")}
-            entry = Entry(0, "", "metric", "", check_name(name, dataset.raters, "rater"), "METAL", about)
-            return Prepared(Submission(entry, (), (scores.rater,), scores.facts), [_summary(scores)])
+            entry = Entry(
+                0, "", "metric", "", check_name(name, dataset.raters, "rater"), "METAL", about
+            )
+            return Prepared(
+                Submission(entry, (), (scores.rater,), scores.facts), [_summary(scores)]
+            )
 
         if name in seen.dataset.raters:
             continue
@@ -171,8 +206,8 @@ def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list
         except UsageError as error:
             return [*lines, f"METAL can compute no metric of its own here: {error}"]
         lines.append(
-            f"{name} joins, computed by METAL for all generators ({'; '.join(joined.lines)}): none of the "
-            "board's metrics can be run here"
+            f"{name} joins, computed by METAL for all generators ({'; '.join(joined.lines)}): none"
+            " of the board's metrics can be run here"
         )
     return lines
 
@@ -187,7 +222,8 @@ def _scores_of_board_metrics(
 ) -> tuple[list[Scores], list[str]]:
     """The scores of all metrics that can be run here, and a line about each.
 
-    computed: scores by name and signature, which a second try takes from the first. given: scores handed in.
+    computed: scores by name and signature, which a second try takes from the first. given: scores
+    handed in.
     """
     metrics = [metric for metric in board.raters.values() if metric.kind == "metric"]
     scores: list[Scores] = []
@@ -208,7 +244,9 @@ def _scores_of_board_metrics(
         try:
             metric = _runnable(seen, wanted)
             if key not in computed:
-                computed[key] = score_outputs(metric, board, outputs, name=name, at_once=ALL_AT_ONCE, progress=advance)
+                computed[key] = score_outputs(
+                    metric, board, outputs, name=name, at_once=ALL_AT_ONCE, progress=advance
+                )
         except MetalError as error:
             not_scored.setdefault(str(error), []).append(name)
             continue
@@ -224,7 +262,9 @@ def _summary(scores: Scores) -> str:
     """`14 scored, mean 0.3; 2 without score, REASON`."""
     facts = scores.facts
     reasons = Counter(facts.loc[facts["score"].isna(), "reason"].astype(str))
-    missing = "".join(f"; {count:,} without score, {reason}" for reason, count in reasons.most_common(3))
+    missing = "".join(
+        f"; {count:,} without score, {reason}" for reason, count in reasons.most_common(3)
+    )
     numbers = facts["score"].dropna()
     mean = f", mean {numbers.mean():.4g}" if len(numbers) else ""
     return f"{len(numbers):,} scored{mean}{missing}"
@@ -234,7 +274,9 @@ def _summary(scores: Scores) -> str:
 
 
 def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
-    """The metric behind a rater. Raises UsageError where it cannot be run here, or would give other scores."""
+    """The metric behind a rater. Raises UsageError where it cannot be run here, or would give other
+    scores.
+    """
     for entry in standing(seen.entries, seen.version):
         if (entry.what, entry.name) == ("metric", wanted.rater):
             program = kept_program(seen.folder, entry.version)
@@ -251,11 +293,15 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
 
 
 def _submitted_metric(program: Path, about: Mapping[str, Any], wanted: Rater) -> Metric:
-    """The metric of a program that joined the board, in the direction it joined with. about: of its entry."""
+    """The metric of a program that joined the board, in the direction it joined with. about: of its
+    entry.
+    """
     if about.get("reads"):
         raise UsageError(f"its program reads what is not on the board ({about['reads']})")
     try:
-        limits = Limits(seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096)))
+        limits = Limits(
+            seconds=float(about.get("seconds", 600)), memory_mb=int(about.get("memory", 4096))
+        )
     except (TypeError, ValueError, OverflowError):
         raise UsageError("the limits it joined with are not numbers") from None
     function = str(about.get("function", "score"))
@@ -268,12 +314,17 @@ def _submitted_metric(program: Path, about: Mapping[str, Any], wanted: Rater) ->
 
 
 def _program_signature(metric: Metric, name: str, function: str) -> str:
-    """A program's signature with its name on the board in place of its path, which is the submitter's."""
+    """A program's signature with its name on the board in place of its path, which is the
+    submitter's.
+    """
     return f"{name}|{function}|{metric.signature.removeprefix(f'{metric.name}|')}"
 
 
-def member_scores(folder: Path, frame: pd.DataFrame, where: Path, names: Sequence[str]) -> pd.DataFrame:
-    """Scores of texts for a board's sources by some of its metrics: a row per output, a column per metric.
+def member_scores(
+    folder: Path, frame: pd.DataFrame, where: Path, names: Sequence[str]
+) -> pd.DataFrame:
+    """Scores of texts for a board's sources by some of its metrics: a row per output, a column per
+    metric.
 
     frame: columns source and text. Raises UsageError for a metric that cannot be run here.
     """
@@ -289,7 +340,9 @@ def member_scores(folder: Path, frame: pd.DataFrame, where: Path, names: Sequenc
         try:
             metric = _runnable(seen, board.raters[name])
         except MetalError as error:
-            raise UsageError(f"{name} cannot be run here ({error}); give its scores in a table") from None
+            raise UsageError(
+                f"{name} cannot be run here ({error}); give its scores in a table"
+            ) from None
         table[name] = score_outputs(metric, board, outputs, name=name).facts["score"].tolist()
     return pd.DataFrame(table)
 
@@ -311,14 +364,18 @@ def submit_metric(
     memory: int,
     progress: Progress,
 ) -> Joined:
-    """A metric joins: its program is run on every output of the board, or its scores are read from a table."""
+    """A metric joins: its program is run on every output of the board, or its scores are read from
+    a table.
+    """
     content = read_file(path)
     if content is None:
         raise no_such(path, "file", "; give a program (metric.py) or a table of scores")
     limits = Limits(seconds=seconds, memory_mb=memory)
     is_program = path.suffix == ".py"
     if is_program and signature:
-        raise UsageError("`signature` goes with a table of scores; a program's is made from its file")
+        raise UsageError(
+            "`signature` goes with a table of scores; a program's is made from its file"
+        )
     if not is_program and (reads or function != "score"):
         raise UsageError("`reads` and `function` go with a program")
     metric = isolated_metric(path, function, readable=reads, limits=limits) if is_program else None
@@ -338,14 +395,27 @@ def submit_metric(
             about |= {"reads": ", ".join(path.name for path in reads)} if reads else {}
         else:
             outputs = list(dataset.outputs.values())
-            scores, lacking = file_scores(path, plain, direction or "higher", signature, dataset, outputs)
-            lines = [f"{len(lacking):,} outputs of the board have no score in {path.name}"] if lacking else []
+            scores, lacking = file_scores(
+                path, plain, direction or "higher", signature, dataset, outputs
+            )
+            lines = (
+                [f"{len(lacking):,} outputs of the board have no score in {path.name}"]
+                if lacking
+                else []
+            )
         if not scores.facts["score"].notna().any():
-            raise UsageError(f"{path.name} gives no output a score ({_summary(scores)}); it does not join")
-        about |= {"signature": scores.rater.about["signature"], "direction": scores.rater.about["direction"]}
+            raise UsageError(
+                f"{path.name} gives no output a score ({_summary(scores)}); it does not join"
+            )
+        about |= {
+            "signature": scores.rater.about["signature"],
+            "direction": scores.rater.about["direction"],
+        }
         entry = Entry(0, "", "metric", "", plain, by or ANONYMOUS, about)
         submission = Submission(entry, (), (scores.rater,), scores.facts)
-        return Prepared(submission, [_summary(scores), *lines], {PROGRAM: content} if metric else {})
+        return Prepared(
+            submission, [_summary(scores), *lines], {PROGRAM: content} if metric else {}
+        )
 
     joined = join_board(folder, prepare)
     return replace(joined, protections=tuple(protections(limits))) if is_program else joined
@@ -359,7 +429,9 @@ def _program_scores(
     if earlier and changed(metric_rater(metric, name), earlier, dataset):
         earlier = None
     missing = not_in(earlier, outputs)
-    scores = score_outputs(metric, dataset, missing, name=name, at_once=ALL_AT_ONCE, progress=progress)
+    scores = score_outputs(
+        metric, dataset, missing, name=name, at_once=ALL_AT_ONCE, progress=progress
+    )
     scores = together(earlier, scores, dataset) if earlier else scores
     left_out = len(dataset.outputs) - len(outputs)
     lines = [f"{left_out:,} outputs have no text, or are not to be rated"] if left_out else []
@@ -376,6 +448,8 @@ def withdraw(folder: Path, name: str, by: str) -> Joined:
         gone = find_standing(seen.entries, name)
         about = {"was": gone.what, "version": gone.version}
         entry = Entry(0, "", "withdrawn", "", gone.name, by or ANONYMOUS, about)
-        return Prepared(entry, [f"it was {gone.what} {gone.name} of version {gone.version}, by {gone.by}"])
+        return Prepared(
+            entry, [f"it was {gone.what} {gone.name} of version {gone.version}, by {gone.by}"]
+        )
 
     return join_board(folder, prepare)

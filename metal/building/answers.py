@@ -1,7 +1,8 @@
 """What people sent back is checked against what they were given, and becomes ratings.
 
-Of a pair of a reference and an output, shown in blind random order, scores are turned so that more is better for the
-output. This is the only place that turns them, for every form, before answers become ratings.
+Of a pair of a reference and an output, shown in blind random order, scores are turned so that more
+is better for the output. This is the only place that turns them, for every form, before answers
+become ratings.
 """
 
 from __future__ import annotations
@@ -37,11 +38,13 @@ class Given:
 
 @dataclass(frozen=True)
 class CheckedAnswers:
-    """What an import brings. facts: the dataset's ratings and the new ones. raters: rater -> the languages they rated.
+    """What an import brings. facts: the dataset's ratings and the new ones. raters: rater -> the
+    languages they rated.
 
-    answered, partly: by rater, tasks with an answer, and those with a criterion left blank. open: by rater, tasks
-    given and not answered. same: ratings that were present already. replaced: ratings whose score changed. blank:
-    answers without any score. remarks: those of them that have a comment.
+    answered, partly: by rater, tasks with an answer, and those with a criterion left blank. open:
+    by rater, tasks given and not answered. same: ratings that were present already. replaced:
+    ratings whose score changed. blank: answers without any score. remarks: those of them that have
+    a comment.
     """
 
     facts: pd.DataFrame
@@ -67,23 +70,28 @@ def check_answers(
 ) -> CheckedAnswers:
     """Check answers and turn them into ratings.
 
-    tasks: task -> output. given: by rater. existing: the dataset's ratings. languages: output -> language.
-    A criterion that was asked and left blank in an answered task becomes a rating without a score; a task without any
-    score becomes no rating. A score or comment fills in a blank; with `replace` a later one also overrides an earlier
-    one, in the order given.
-    Raises DataError for an unknown task or rater, a score off the scale, or a rater who answers twice differently;
+    tasks: task -> output. given: by rater. existing: the dataset's ratings. languages: output ->
+    language. A criterion that was asked and left blank in an answered task becomes a rating without
+    a score; a task without any score becomes no rating. A score or comment fills in a blank; with
+    `replace` a later one also overrides an earlier one, in the order given. Raises DataError for an
+    unknown task or rater, a score off the scale, or a rater who answers twice differently;
     UnknownName for a criterion that the dataset does not have.
     """
     asked: dict[str, set[str]] = {}  # task -> the criteria that anybody was to rate it on
     for person in given.values():
         for task, names in person.asked.items():
             asked.setdefault(task, set()).update(names)
-    merged: dict[tuple[str, str], dict[str, _Scored]] = {}  # (rater, task) -> by criterion, all files together
+    # (rater, task) -> by criterion, all files together
+    merged: dict[tuple[str, str], dict[str, _Scored]] = {}
     comments: dict[tuple[str, str], str] = {}
     blank = remarks = 0
     for answer in answers:
         _check_known(answer, tasks, given)
-        expected = given[answer.rater].asked[answer.task] if answer.rater in given else asked.get(answer.task, criteria)
+        expected = (
+            given[answer.rater].asked[answer.task]
+            if answer.rater in given
+            else asked.get(answer.task, criteria)
+        )
         scores = _scores(answer, criteria, expected)
         if all(score is None for score in scores.values()):
             blank += 1
@@ -109,7 +117,11 @@ def check_answers(
         raters,
         answered=Counter(rater for rater, _ in merged),
         partly=partly,
-        open={name: left for name, person in given.items() if (left := _open(person, tasks, criteria, done))},
+        open={
+            name: left
+            for name, person in given.items()
+            if (left := _open(person, tasks, criteria, done))
+        },
         same=same,
         replaced=replaced,
         blank=blank,
@@ -117,7 +129,9 @@ def check_answers(
     )
 
 
-def _merge(scored: dict[str, _Scored], answer: Answer, scores: Mapping[str, float | None], replace: bool) -> None:
+def _merge(
+    scored: dict[str, _Scored], answer: Answer, scores: Mapping[str, float | None], replace: bool
+) -> None:
     """Add one more answer of a person to a task."""
     for name, score in scores.items():
         before, earlier = scored.get(name, (None, answer))
@@ -126,7 +140,8 @@ def _merge(scored: dict[str, _Scored], answer: Answer, scores: Mapping[str, floa
         elif score not in (None, before):
             raise DataError(
                 answer.where,
-                f"{answer.rater} gives task {answer.task} {score:g} on {name}, and {before:g} in {earlier.where}",
+                f"{answer.rater} gives task {answer.task} {score:g} on {name}, and {before:g} in"
+                f" {earlier.where}",
                 "Keep the file that counts, or pass `replace=True` to let the later one count",
             )
 
@@ -135,7 +150,9 @@ def _comment(before: str, now: str, replace: bool) -> str:
     return now if now.strip() and (replace or not before.strip()) else before
 
 
-def _open(given: Given, tasks: Mapping[str, str], criteria: Iterable[str], done: Container[Key]) -> int:
+def _open(
+    given: Given, tasks: Mapping[str, str], criteria: Iterable[str], done: Container[Key]
+) -> int:
     """How many of a person's tasks still lack a criterion."""
     return sum(
         any((tasks[task], name, given.rater) not in done for name in names if name in criteria)
@@ -162,11 +179,14 @@ def _check_known(answer: Answer, tasks: Mapping[str, str], given: Mapping[str, G
         raise DataError(
             answer.where,
             f"rater {answer.rater!r} was given nothing; {nearest(answer.rater, list(given))}",
-            "The column 'rater' stays as it was handed out; people of a crowd platform need `platform='NAME'`",
+            "The column 'rater' stays as it was handed out; people of a crowd platform need"
+            " `platform='NAME'`",
         )
 
 
-def _scores(answer: Answer, criteria: Mapping[str, Criterion], asked: Container[str]) -> dict[str, float | None]:
+def _scores(
+    answer: Answer, criteria: Mapping[str, Criterion], asked: Container[str]
+) -> dict[str, float | None]:
     """The scores by criterion, without blanks for criteria that were not asked."""
     scores = {}
     for name, text in answer.scores.items():
@@ -182,8 +202,8 @@ def _scores(answer: Answer, criteria: Mapping[str, Criterion], asked: Container[
 def read_score(text: str, criterion: Criterion, where: object) -> float | None:
     """The score that a cell stands for: `2`, `2.0`, `2 Good`, `good`; None for a blank one.
 
-    A number is a value, even if it is also the label of another level. Raises DataError if the score is not on the
-    criterion's scale, or could mean two numbers of it (`1,500`).
+    A number is a value, even if it is also the label of another level. Raises DataError if the
+    score is not on the criterion's scale, or could mean two numbers of it (`1,500`).
     """
     cell = " ".join(text.split())
     if not cell:
@@ -193,7 +213,9 @@ def read_score(text: str, criterion: Criterion, where: object) -> float | None:
     if score is not None and scale.allows(score):
         if _THOUSANDS.fullmatch(cell) and scale.allows(float(cell.replace(",", ""))):
             remedy = "Ask the rater what was meant, and write it without a comma"
-            raise DataError(where, f"{cell[:40]!r} on {criterion.name} could be two numbers", remedy)
+            raise DataError(
+                where, f"{cell[:40]!r} on {criterion.name} could be two numbers", remedy
+            )
         return score
     names = [(level.shown, level.value) for level in scale.levels] + [
         (level.label, level.value) for level in scale.levels
@@ -253,7 +275,8 @@ def _with_fresh(
         elif old is not None and not replace:
             raise DataError(
                 answer.where,
-                f"{answer.rater} gave task {answer.task} {old:g} on {key[1]} in an earlier import, {score:g} here",
+                f"{answer.rater} gave task {answer.task} {old:g} on {key[1]} in an earlier import,"
+                f" {score:g} here",
                 "Pass `replace=True` if the new one counts",
             )
         else:
@@ -261,14 +284,19 @@ def _with_fresh(
             added.append(Rating(*key, score, "", comment))
         dropped.append(row)
     kept = existing.drop(index=existing.index[dropped]) if dropped else existing
-    return concat_facts([kept, facts_from(added)]) if len(kept) else facts_from(added), same, replaced
+    return (
+        concat_facts([kept, facts_from(added)]) if len(kept) else facts_from(added),
+        same,
+        replaced,
+    )
 
 
 def ambiguous(ratings: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:
-    """Outputs and criteria on which three or more people all gave different labels, to be rated again.
+    """Outputs and criteria on which three or more people all gave different labels, to be rated
+    again.
 
-    Columns: language, output, criterion, labels (`hi-1: 0 Bad; hi-2: ...`), comments. Criteria with two levels, or
-    without levels, have none. ratings: of people.
+    Columns: language, output, criterion, labels (`hi-1: 0 Bad; hi-2: ...`), comments. Criteria with
+    two levels, or without levels, have none. ratings: of people.
     """
     rows = []
     scored = ratings[ratings["score"].notna()]
@@ -277,9 +305,18 @@ def ambiguous(ratings: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.Da
         if len(group) < 3 or group["score"].nunique() < len(group) or not criterion.scale.levels:
             continue
         shown = {level.value: level.shown for level in criterion.scale.levels}
-        labels = [f"{rater}: {shown[score]}" for rater, score in zip(group["rater"], group["score"], strict=True)]
-        comments = [f"{rater}: {text}" for rater, text in zip(group["rater"], group["comment"], strict=True) if text]
-        rows.append([group["language"].iloc[0], output, name, "; ".join(labels), "; ".join(comments)])
+        labels = [
+            f"{rater}: {shown[score]}"
+            for rater, score in zip(group["rater"], group["score"], strict=True)
+        ]
+        comments = [
+            f"{rater}: {text}"
+            for rater, text in zip(group["rater"], group["comment"], strict=True)
+            if text
+        ]
+        rows.append(
+            [group["language"].iloc[0], output, name, "; ".join(labels), "; ".join(comments)]
+        )
     return pd.DataFrame(rows, columns=["language", "output", "criterion", "labels", "comments"])
 
 
@@ -287,8 +324,9 @@ def ambiguous(ratings: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.Da
 class Pair:
     """A pair that was handed out.
 
-    output_first: whether the output was the first of the two texts and the reference the second. compared: the
-    criteria that say how the second text compares with the first, with the labels that people saw.
+    output_first: whether the output was the first of the two texts and the reference the second.
+    compared: the criteria that say how the second text compares with the first, with the labels
+    that people saw.
     """
 
     output_first: bool
@@ -298,10 +336,13 @@ class Pair:
 def turned(answers: Iterable[Answer], pairs: Mapping[str, Pair]) -> list[Answer]:
     """The answers, with comparisons turned so that they rate the output. pairs: by task.
 
-    Criteria that do not compare, blanks, and answers to other tasks stay as they are. Raises DataError for a score off
-    the scale, as `answers.read_score` does.
+    Criteria that do not compare, blanks, and answers to other tasks stay as they are. Raises
+    DataError for a score off the scale, as `answers.read_score` does.
     """
-    return [_turned(answer, pairs[answer.task]) if answer.task in pairs else answer for answer in answers]
+    return [
+        _turned(answer, pairs[answer.task]) if answer.task in pairs else answer
+        for answer in answers
+    ]
 
 
 def _turned(answer: Answer, pair: Pair) -> Answer:
@@ -309,15 +350,17 @@ def _turned(answer: Answer, pair: Pair) -> Answer:
     for name, criterion in pair.compared.items():
         score = read_score(scores.get(name, ""), criterion, answer.where)
         if score is not None:
-            scores[name] = repr(float(mirrored(score, criterion.scale) if pair.output_first else score))
+            scores[name] = repr(
+                float(mirrored(score, criterion.scale) if pair.output_first else score)
+            )
     return replace(answer, scores=scores)
 
 
 def mirrored(score: float, scale: Scale) -> float:
     """The score at the same distance from the other end of the scale.
 
-    On levels, the i-th from the bottom becomes the i-th from the top; on a range the result is low + high - score.
-    Mirroring twice gives the score again, up to rounding.
+    On levels, the i-th from the bottom becomes the i-th from the top; on a range the result is low
+    + high - score. Mirroring twice gives the score again, up to rounding.
 
     >>> mirrored(2, Scale("interval", (), 1, 5))
     4

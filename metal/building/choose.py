@@ -1,4 +1,6 @@
-"""What is handed out to people: which outputs, the template that shows them, and the criteria that are asked."""
+"""What is handed out to people: which outputs, the template that shows them, and the criteria that
+are asked.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +16,20 @@ from metal.data.languages import check_languages
 from metal.data.records import Criterion, Output
 from metal.data.text import plural
 from metal.errors import DataError, UnknownName, UsageError
-from metal.raters.judges.rubric import SIMPLE, Rubric, check_described, described, rubrics_for, where_to_ask
+from metal.raters.judges.rubric import (
+    SIMPLE,
+    Rubric,
+    check_described,
+    described,
+    rubrics_for,
+    where_to_ask,
+)
 
 
 def generators_named(dataset: Dataset, names: Iterable[str]) -> tuple[str, ...]:
-    """The generators of these names; a name that is none itself may be several with commas. Raises UnknownName."""
+    """The generators of these names; a name that is none itself may be several with commas. Raises
+    UnknownName.
+    """
     generators = sorted({output.generator for output in dataset.outputs.values()})
     parts = [part for text in names for part in ([text] if text in generators else text.split(","))]
     chosen = tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
@@ -40,12 +51,16 @@ def outputs_to_rate(
 ) -> list[Output]:
     """The chosen outputs that have a text.
 
-    languages, generators, sources: limit the outputs to these. only: a CSV that names the outputs. say: told what is
-    left out, and why. Raises UsageError if no output is left, UnknownName for an unknown language.
+    languages, generators, sources: limit the outputs to these. only: a CSV that names the outputs.
+    say: told what is left out, and why. Raises UsageError if no output is left, UnknownName for an
+    unknown language.
     """
     check_languages(languages, dataset.languages)
     if not dataset.outputs:
-        raise UsageError(f"{folder} has no outputs to rate yet; `metal.generate(...)` makes some from its sources")
+        raise UsageError(
+            f"{folder} has no outputs to rate yet; `metal.generate(...)` makes some from its"
+            " sources"
+        )
     listed_outputs = _listed_in(only, dataset) if only else set(dataset.outputs)
     selected = [
         output
@@ -79,14 +94,18 @@ def _listed_in(file: Path, dataset: Dataset) -> set[str]:
     """The outputs that a CSV names. Ids are text: `007` is not a number."""
     head, rows = csv_table(str(file), file.read_bytes())
     if "output" not in head:
-        raise DataError(file, f"no column 'output' (columns found: {listed(head)})", "Name one output per row")
+        raise DataError(
+            file, f"no column 'output' (columns found: {listed(head)})", "Name one output per row"
+        )
     place, outputs = head.index("output"), set()
     for number, row in rows:
         cell = row[place] if place < len(row) else ""
         output = cell if cell in dataset.outputs else unguarded(cell)
         if output and output not in dataset.outputs:
             raise DataError(
-                f"{file} row {number}", f"output {output!r} is none of this dataset's", "Give ids of outputs.jsonl"
+                f"{file} row {number}",
+                f"output {output!r} is none of this dataset's",
+                "Give ids of outputs.jsonl",
             )
         outputs.add(output)
     return outputs
@@ -104,11 +123,12 @@ def choose_template(
 ) -> tuple[Dataset, TaskTemplate, dict[str, Rubric]]:
     """The dataset, the template of that name, and the rubrics of the criteria that are asked.
 
-    name: None for METAL's own look, with all of the dataset's criteria that do not compare pairs. criteria: the ones
-    to ask, all if empty. add_criteria: add criteria of the template that the dataset lacks to what is returned.
-    Raises UnknownName for an unknown template or criterion, UsageError for a criterion of the template that the
-    dataset lacks (unless `add_criteria`) or has on another scale, and for a criterion of single outputs if the
-    template shows pairs, or the reverse.
+    name: None for METAL's own look, with all of the dataset's criteria that do not compare pairs.
+    criteria: the ones to ask, all if empty. add_criteria: add criteria of the template that the
+    dataset lacks to what is returned. Raises UnknownName for an unknown template or criterion,
+    UsageError for a criterion of the template that the dataset lacks (unless `add_criteria`) or has
+    on another scale, and for a criterion of single outputs if the template shows pairs, or the
+    reverse.
     """
     template = load_template(name, prompt_folders) if name else METAL
     available = {**template.criteria, **dataset.asked}
@@ -121,13 +141,16 @@ def choose_template(
     asked = [criterion for criterion in available if criterion in criteria]
     asked = asked or _default_criteria(dataset, template, compared, say)
     _check_pairs(folder, template, asked, compared)
-    missing = {criterion: available[criterion] for criterion in asked if criterion not in dataset.criteria}
+    missing = {
+        criterion: available[criterion] for criterion in asked if criterion not in dataset.criteria
+    }
     if missing and not add_criteria:
         what = "criteria" if len(missing) > 1 else "the criterion"
         where = "" if filed else f"of template {template.name}: "
         raise UsageError(
-            f"{folder} lacks {what} {where}{', '.join(missing)}. Pass `add_criteria=True` to add what is missing to "
-            "its dataset.toml" + ("" if template.paired else ", or say with `criteria` what to ask instead")
+            f"{folder} lacks {what} {where}{', '.join(missing)}. Pass `add_criteria=True` to add"
+            " what is missing to its dataset.toml"
+            + ("" if template.paired else ", or say with `criteria` what to ask instead")
         )
     for criterion in asked:
         if criterion in template.rubrics and criterion not in missing:
@@ -142,20 +165,25 @@ def choose_template(
 
 
 def _with_question(rubric: Rubric, say: Callable[[str], None]) -> Rubric:
-    """The rubric; where nothing says what it is about but a name and levels, with a plain question, which is said."""
+    """The rubric; where nothing says what it is about but a name and levels, with a plain question,
+    which is said.
+    """
     criterion = rubric.criterion
     if rubric.simple or rubric.detailed or rubric.levels or criterion.question:
         return rubric
     question = f"How do you rate this text: {criterion.title}?"
     say(
-        f'note: nothing says what {criterion.name} asks; people read "{question}". To ask something else: '
-        f"{where_to_ask(criterion.name)}"
+        f'note: nothing says what {criterion.name} asks; people read "{question}". To ask something'
+        f" else: {where_to_ask(criterion.name)}"
     )
     return replace(rubric, criterion=replace(criterion, question=question))
 
 
 def _default_criteria(
-    dataset: Dataset, template: TaskTemplate, compared: Mapping[str, str], say: Callable[[str], None]
+    dataset: Dataset,
+    template: TaskTemplate,
+    compared: Mapping[str, str],
+    say: Callable[[str], None],
 ) -> list[str]:
     """The template's criteria; if it has none, those of the dataset that do not compare pairs."""
     if template.criteria:
@@ -167,17 +195,24 @@ def _default_criteria(
     return [criterion for criterion in dataset.asked if criterion not in compared]
 
 
-def _check_pairs(folder: Path, template: TaskTemplate, asked: Sequence[str], compared: Mapping[str, str]) -> None:
-    """Criteria that compare need a template that shows pairs, and such a template asks only its own criteria."""
+def _check_pairs(
+    folder: Path, template: TaskTemplate, asked: Sequence[str], compared: Mapping[str, str]
+) -> None:
+    """Criteria that compare need a template that shows pairs, and such a template asks only its own
+    criteria.
+    """
     if not asked:
-        raise UsageError(f"{folder}: every criterion compares pairs; say with `template` how to show them")
+        raise UsageError(
+            f"{folder}: every criterion compares pairs; say with `template` how to show them"
+        )
     for criterion in asked:
         if template.paired and criterion not in template.criteria:
             raise UnknownName(f"template {template.name}: criterion", criterion, template.criteria)
     for criterion in asked:
         if criterion in compared and criterion not in template.compared:
             raise UsageError(
-                f"criterion {criterion} compares pairs; hand it out with `template={compared[criterion]!r}`"
+                f"criterion {criterion} compares pairs; hand it out with"
+                f" `template={compared[criterion]!r}`"
             )
 
 
@@ -185,19 +220,28 @@ def _check_same(ours: Criterion, template: TaskTemplate) -> None:
     theirs = template.criteria[ours.name]
     if (_scale(ours), ours.direction) != (_scale(theirs), theirs.direction):
         raise UsageError(
-            f"criterion {ours.name} of the dataset ({ours.scale.describe()}) is not the one of template "
-            f"{template.name} ({theirs.scale.describe()}). Rename one of them: the template can be copied to "
-            'DIR/annotate/NAME.toml and given with `prompt_folders="DIR"`'
+            f"criterion {ours.name} of the dataset ({ours.scale.describe()}) is not the one of"
+            f" template {template.name} ({theirs.scale.describe()}). Rename one of them: the"
+            " template can be copied to DIR/annotate/NAME.toml and given with"
+            ' `prompt_folders="DIR"`'
         )
 
 
 def _scale(criterion: Criterion) -> tuple[object, ...]:
     scale = criterion.scale
-    return scale.low, scale.high, tuple((level.value, level.label.casefold()) for level in scale.levels)
+    return (
+        scale.low,
+        scale.high,
+        tuple((level.value, level.label.casefold()) for level in scale.levels),
+    )
 
 
 def with_references(
-    dataset: Dataset, folder: Path, outputs: Sequence[Output], template: TaskTemplate, say: Callable[[str], None]
+    dataset: Dataset,
+    folder: Path,
+    outputs: Sequence[Output],
+    template: TaskTemplate,
+    say: Callable[[str], None],
 ) -> list[Output]:
     """The outputs that the template can show: if it shows references, those whose source has one.
 
@@ -205,14 +249,22 @@ def with_references(
     """
     if template.reference == "hidden":
         return list(outputs)
-    usable = [each for each in outputs if any(text.strip() for text in dataset.sources[each.source].references)]
+    usable = [
+        each
+        for each in outputs
+        if any(text.strip() for text in dataset.sources[each.source].references)
+    ]
     if not usable:
         raise UsageError(
-            f"template {template.name} shows references, and {folder} has none for these outputs. Put them into "
-            "`references` in its sources.jsonl, or choose a template that shows none"
+            f"template {template.name} shows references, and {folder} has none for these outputs."
+            " Put them into `references` in its sources.jsonl, or choose a template that shows"
+            " none"
         )
     if len(usable) < len(outputs):
-        say(f"warning: {plural(len(outputs) - len(usable), 'output')} not handed out: without a reference")
+        say(
+            f"warning: {plural(len(outputs) - len(usable), 'output')} not handed out: without a"
+            " reference"
+        )
     return usable
 
 
@@ -230,6 +282,7 @@ def warn_of_repeated_sources(
         repeats += assignment.template.paired and len(sources) < len(assignment.tasks)
     if repeats:
         say(
-            f"warning: {plural(repeats, 'sheet')} with several outputs of one source; whoever remembers a text that "
-            "returns knows the reference. Hand out one generator at a time (`only`), or have more people"
+            f"warning: {plural(repeats, 'sheet')} with several outputs of one source; whoever"
+            " remembers a text that returns knows the reference. Hand out one generator at a time"
+            " (`only`), or have more people"
         )

@@ -1,7 +1,8 @@
-"""What is in a dataset: lengths and qualities by language, and the classes people gave to each quality.
+"""What is in a dataset: lengths and qualities by language, and the classes people gave to each
+quality.
 
-METAL's Table 1, Table 2 and Figure 2, with rates beside the counts: METAL has more bad summaries than good ones, so
-more of them can have a class even if it is rarer among them.
+METAL's Table 1, Table 2 and Figure 2, with rates beside the counts: METAL has more bad summaries
+than good ones, so more of them can have a class even if it is rarer among them.
 """
 
 from __future__ import annotations
@@ -34,12 +35,16 @@ CLASSES = ("language", "criterion", "quality", "level", "count", "items", "share
 
 
 def quality_of(dataset: Dataset) -> dict[str, str]:
-    """Generator -> quality: as `metal.generate` noted it, else the last word of its name if that is a quality."""
+    """Generator -> quality: as `metal.generate` noted it, else the last word of its name if that is
+    a quality.
+    """
     noted: Mapping[str, Any] = dataset.extra.get("generators", {})
     qualities = {}
     for generator in dict.fromkeys(output.generator for output in dataset.outputs.values()):
         named = _NAMED.search(generator)
-        quality = str(noted.get(generator, {}).get("quality", "")) or (named[1].lower() if named else "")
+        quality = str(noted.get(generator, {}).get("quality", "")) or (
+            named[1].lower() if named else ""
+        )
         if quality:
             qualities[generator] = quality
     return qualities
@@ -48,30 +53,45 @@ def quality_of(dataset: Dataset) -> dict[str, str]:
 def lengths(
     dataset: Dataset, count: Callable[[str], int] | None = None, *, languages: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """A row for each language: passages and chosen outputs, their tokens (mean, sd with n - 1), outputs by quality.
+    """A row for each language: passages and chosen outputs, their tokens (mean, sd with n - 1),
+    outputs by quality.
 
-    count: gives the tokens of a text for which they are not stored; without it such texts are left out of the tokens
-    (`passages_counted` and `outputs_counted` say how many were counted). languages: those to describe, by default all.
-    Source: METAL 3.3, Table 1.
+    count: gives the tokens of a text for which they are not stored; without it such texts are left
+    out of the tokens (`passages_counted` and `outputs_counted` say how many were counted).
+    languages: those to describe, by default all. Source: METAL 3.3, Table 1.
     """
     qualities = quality_of(dataset)
     listed = sorted(set(qualities.values()), key=_quality_order)
     rows = []
     present = {source.language for source in dataset.sources.values()} | set(dataset.languages)
     for language in sorted(present & set(languages) if languages else present):
-        outputs = [output for output in dataset.outputs.values() if output.language == language and output.chosen]
+        outputs = [
+            output
+            for output in dataset.outputs.values()
+            if output.language == language and output.chosen
+        ]
         names = {output.source for output in outputs} or {
             name for name, source in dataset.sources.items() if source.language == language
         }
         passages = [dataset.sources[name] for name in sorted(names)]
-        row = dict(zip(LENGTHS, (language, *_spread(passages, count), *_spread(outputs, count)), strict=True))
+        row = dict(
+            zip(
+                LENGTHS,
+                (language, *_spread(passages, count), *_spread(outputs, count)),
+                strict=True,
+            )
+        )
         counts = Counter(qualities.get(output.generator, "") for output in outputs)
         rows.append(row | {quality: counts[quality] for quality in listed})
     return pd.DataFrame(rows, columns=[*LENGTHS, *listed])
 
 
-def _spread(texts: Sequence[Any], count: Callable[[str], int] | None) -> tuple[int, float, float, int]:
-    """How many texts, mean and standard deviation of their tokens, and how many of the texts were counted."""
+def _spread(
+    texts: Sequence[Any], count: Callable[[str], int] | None
+) -> tuple[int, float, float, int]:
+    """How many texts, mean and standard deviation of their tokens, and how many of the texts were
+    counted.
+    """
     counted: list[int] = []
     for text in texts:
         if text.tokens is not None:
@@ -79,7 +99,12 @@ def _spread(texts: Sequence[Any], count: Callable[[str], int] | None) -> tuple[i
         elif count and text.text:
             counted.append(count(text.text))
     mean = float(np.mean(counted)) if counted else float("nan")
-    return len(texts), mean, float(np.std(counted, ddof=1)) if len(counted) > 1 else float("nan"), len(counted)
+    return (
+        len(texts),
+        mean,
+        float(np.std(counted, ddof=1)) if len(counted) > 1 else float("nan"),
+        len(counted),
+    )
 
 
 def _quality_order(quality: str) -> tuple[int, str]:
@@ -94,11 +119,12 @@ def classes(
     criteria: Sequence[str] = (),
     languages: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """How often people's aggregate is each class, by language, criterion and quality; ALL sums over each of them.
+    """How often people's aggregate is each class, by language, criterion and quality; ALL sums over
+    each of them.
 
-    An output counts if it has at least one rating. If its ratings give no class (as METAL's mean of three distinct
-    labels may), it counts under NO_CLASS. share: of the items with that quality. criteria, languages: those to
-    describe, by default all. Source: METAL 3.3, Table 2, Figure 2.
+    An output counts if it has at least one rating. If its ratings give no class (as METAL's mean of
+    three distinct labels may), it counts under NO_CLASS. share: of the items with that quality.
+    criteria, languages: those to describe, by default all. Source: METAL 3.3, Table 2, Figure 2.
     """
     qualities = quality_of(dataset)
     columns = ["language", "source", "generator", "output", "criterion", "rater", "score"]
@@ -108,7 +134,9 @@ def classes(
     rows: list[dict[str, Any]] = []
     for name, criterion in dataset.criteria.items():
         if criterion.scale.levels and (not criteria or name in criteria):
-            labelled = list(_classes_of_outputs(people[people["criterion"] == name], criterion, qualities, rule))
+            labelled = list(
+                _classes_of_outputs(people[people["criterion"] == name], criterion, qualities, rule)
+            )
             if any(map(len, labelled)):
                 rows += _class_counts(pd.concat(labelled, ignore_index=True), criterion)
     return pd.DataFrame(rows, columns=list(CLASSES))
@@ -125,7 +153,9 @@ def _classes_of_outputs(
         codes = consensus(matrix.codes, np.array(criterion.scale.values), rule, ordered=ordered)
         rated = codes != NOBODY
         generator = group["generator"].cat
-        by_generator = np.array([qualities.get(name, "") for name in generator.categories], dtype=object)
+        by_generator = np.array(
+            [qualities.get(name, "") for name in generator.categories], dtype=object
+        )
         of_output = generator.codes.to_numpy()[matrix.places.max(axis=1)]
         yield pd.DataFrame(
             {
@@ -140,7 +170,9 @@ def _class_counts(labelled: pd.DataFrame, criterion: Criterion) -> Iterator[dict
     names = [level.shown for level in criterion.scale.levels]
     languages = [ALL, *sorted(labelled["language"].unique())]
     listed = [ALL, *sorted(filter(None, labelled["quality"].unique()), key=_quality_order)]
-    tally = labelled.value_counts(["language", "quality", "level"]).reset_index().to_numpy().tolist()
+    tally = (
+        labelled.value_counts(["language", "quality", "level"]).reset_index().to_numpy().tolist()
+    )
     for language in languages:
         for quality in listed:
             counts: Counter[str] = Counter()
@@ -151,15 +183,25 @@ def _class_counts(labelled: pd.DataFrame, criterion: Criterion) -> Iterator[dict
             for level in [*names, NO_CLASS]:
                 number = counts[level]
                 if rated and (number or level != NO_CLASS):
-                    figures = (language, criterion.name, quality, level, number, rated, number / rated)
+                    figures = (
+                        language,
+                        criterion.name,
+                        quality,
+                        level,
+                        number,
+                        rated,
+                        number / rated,
+                    )
                     yield dict(zip(CLASSES, figures, strict=True))
 
 
 def numbers(dataset: Dataset) -> pd.DataFrame:
-    """For each criterion without classes: the outputs that people scored, and of the means over the people of an output
-    their mean, standard deviation (n - 1; NaN of one output) and ends.
+    """For each criterion without classes: the outputs that people scored, and of the means over the
+    people of an output their mean, standard deviation (n - 1; NaN of one output) and ends.
     """
-    people = dataset.ratings[(dataset.ratings["kind"] == "human") & dataset.ratings["score"].notna()]
+    people = dataset.ratings[
+        (dataset.ratings["kind"] == "human") & dataset.ratings["score"].notna()
+    ]
     means = people.groupby(["criterion", "output"], observed=True)["score"].mean()
     rows = []
     for name, criterion in dataset.criteria.items():
@@ -173,7 +215,9 @@ def numbers(dataset: Dataset) -> pd.DataFrame:
 
 
 def table_1(lengths: pd.DataFrame) -> pd.DataFrame:
-    """Language, tokens of passage and output as `mean ± sd`, outputs of each quality (METAL Table 1)."""
+    """Language, tokens of passage and output as `mean ± sd`, outputs of each quality (METAL Table
+    1).
+    """
     shown = pd.DataFrame({"language": lengths["language"]})
     for column, what in (("Passage", "passage"), ("Summary", "output")):
         means = zip(lengths[f"{what}_mean"], lengths[f"{what}_sd"], strict=True)
@@ -190,10 +234,12 @@ def _mean(mean: float, sd: float) -> str:
 
 
 def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
-    """Classes in rows, criteria in columns, `N(good) / N(bad)` in cells, then the same as rates (METAL Table 2).
+    """Classes in rows, criteria in columns, `N(good) / N(bad)` in cells, then the same as rates
+    (METAL Table 2).
 
-    Classes are listed by their place on the scale, so that criteria with different labels share rows; `-` if a
-    criterion has no class in that place. Outputs without a class, if any, get a last row, so that rates add up.
+    Classes are listed by their place on the scale, so that criteria with different labels share
+    rows; `-` if a criterion has no class in that place. Outputs without a class, if any, get a last
+    row, so that rates add up.
     """
     overall = classes[classes["language"] == ALL]
     listed = [quality for quality in dict.fromkeys(overall["quality"]) if quality != ALL] or [ALL]
@@ -206,14 +252,29 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     rows = []
     for what in ("count", "share"):
         for place in range(most + tied):
-            row = {"figure": what, "class": _place(place, [dataset.criteria[name] for name in names])}
+            row = {
+                "figure": what,
+                "class": _place(place, [dataset.criteria[name] for name in names]),
+            }
             for name in names:
                 levels = dataset.criteria[name].scale.levels
-                level = NO_CLASS if place == most else levels[place].shown if place < len(levels) else ""
-                cells = [_figure(figures, (name, quality), level, what) for quality in listed] if level else [UNDEFINED]
+                level = (
+                    NO_CLASS
+                    if place == most
+                    else levels[place].shown
+                    if place < len(levels)
+                    else ""
+                )
+                cells = (
+                    [_figure(figures, (name, quality), level, what) for quality in listed]
+                    if level
+                    else [UNDEFINED]
+                )
                 row[dataset.criteria[name].short] = " / ".join(cells)
             rows.append(row)
-    return pd.DataFrame(rows, columns=["figure", "class", *(dataset.criteria[name].short for name in names)])
+    return pd.DataFrame(
+        rows, columns=["figure", "class", *(dataset.criteria[name].short for name in names)]
+    )
 
 
 def _place(place: int, criteria: Sequence[Criterion]) -> str:
@@ -225,11 +286,17 @@ def _place(place: int, criteria: Sequence[Criterion]) -> str:
     return f"{values.pop():g}" if len(values) == 1 else str(place)
 
 
-def _figure(figures: Mapping[tuple[str, str], Mapping[str, Any]], key: tuple[str, str], level: str, what: str) -> str:
+def _figure(
+    figures: Mapping[tuple[str, str], Mapping[str, Any]],
+    key: tuple[str, str],
+    level: str,
+    what: str,
+) -> str:
     """A cell of Table 2. figures: rows by level, by (criterion, quality)."""
     if key not in figures:
         return UNDEFINED
-    figure = figures[key][level][what] if level in figures[key] else 0  # only NO_CLASS has no row if nobody is in it
+    # only NO_CLASS has no row if nobody is in it
+    figure = figures[key][level][what] if level in figures[key] else 0
     return f"{figure:,}" if what == "count" else f"{figure:.0%}"
 
 
@@ -252,21 +319,51 @@ def reversals(classes: pd.DataFrame, dataset: Dataset) -> list[str]:
     return sentences
 
 
-GENERATED = ("language", "passages", "texts", "qualities", "declined", "flagged", "reasons", "chosen", "without")
-GENERATED_BY = ("language", "generator", "quality", "texts", "missing", "declined", "flagged", "reasons", "chosen")
+GENERATED = (
+    "language",
+    "passages",
+    "texts",
+    "qualities",
+    "declined",
+    "flagged",
+    "reasons",
+    "chosen",
+    "without",
+)
+GENERATED_BY = (
+    "language",
+    "generator",
+    "quality",
+    "texts",
+    "missing",
+    "declined",
+    "flagged",
+    "reasons",
+    "chosen",
+)
 
 
-def generated(dataset: Dataset, outputs: Sequence[Output], languages: Sequence[str]) -> dict[str, pd.DataFrame]:
-    """What generators wrote in each of these languages: tables `languages` and, by generator, `texts`.
+def generated(
+    dataset: Dataset, outputs: Sequence[Output], languages: Sequence[str]
+) -> dict[str, pd.DataFrame]:
+    """What generators wrote in each of these languages: tables `languages` and, by generator,
+    `texts`.
 
-    passages: those with a text. without: of them, those none of whose outputs is chosen. missing: of them, those that
-    the generator has no text of; NaN for what people wrote, as nobody was asked. reasons: of the flags, with counts.
+    passages: those with a text. without: of them, those none of whose outputs is chosen. missing:
+    of them, those that the generator has no text of; NaN for what people wrote, as nobody was
+    asked. reasons: of the flags, with counts.
     """
     noted: Mapping[str, Any] = dataset.extra.get("generators", {})
-    qualities = {name: about.get("quality", "") for name, about in noted.items()} | quality_of(dataset)
+    qualities = {name: about.get("quality", "") for name, about in noted.items()} | quality_of(
+        dataset
+    )
     overall, by_generator = [], []
     for language in languages:
-        passages = {key for key, source in dataset.sources.items() if source.language == language and source.text}
+        passages = {
+            key
+            for key, source in dataset.sources.items()
+            if source.language == language and source.text
+        }
         texts = [output for output in outputs if output.language == language]
         by_quality = Counter(qualities.get(output.generator, "other") for output in texts)
         covered = {output.source for output in texts if output.chosen}
@@ -274,8 +371,16 @@ def generated(dataset: Dataset, outputs: Sequence[Output], languages: Sequence[s
         overall.append(row | _of_texts(texts) | {"without": len(passages - covered)})
         for generator in dict.fromkeys([*noted, *(output.generator for output in outputs)]):
             theirs = [output for output in texts if output.generator == generator]
-            missing = len(passages - {output.source for output in theirs}) if generator != "reference" else math.nan
-            row = {"language": language, "generator": generator, "quality": qualities.get(generator, "")}
+            missing = (
+                len(passages - {output.source for output in theirs})
+                if generator != "reference"
+                else math.nan
+            )
+            row = {
+                "language": language,
+                "generator": generator,
+                "quality": qualities.get(generator, ""),
+            }
             by_generator.append(row | _of_texts(theirs) | {"missing": missing})
     return {
         "languages": pd.DataFrame(overall, columns=list(GENERATED)),

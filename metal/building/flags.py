@@ -1,8 +1,10 @@
-"""What is wrong with a generated text as an output: it refuses, copies the passage, or is in another language.
+"""What is wrong with a generated text as an output: it refuses, copies the passage, or is in
+another language.
 
-Its language is judged by the dataset's own passages: a language's profile is how often three letters follow each other
-in the words of its passages. English always has one, from the texts of METAL's own rubrics, because models fall back
-to it. There is no list of languages and no model: it works for any language that has passages.
+Its language is judged by the dataset's own passages: a language's profile is how often three
+letters follow each other in the words of its passages. English always has one, from the texts of
+METAL's own rubrics, because models fall back to it. There is no list of languages and no model: it
+works for any language that has passages.
 """
 
 from __future__ import annotations
@@ -20,11 +22,14 @@ from metal.raters.judges.baselines import measure, native_letters, terms_of
 
 REFUSES, COPIES = "refuses", "copies the passage"
 
-# How models begin when they decline in English, and what they say they will not do; in other languages a refusal cannot
-# be distinguished from a summary. Both parts are needed: news may begin with "Sorry state of roads" or "As an AI boom
+# How models begin when they decline in English, and what they say they will not do; in other
+# languages a refusal cannot
+# be distinguished from a summary. Both parts are needed: news may begin with "Sorry state of roads"
+# or "As an AI boom
 # sweeps the world". Text in quotation marks is somebody else's words.
 _ASKED_FOR = (
-    r"(?:help|assist|comply|provide|fulfil\w*|summari[sz]e|write|create|generate|produce|translate|do (?:that|this|so)"
+    r"(?:help|assist|comply|provide|fulfil\w*|summari[sz]e|write|create|generate|produce|translate|do"
+    r" (?:that|this|so)"
     r"|complete|continue|process|access|respond|answer|engage|participate|offer|support)"
 )
 _DECLINES = regex.compile(
@@ -32,17 +37,22 @@ _DECLINES = regex.compile(
     r"|i (?:must )?apologi[sz]e\b.{0,60}?"
     r"|as an? (?:ai|(?:large )?language model)\b.{0,60}?|unfortunately,? )??"
     r"\b(?:i|we)(?:['’]m|['’]re| am| are)? "
-    r"(?:can ?not|can['’]?t|won['’]?t|will not|(?:not|un)[- ]?able to|must decline to|have to decline to"
-    r"|do not|don['’]?t) (?:(?:be able to|feel comfortable|directly|currently|really) ?){0,2}" + _ASKED_FOR + r"\b",
+    r"(?:can ?not|can['’]?t|won['’]?t|will not|(?:not|un)[- ]?able to|must decline to|have to"
+    r" decline to"
+    r"|do not|don['’]?t) (?:(?:be able to|feel comfortable|directly|currently|really) ?){0,2}"
+    + _ASKED_FOR
+    + r"\b",
     regex.IGNORECASE | regex.DOTALL,
 )
-COPIED_LENGTH, COPIED_OVERLAP = 0.8, 0.95  # shares of the passage's length and of the text's words; above is a copy
+# shares of the passage's length and of the text's words; above is a copy
+COPIED_LENGTH, COPIED_OVERLAP = 0.8, 0.95
 
 
 def flags(text: str, source: Source, profiles: LanguageProfiles) -> tuple[str, ...]:
     """What is wrong with a summary of that passage; empty if nothing is.
 
-    A bad summary may be bad in any other way; with one of these faults it is no summary in that language at all.
+    A bad summary may be bad in any other way; with one of these faults it is no summary in that
+    language at all.
     """
     faults = []
     if _DECLINES.match(text):
@@ -99,41 +109,57 @@ class LanguageProfiles:
             in_script[language] += len(words_of(native)) - len(words_of(foreign))
         # Uzbek counts as Latin, but is often written in Cyrillic; then the script proves nothing.
         self._own_script = {language for language in self._counts if in_script[language] < 0}
-        self._totals = {language: max(1, counts.total()) for language, counts in self._counts.items()}
+        self._totals = {
+            language: max(1, counts.total()) for language, counts in self._counts.items()
+        }
         self._kinds = len({group for counts in self._counts.values() for group in counts}) + 1
 
     def fits(self, text: str) -> Mapping[str, float]:
         """Mean log-likelihood of a letter group in each language; empty for a short text.
 
-        A group that a language lacks is equally unlikely in all languages, however many passages they have.
+        A group that a language lacks is equally unlikely in all languages, however many passages
+        they have.
         """
         groups = list(letter_groups(text))
         if len(groups) < LEAST:
             return {}
         unseen = UNSEEN / self._kinds
         return {
-            language: sum(math.log((1 - UNSEEN) * counts[group] / self._totals[language] + unseen) for group in groups)
-            / len(groups)
+            language: (
+                sum(
+                    math.log((1 - UNSEEN) * counts[group] / self._totals[language] + unseen)
+                    for group in groups
+                )
+                / len(groups)
+            )
             for language, counts in self._counts.items()
         }
 
     def another(self, text: str, language: str) -> str:
-        """The language that the text is clearly in instead of `language`; "?" for another script; else empty.
+        """The language that the text is clearly in instead of `language`; "?" for another script;
+        else empty.
 
-        A name in foreign letters proves nothing: if at least half of the words are in the language's own script, only
-        those are compared. Varieties of one language (`en-GB`, `en`) are not distinguished.
+        A name in foreign letters proves nothing: if at least half of the words are in the
+        language's own script, only those are compared. Varieties of one language (`en-GB`, `en`)
+        are not distinguished.
         """
         native, foreign = (text, "") if language in self._own_script else by_script(text, language)
         in_script = len(words_of(native)) >= len(words_of(foreign))
         fits = self.fits(native if in_script else text)
         best = max(fits, key=lambda candidate: fits[candidate], default=language)
-        if language in fits and fits[best] - fits[language] > AHEAD and _base(best) != _base(language):
+        if (
+            language in fits
+            and fits[best] - fits[language] > AHEAD
+            and _base(best) != _base(language)
+        ):
             return best
         return "" if in_script else "?"
 
 
 def by_script(text: str, language: str) -> tuple[str, str]:
-    """The text without letters of other scripts than the language's, and the text without letters of its own."""
+    """The text without letters of other scripts than the language's, and the text without letters
+    of its own.
+    """
     letters = native_letters(language)
     native = _LETTER.sub(lambda letter: letter[0] if letters.match(letter[0]) else " ", text)
     foreign = _LETTER.sub(lambda letter: " " if letters.match(letter[0]) else letter[0], text)

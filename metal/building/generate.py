@@ -1,9 +1,10 @@
 """Generating texts of several qualities, and choosing which of them people rate (METAL 3.1.2).
 
-Instructions for generators are prompts/generate/QUALITY.toml, filled with a passage. A file is a quality: `good` and
-`bad` are METAL's summaries, any other name is a quality of your own (`quality="medium"`). `writes` in it names the
-field of the reply that holds the text, `summary` unless it says otherwise. METAL's released templates
-(generation_prompts/QUALITY_prompt.md, for guidance 0.0.64) are read as they are: nothing of ours is in what they send.
+Instructions for generators are prompts/generate/QUALITY.toml, filled with a passage. A file is a
+quality: `good` and `bad` are METAL's summaries, any other name is a quality of your own
+(`quality="medium"`). `writes` in it names the field of the reply that holds the text, `summary`
+unless it says otherwise. METAL's released templates (generation_prompts/QUALITY_prompt.md, for
+guidance 0.0.64) are read as they are: nothing of ours is in what they send.
 """
 
 from __future__ import annotations
@@ -41,12 +42,16 @@ TRANSLATION = "translation"  # the quality that is written into another language
 SUMMARY = "summary"  # the field of a reply that holds the text
 _RELEASED = "_prompt"  # ends the names of METAL's released files
 _KEYS = ("system", "user", "temperature", "writes")
-_VARIABLES = "It may use language, source, title, and criteria (name, label, question, simple, detailed, best, worst)"
+_VARIABLES = (
+    "It may use language, source, title, and criteria (name, label, question, simple, detailed,"
+    " best, worst)"
+)
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """How to write in a quality: the templates, the temperature, and the criteria that the quality is about.
+    """How to write in a quality: the templates, the temperature, and the criteria that the quality
+    is about.
 
     writes: the field of the reply that holds the text.
     """
@@ -77,7 +82,9 @@ class Instruction:
         try:
             return Message(*(template.render(values).strip() for template in templates))
         except Exception as error:  # a template can raise anything
-            raise DataError(self.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
+            raise DataError(
+                self.path, f"not a template METAL can fill ({error})", _VARIABLES
+            ) from None
 
     @cached_property
     def digest(self) -> str:
@@ -114,12 +121,19 @@ def _described(rubric: Rubric) -> dict[str, str]:
     return described
 
 
-def load_instruction(quality: str, folders: Sequence[Path], rubrics: Mapping[str, Rubric]) -> Instruction:
-    """The first instruction of that name in the folders. Raises UnknownName, or DataError for a bad file."""
+def load_instruction(
+    quality: str, folders: Sequence[Path], rubrics: Mapping[str, Rubric]
+) -> Instruction:
+    """The first instruction of that name in the folders. Raises UnknownName, or DataError for a bad
+    file.
+    """
     paths = {
         path.stem.removesuffix(_RELEASED): path
         for folder in reversed(folders)
-        for path in [*(folder / "generation_prompts").glob(f"*{_RELEASED}.md"), *(folder / "generate").glob("*.toml")]
+        for path in [
+            *(folder / "generation_prompts").glob(f"*{_RELEASED}.md"),
+            *(folder / "generate").glob("*.toml"),
+        ]
     }
     if quality not in paths:
         remedy = "Or give your own as generate/NAME.toml with `prompt_folders='DIR'`"
@@ -130,14 +144,30 @@ def load_instruction(quality: str, folders: Sequence[Path], rubrics: Mapping[str
         if key not in _KEYS:
             raise UnknownName(f"{path}: key", key, _KEYS)
     if not all(isinstance(content.get(key), str) for key in ("system", "user")):
-        raise DataError(path, "needs the texts 'system' and 'user'", "prompts/generate/good.toml is one")
+        raise DataError(
+            path, "needs the texts 'system' and 'user'", "prompts/generate/good.toml is one"
+        )
     temperature = content.get("temperature")
-    if isinstance(temperature, bool) or not isinstance(temperature, int | float) or not 0 <= temperature <= 2:
-        raise DataError(path, f"temperature is {temperature!r}", "Give a number from 0 to 2, e.g. temperature = 0")
+    if (
+        isinstance(temperature, bool)
+        or not isinstance(temperature, int | float)
+        or not 0 <= temperature <= 2
+    ):
+        raise DataError(
+            path,
+            f"temperature is {temperature!r}",
+            "Give a number from 0 to 2, e.g. temperature = 0",
+        )
     writes = content.get("writes", SUMMARY)
     if not isinstance(writes, str) or not writes.isidentifier() or writes == "justification":
-        raise DataError(path, f"writes is {writes!r}", 'It is the field of the reply with the text: writes = "answer"')
-    instruction = Instruction(quality, content["system"], content["user"], temperature, rubrics, path, writes)
+        raise DataError(
+            path,
+            f"writes is {writes!r}",
+            'It is the field of the reply with the text: writes = "answer"',
+        )
+    instruction = Instruction(
+        quality, content["system"], content["user"], temperature, rubrics, path, writes
+    )
     mark = "\ue000"
     trial = instruction.write(Source("try", "en", mark))
     if mark not in trial.user + trial.system:
@@ -146,17 +176,24 @@ def load_instruction(quality: str, folders: Sequence[Path], rubrics: Mapping[str
 
 
 def _read_released(path: Path) -> dict[str, Any]:
-    """A template for guidance 0.0.64: its system and user message, and the temperature of its `gen`."""
+    """A template for guidance 0.0.64: its system and user message, and the temperature of its
+    `gen`.
+    """
     text = read_text(path)
     parts = dict(re.findall(r"\{\{#(system|user)~?\}\}(.*?)\{\{~?/\1\}\}", text, re.S))
     temperature = re.search(r"\{\{~?gen [^}]*\btemperature=([\d.]+)", text)
     if not {"system", "user"} <= parts.keys() or not temperature:
-        raise DataError(path, "no template of METAL's release", "It has #system, #user and gen with a temperature")
+        raise DataError(
+            path,
+            "no template of METAL's release",
+            "It has #system, #user and gen with a temperature",
+        )
     return parts | {"temperature": float(temperature[1])}
 
 
 def read_generated(text: str, writes: str = SUMMARY) -> tuple[str, str] | None:
-    """(text, justification) of a reply's last JSON object with the field, wherever it stands; None without one.
+    """(text, justification) of a reply's last JSON object with the field, wherever it stands; None
+    without one.
 
     >>> read_generated('Here: {"summary": "It rained.", "justification": "short"}')
     ('It rained.', 'short')
@@ -173,7 +210,9 @@ ANSWER_TOKENS = 400  # tokens of a summary with its justification
 
 
 def generator_name(model: Model, quality: str) -> str:
-    """`openai:gpt-4o/good`: a model that is told to write well is another generator than one told to write badly."""
+    """`openai:gpt-4o/good`: a model that is told to write well is another generator than one told
+    to write badly.
+    """
     return f"{model.name}/{quality}"
 
 
@@ -224,7 +263,9 @@ class TextRequest:
 
 @dataclass(frozen=True)
 class Generation:
-    """All texts to be generated: every source by every model in every quality (metal.raters.judges.call.RunPlan)."""
+    """All texts to be generated: every source by every model in every quality
+    (metal.raters.judges.call.RunPlan).
+    """
 
     models: tuple[Model, ...]
     instructions: tuple[Instruction, ...]
@@ -255,16 +296,22 @@ class Generation:
         message = instruction.write(source)
         text = f"{message.system}\0{message.user}"
         sent = text.encode("utf-8", "surrogatepass")
-        request = TextRequest("", source, instruction, generator_name(model, instruction.quality), 0.0)
+        request = TextRequest(
+            "", source, instruction, generator_name(model, instruction.quality), 0.0
+        )
         identity = replace(model, parameters=parameters_of(model, request)).identity
         asked_of = json.dumps([identity, instruction.schema], sort_keys=True, default=str).encode()
         key = blake2b(asked_of + b"\0" + sent, digest_size=16).hexdigest()
         rough = rough_tokens(len(text), len(sent))
-        return replace(request, key=key, rough_tokens=rough, answer_tokens=ANSWER_TOKENS + model.thoughts)
+        return replace(
+            request, key=key, rough_tokens=rough, answer_tokens=ANSWER_TOKENS + model.thoughts
+        )
 
 
 def generated_outputs(plan: Generation, replies: JournalIndex) -> Iterator[Output]:
-    """The texts in a journal as outputs, neither flagged nor chosen yet. Adds to the statistics of `replies`."""
+    """The texts in a journal as outputs, neither flagged nor chosen yet. Adds to the statistics of
+    `replies`.
+    """
     for model in plan.models:
         for request, record in replies.records(plan.questions(model)):
             tally = replies.statistics[request.generator]
@@ -275,14 +322,22 @@ def generated_outputs(plan: Generation, replies: JournalIndex) -> Iterator[Outpu
             kind = reason or request.kind(record["text"], record["ending"])
             tally.kinds[kind] += 1
             tally.failed += reason.startswith(FAILED_AS)
-            text = read_generated(record["text"], request.instruction.writes) if kind == VERDICT else None
+            text = (
+                read_generated(record["text"], request.instruction.writes)
+                if kind == VERDICT
+                else None
+            )
             if text:
                 source = request.source
-                yield Output(request.output, source.source, request.generator, source.language, *text)
+                yield Output(
+                    request.output, source.source, request.generator, source.language, *text
+                )
 
 
 def references(sources: Iterable[Source]) -> Iterator[Output]:
-    """The summaries that people wrote, as outputs of the generator `reference`; sources without one are skipped."""
+    """The summaries that people wrote, as outputs of the generator `reference`; sources without one
+    are skipped.
+    """
     for source in sources:
         if source.references:
             name = f"{source.source}/{REFERENCE}"
@@ -309,10 +364,11 @@ def choose(
     keep_flagged: bool = False,
     seed: int = 0,
 ) -> list[Output]:
-    """The outputs, with one of each source chosen at random, seeded by (seed, source); with `every`, all are chosen.
+    """The outputs, with one of each source chosen at random, seeded by (seed, source); with
+    `every`, all are chosen.
 
-    Flagged outputs are not chosen unless keep_flagged. held: outputs that people have rated or were given to rate:
-    these stay chosen, and no other output of their source is.
+    Flagged outputs are not chosen unless keep_flagged. held: outputs that people have rated or were
+    given to rate: these stay chosen, and no other output of their source is.
     """
     by_source: dict[str, list[Output]] = {}
     for output in candidates:
@@ -329,4 +385,8 @@ def choose(
         rng = np.random.default_rng([seed, *blake2b(source.encode(), digest_size=8).digest()])
         drawn = (order[place] for place in rng.permutation(len(order)))
         chosen.update([name for name in drawn if name in usable][:1])
-    return [replace(output, chosen=output.output in chosen) for outputs in by_source.values() for output in outputs]
+    return [
+        replace(output, chosen=output.output in chosen)
+        for outputs in by_source.values()
+        for output in outputs
+    ]

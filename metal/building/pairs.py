@@ -1,4 +1,6 @@
-"""Pairs of outputs to be compared, of one source, or of one content in two languages; made from single outputs."""
+"""Pairs of outputs to be compared, of one source, or of one content in two languages; made from
+single outputs.
+"""
 
 from __future__ import annotations
 
@@ -22,20 +24,22 @@ Pair = tuple[Output, Output]
 
 
 def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
-    """A dataset whose outputs are pairs of outputs of one source, with the preferences that follow from their scores.
+    """A dataset whose outputs are pairs of outputs of one source, with the preferences that follow
+    from their scores.
 
-    which: ALL pairs of generators; a generator's name, each of the others against it; `random:N`, N pairs of each
-    source; SWISS, in each source generators that stand alike by people's preferences so far, so that few pairs tell
-    most about close ones; LANGUAGES, a generator's outputs for one content in two languages, which then stand where
-    generators do.
-    A rater who scored both outputs prefers the better score, or neither; texts in reverse order of their generators'
-    names are never made, so that a pair is one output. Criteria keep their names and questions. MADE in dataset.toml
-    says how it was made.
-    Raises UsageError where no source has two outputs or they are pairs already, UnknownName for a `which` that is none
-    of these.
+    which: ALL pairs of generators; a generator's name, each of the others against it; `random:N`, N
+    pairs of each source; SWISS, in each source generators that stand alike by people's preferences
+    so far, so that few pairs tell most about close ones; LANGUAGES, a generator's outputs for one
+    content in two languages, which then stand where generators do. A rater who scored both outputs
+    prefers the better score, or neither; texts in reverse order of their generators' names are
+    never made, so that a pair is one output. Criteria keep their names and questions. MADE in
+    dataset.toml says how it was made. Raises UsageError where no source has two outputs or they are
+    pairs already, UnknownName for a `which` that is none of these.
     """
     if dataset.asked and all(criterion.scale.compares for criterion in dataset.asked.values()):
-        raise UsageError("`pairs` makes pairs of single outputs, and these are pairs already; leave it out")
+        raise UsageError(
+            "`pairs` makes pairs of single outputs, and these are pairs already; leave it out"
+        )
     if which == LANGUAGES:
         dataset = _across_languages(dataset)
     singles: dict[str, list[Output]] = defaultdict(list)
@@ -67,7 +71,9 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
 
 
 def _across_languages(dataset: Dataset) -> Dataset:
-    """The dataset with contents as sources, those of each generator apart, and languages as generators."""
+    """The dataset with contents as sources, those of each generator apart, and languages as
+    generators.
+    """
     texts: dict[str, dict[str, None]] = defaultdict(dict)
     outputs, contents = {}, {}
     for name, output in dataset.outputs.items():
@@ -108,16 +114,22 @@ def _asked(criterion: Criterion) -> Criterion:
 
 
 def _shares(dataset: Dataset) -> pd.DataFrame:
-    """Scores from 0, the worst, to 1 (of scales without ends, as they are), lower-is-better turned round."""
+    """Scores from 0, the worst, to 1 (of scales without ends, as they are), lower-is-better turned
+    round.
+    """
     table = dataset.ratings[dataset.ratings["score"].notna()]
     parts = []
     for name, rows in table.groupby("criterion", observed=True):
         criterion = dataset.asked.get(str(name))
-        if criterion is None or (criterion.scale.measure == "nominal" and criterion.scale.ends is None):
+        if criterion is None or (
+            criterion.scale.measure == "nominal" and criterion.scale.ends is None
+        ):
             continue
         scores = rows["score"].to_numpy()
         sign = 1 if criterion.direction == "higher" else -1
-        parts.append(rows.assign(share=criterion.share(scores) if criterion.scale.ends else sign * scores))
+        parts.append(
+            rows.assign(share=criterion.share(scores) if criterion.scale.ends else sign * scores)
+        )
     columns = ["output", "criterion", "rater", "kind", "share"]
     shares = pd.concat(parts)[columns] if parts else pd.DataFrame(columns=columns)
     return shares.astype(dict.fromkeys(columns[:4], object))
@@ -128,13 +140,17 @@ def _preferences(pairs: Iterable[Pair], shares: pd.DataFrame) -> pd.DataFrame:
     names = [(_joined(pair).output, pair[0].output, pair[1].output) for pair in pairs]
     frame = pd.DataFrame(names, columns=["pair", "first", "second"], dtype=object)
     left = frame.merge(shares, left_on="first", right_on="output")
-    both = left.merge(shares, left_on=["second", "criterion", "rater"], right_on=["output", "criterion", "rater"])
+    both = left.merge(
+        shares, left_on=["second", "criterion", "rater"], right_on=["output", "criterion", "rater"]
+    )
     ahead = (both["share_x"] - both["share_y"]).to_numpy(dtype=np.float64)
     score = np.select([ahead > 0, ahead < 0], [FIRST, SECOND], TIE)
     return both[["criterion", "rater"]].assign(output=both["pair"], score=score)
 
 
-def _chosen(every: Mapping[str, list[Pair]], which: str, shares: pd.DataFrame, seed: int) -> Iterator[Pair]:
+def _chosen(
+    every: Mapping[str, list[Pair]], which: str, shares: pd.DataFrame, seed: int
+) -> Iterator[Pair]:
     """The pairs that `which` names."""
     generators = {output.generator for pairs in every.values() for pair in pairs for output in pair}
     kind, _, number = which.partition(":")
@@ -143,20 +159,37 @@ def _chosen(every: Mapping[str, list[Pair]], which: str, shares: pd.DataFrame, s
         return _swiss(every, shares, rng)
     if which in (*generators, ALL, LANGUAGES):
         kept = (pair for pairs in every.values() for pair in pairs)
-        return (pair for pair in kept if which in (ALL, LANGUAGES) or which in (pair[0].generator, pair[1].generator))
+        return (
+            pair
+            for pair in kept
+            if which in (ALL, LANGUAGES) or which in (pair[0].generator, pair[1].generator)
+        )
     if kind == RANDOM and number.isdigit() and int(number):
         drawn = ((pairs, rng.permutation(len(pairs))[: int(number)]) for pairs in every.values())
         return (pairs[place] for pairs, places in drawn for place in sorted(places))
-    remedy = f"`pairs` is {ALL}, {SWISS}, {RANDOM}:N, {LANGUAGES}, or the generator that all others are compared with"
-    raise UnknownName("choice of pairs", which, [ALL, SWISS, LANGUAGES, f"{RANDOM}:2", *sorted(generators)], remedy)
+    remedy = (
+        f"`pairs` is {ALL}, {SWISS}, {RANDOM}:N, {LANGUAGES}, or the generator that all others are"
+        " compared with"
+    )
+    raise UnknownName(
+        "choice of pairs",
+        which,
+        [ALL, SWISS, LANGUAGES, f"{RANDOM}:2", *sorted(generators)],
+        remedy,
+    )
 
 
-def _swiss(every: Mapping[str, list[Pair]], shares: pd.DataFrame, rng: np.random.Generator) -> Iterator[Pair]:
-    """A round of a Swiss tournament in each source: by language, the next opponents are those with as many points.
+def _swiss(
+    every: Mapping[str, list[Pair]], shares: pd.DataFrame, rng: np.random.Generator
+) -> Iterator[Pair]:
+    """A round of a Swiss tournament in each source: by language, the next opponents are those with
+    as many points.
 
     A preference of a person is a point; the mean over people and criteria counts.
     """
-    people = shares[shares["kind"] == "human"].groupby("output", observed=True)["share"].mean().to_dict()
+    people = (
+        shares[shares["kind"] == "human"].groupby("output", observed=True)["share"].mean().to_dict()
+    )
     points: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     met: dict[str, Counter[frozenset[str]]] = defaultdict(Counter)
     games: Counter[tuple[str, str]] = Counter()
@@ -164,12 +197,19 @@ def _swiss(every: Mapping[str, list[Pair]], shares: pd.DataFrame, rng: np.random
         pairs = {frozenset((a.generator, b.generator)): (a, b) for a, b in every[source]}
         language = every[source][0][0].language
         standing, meetings = points[language], met[language]
-        waiting = sorted({name for names in pairs for name in names}, key=lambda name: (-standing[name], name))
+        waiting = sorted(
+            {name for names in pairs for name in names}, key=lambda name: (-standing[name], name)
+        )
         if len(waiting) % 2:  # who has played most sits out
-            waiting.remove(max(waiting, key=lambda name: (games[language, name], waiting.index(name))))
+            waiting.remove(
+                max(waiting, key=lambda name: (games[language, name], waiting.index(name)))
+            )
         while len(waiting) > 1:
             player = waiting.pop(0)
-            opponent = min(waiting, key=lambda other: (meetings[frozenset((player, other))], waiting.index(other)))
+            opponent = min(
+                waiting,
+                key=lambda other: (meetings[frozenset((player, other))], waiting.index(other)),
+            )
             waiting.remove(opponent)
             names = frozenset((player, opponent))
             meetings[names] += 1

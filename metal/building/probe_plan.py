@@ -1,4 +1,6 @@
-"""A dataset of probes: outputs as they are, and each changed in known ways, for any judge or person to rate."""
+"""A dataset of probes: outputs as they are, and each changed in known ways, for any judge or person
+to rate.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ import numpy as np
 import pandas as pd
 
 from metal.building.describe import quality_of
-from metal.building.probes.contract import ASPECT_OF, ASPECTS, Material, NotApplicable, Others, Probe
+from metal.building.probes.contract import (
+    ASPECT_OF,
+    ASPECTS,
+    Material,
+    NotApplicable,
+    Others,
+    Probe,
+)
 from metal.data.dataset import Dataset, assemble
 from metal.data.languages import check_languages, language_name, language_order
 from metal.data.progress import Progress, followed, no_progress
@@ -28,7 +37,9 @@ MADE = ("language", "condition", "kind", "what", "made", "skipped", "why")
 
 @dataclass(frozen=True)
 class Planned:
-    """The dataset of probes; made: a row of MADE for each language and condition; what to know before judging."""
+    """The dataset of probes; made: a row of MADE for each language and condition; what to know
+    before judging.
+    """
 
     dataset: Dataset
     made: pd.DataFrame
@@ -46,11 +57,12 @@ def plan_probes(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> Planned:
-    """Originals, a seeded sample of `per_language` in each language, and what the probes make of each.
+    """Originals, a seeded sample of `per_language` in each language, and what the probes make of
+    each.
 
-    criteria: those to be judged; all that can be asked, if empty. aspects: {criterion: what it looks at} of those that
-    METAL does not know by name. People's ratings of the originals stay with them, judges' do not: they judge anew.
-    progress: in originals.
+    criteria: those to be judged; all that can be asked, if empty. aspects: {criterion: what it
+    looks at} of those that METAL does not know by name. People's ratings of the originals stay with
+    them, judges' do not: they judge anew. progress: in originals.
 
     Raises UsageError where there is nothing to change, UnknownName for names that there are not.
     """
@@ -62,14 +74,24 @@ def plan_probes(
     originals = _originals(dataset, languages or dataset.languages, per_language, seed)
     changed, made = _changed(dataset, originals, probes, seed, progress)
     if not changed:
-        raise UsageError("no text could be changed by these probes; leave out `probes` for all usual ones")
+        raise UsageError(
+            "no text could be changed by these probes; leave out `probes` for all usual ones"
+        )
     outputs = [*originals, *changed]
     kept = {output.output for output in originals}
     table = dataset.ratings
-    facts = table[(table["kind"] == "human") & table["output"].isin(kept) & table["criterion"].isin(list(asked))]
+    facts = table[
+        (table["kind"] == "human")
+        & table["output"].isin(kept)
+        & table["criterion"].isin(list(asked))
+    ]
     people = [rater for rater in dataset.raters.values() if rater.kind == "human"]
     sources = {output.source: dataset.sources[output.source] for output in outputs}
-    declared = {"per_language": per_language, "seed": seed, "conditions": _declared(probes, changed, asked, aspect_of)}
+    declared = {
+        "per_language": per_language,
+        "seed": seed,
+        "conditions": _declared(probes, changed, asked, aspect_of),
+    }
     card = replace(dataset.card, name=f"{dataset.card.name}-probes")
     facts = tidy_facts(facts.loc[:, list(FACTS)])
     extra = {**dataset.extra, EXTRA: declared}
@@ -77,12 +99,21 @@ def plan_probes(
     return Planned(planned, made, tuple(_warnings(originals, made, aspect_of, per_language)))
 
 
-def _originals(dataset: Dataset, languages: Sequence[str], per_language: int, seed: int) -> list[Output]:
-    """Outputs in each language, of as many sources as possible; good ones first, which have the most to lose."""
-    usable = [output for output in dataset.outputs.values() if output.chosen and output.text.strip()]
+def _originals(
+    dataset: Dataset, languages: Sequence[str], per_language: int, seed: int
+) -> list[Output]:
+    """Outputs in each language, of as many sources as possible; good ones first, which have the
+    most to lose.
+    """
+    usable = [
+        output for output in dataset.outputs.values() if output.chosen and output.text.strip()
+    ]
     usable = [output for output in usable if not (output.condition or output.is_pair)]
     if not usable:
-        raise UsageError("no output has a text that could be changed; join texts with `metal.read(..., texts=...)`")
+        raise UsageError(
+            "no output has a text that could be changed; join texts with `metal.read(...,"
+            " texts=...)`"
+        )
     good, chosen = _good(dataset), []
     for language in languages:
         own = [output for output in usable if output.language == language]
@@ -93,20 +124,34 @@ def _originals(dataset: Dataset, languages: Sequence[str], per_language: int, se
             output = own[place]
             ranked.append((turn[output.source], output.output not in good, output))
             turn[output.source] += 1
-        chosen += [output for *_, output in sorted(ranked, key=lambda entry: (entry[1], entry[0]))[:per_language]]
+        chosen += [
+            output
+            for *_, output in sorted(ranked, key=lambda entry: (entry[1], entry[0]))[:per_language]
+        ]
     return chosen
 
 
 def _good(dataset: Dataset) -> set[str]:
-    """Outputs that people put into the upper half of their scales; without people, those of good generators."""
+    """Outputs that people put into the upper half of their scales; without people, those of good
+    generators.
+    """
     table = dataset.ratings[dataset.ratings["kind"] == "human"]
     shares = [
-        pd.Series(np.asarray(dataset.criteria[str(name)].share(rows["score"].to_numpy())), index=rows["output"])
+        pd.Series(
+            np.asarray(dataset.criteria[str(name)].share(rows["score"].to_numpy())),
+            index=rows["output"],
+        )
         for name, rows in table.groupby("criterion", observed=True)
     ]
-    means = pd.concat(shares).groupby(level=0, observed=True).mean() if shares else pd.Series(dtype=float)
+    means = (
+        pd.concat(shares).groupby(level=0, observed=True).mean()
+        if shares
+        else pd.Series(dtype=float)
+    )
     good = {str(name) for name in means.index[means >= 0.5]}
-    better = {name for name, quality in quality_of(dataset).items() if quality in ("good", "reference")}
+    better = {
+        name for name, quality in quality_of(dataset).items() if quality in ("good", "reference")
+    }
     return good | {
         output.output
         for output in dataset.outputs.values()
@@ -115,7 +160,11 @@ def _good(dataset: Dataset) -> set[str]:
 
 
 def _changed(
-    dataset: Dataset, originals: Sequence[Output], probes: Sequence[Probe], seed: int, progress: Progress
+    dataset: Dataset,
+    originals: Sequence[Output],
+    probes: Sequence[Probe],
+    seed: int,
+    progress: Progress,
 ) -> tuple[list[Output], pd.DataFrame]:
     """The changed outputs of each original, in the order of the probes, and how many there are."""
     changed: list[Output] = []
@@ -124,10 +173,14 @@ def _changed(
     for output, (others, foreign) in zip(originals, beside, strict=True):
         for probe in probes:
             for condition, dose in probe.conditions.items():
-                rng = np.random.default_rng([seed, *(zlib.crc32(text.encode()) for text in (output.output, condition))])
+                rng = np.random.default_rng(
+                    [seed, *(zlib.crc32(text.encode()) for text in (output.output, condition))]
+                )
                 source = dataset.sources[output.source].text
                 material = Material(output.text, output.language, source, others, foreign, rng)
-                tally = counts.setdefault((output.language, condition, probe.kind, probe.title(dose)), Counter())
+                tally = counts.setdefault(
+                    (output.language, condition, probe.kind, probe.title(dose)), Counter()
+                )
                 try:
                     text = probe.change(material, dose)
                     if text == output.text:
@@ -138,17 +191,28 @@ def _changed(
                 tally[""] += 1
                 name = f"{output.output}/{slug(condition)}"
                 changed.append(
-                    replace(output, output=name, text=text, tokens=None, of=output.output, condition=condition)
+                    replace(
+                        output,
+                        output=name,
+                        text=text,
+                        tokens=None,
+                        of=output.output,
+                        condition=condition,
+                    )
                 )
     rows = []
     for case, tally in counts.items():
-        why = first_few([f"{reason} ({count})" for reason, count in tally.most_common() if reason], 3)
+        why = first_few(
+            [f"{reason} ({count})" for reason, count in tally.most_common() if reason], 3
+        )
         rows.append((*case, tally[""], tally.total() - tally[""], why))
     return changed, pd.DataFrame(rows, columns=list(MADE))
 
 
 def _beside(dataset: Dataset, originals: Sequence[Output]) -> Iterator[tuple[Others, list[str]]]:
-    """For each, texts of other contents in its language, and some in other languages, the same content first."""
+    """For each, texts of other contents in its language, and some in other languages, the same
+    content first.
+    """
     contents = [dataset.sources[output.source].content or output.source for output in originals]
     of_content = np.unique(contents, return_inverse=True)[1]
     of_language = np.unique([output.language for output in originals], return_inverse=True)[1]
@@ -163,15 +227,30 @@ def _beside(dataset: Dataset, originals: Sequence[Output]) -> Iterator[tuple[Oth
     sums = np.array([zlib.crc32(name) for name in names])
     sizes, size = np.unique([len(name) for name in names], return_inverse=True)
     for place, (output, content) in enumerate(zip(originals, contents, strict=True)):
-        # Of other contents another one for each output: the least checksum of both names, joined by a blank. Checksums
-        # are linear: what the first name adds to that of the second depends on the second's length only.
+        # Of other contents another one for each output: the least checksum of both names, joined by
+        # a blank. Checksums
+        # are linear: what the first name adds to that of the second depends on the second's length
+        # only.
         start = zlib.crc32(names[place] + b" ")
-        order = sums ^ np.array([zlib.crc32(bytes(n), start) ^ zlib.crc32(bytes(n)) for n in sizes.tolist()])[size]
+        order = (
+            sums
+            ^ np.array(
+                [zlib.crc32(bytes(n), start) ^ zlib.crc32(bytes(n)) for n in sizes.tolist()]
+            )[size]
+        )
         order += (of_content != of_content[place]).astype(np.int64) << 32
         foreign = np.flatnonzero(of_language != of_language[place])
-        nearest = foreign[np.argpartition(order[foreign], FOREIGN)[:FOREIGN] if len(foreign) > FOREIGN else slice(None)]
+        nearest = foreign[
+            (
+                np.argpartition(order[foreign], FOREIGN)[:FOREIGN]
+                if len(foreign) > FOREIGN
+                else slice(None)
+            )
+        ]
         nearest = nearest[np.argsort(order[nearest], kind="stable")]
-        others = replace(every[output.language], left_out=frozenset(places[output.language, content]))
+        others = replace(
+            every[output.language], left_out=frozenset(places[output.language, content])
+        )
         yield others, [originals[other].text for other in nearest.tolist()]
 
 
@@ -181,7 +260,9 @@ def _declared(
     asked: Mapping[str, Criterion],
     aspect_of: Mapping[str, str],
 ) -> list[dict[str, Any]]:
-    """What dataset.toml says of each condition that occurs: its probe, and on which criteria scores must do what."""
+    """What dataset.toml says of each condition that occurs: its probe, and on which criteria scores
+    must do what.
+    """
     occurring = {output.condition for output in changed}
     declared = []
     for probe in probes:
@@ -189,15 +270,23 @@ def _declared(
             key: [
                 name
                 for name, aspect in aspect_of.items()
-                if aspect in getattr(probe, key) and (key != "falls" or asked[name].of_source or not probe.of_source)
+                if aspect in getattr(probe, key)
+                and (key != "falls" or asked[name].of_source or not probe.of_source)
             ]
             for key in ("falls", "stays", "capped")
         }
         for condition, dose in probe.conditions.items():
             if condition in occurring:
-                about = {"condition": condition, "probe": probe.name, "kind": probe.kind, "what": probe.title(dose)}
+                about = {
+                    "condition": condition,
+                    "probe": probe.name,
+                    "kind": probe.kind,
+                    "what": probe.title(dose),
+                }
                 doses = {"dose": dose, "share": dose / max(probe.doses)} if probe.doses else {}
-                declared.append({**about, **doses, **{key: names for key, names in expected.items() if names}})
+                declared.append(
+                    {**about, **doses, **{key: names for key, names in expected.items() if names}}
+                )
     return declared
 
 
@@ -207,14 +296,20 @@ def _warnings(
     unknown = [name for name, aspect in aspect_of.items() if not aspect]
     if unknown:
         yield (
-            f"what {first_few(unknown)} look at is not known, so that no probe says what must happen there; say it "
-            f"with `aspects`, e.g. `aspects={{{unknown[0]!r}: 'language'}}` (one of {', '.join(ASPECTS)})"
+            f"what {first_few(unknown)} look at is not known, so that no probe says what must"
+            f" happen there; say it with `aspects`, e.g. `aspects={{{unknown[0]!r}: 'language'}}`"
+            f" (one of {', '.join(ASPECTS)})"
         )
     counts = Counter(output.language for output in originals)
     in_order = sorted(counts, key=language_order)
-    if few := [f"{language_name(code)} {counts[code]}" for code in in_order if counts[code] < per_language]:
+    if few := [
+        f"{language_name(code)} {counts[code]}" for code in in_order if counts[code] < per_language
+    ]:
         yield f"fewer than {per_language} outputs with a text: {listed(few)}"
     none = made[made["made"] == 0]
     if len(none):
-        places = [f"{row['what']} in {language_name(row['language'])}: {row['why']}" for row in none.to_dict("records")]
+        places = [
+            f"{row['what']} in {language_name(row['language'])}: {row['why']}"
+            for row in none.to_dict("records")
+        ]
         yield f"{plural(len(none), 'probe')} made nothing: {first_few(places, 4)}"

@@ -1,7 +1,8 @@
-"""Choosing passages of about the same length: the fullest bin of a histogram of token counts (METAL 3.1.1).
+"""Choosing passages of about the same length: the fullest bin of a histogram of token counts (METAL
+3.1.1).
 
-A split is read twice: once to count, once to take the passages that were drawn. Counts and digests are kept on disk
-in the meantime, so that memory does not grow with the split.
+A split is read twice: once to count, once to take the passages that were drawn. Counts and digests
+are kept on disk in the meantime, so that memory does not grow with the split.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ LEFT_OUT = -1  # replaces a passage's token count
 
 @dataclass(frozen=True)
 class Histogram:
-    """Token counts of a split in bins of equal width over their range; the last bin includes its upper edge.
+    """Token counts of a split in bins of equal width over their range; the last bin includes its
+    upper edge.
 
-    counts: (bins,) passages; edges: (bins + 1,) tokens. Duplicates and near-empty passages are not in it. by_length:
-    how many passages there are of each number of tokens, from 0.
+    counts: (bins,) passages; edges: (bins + 1,) tokens. Duplicates and near-empty passages are not
+    in it. by_length: how many passages there are of each number of tokens, from 0.
     """
 
     counts: tuple[int, ...]
@@ -95,18 +97,26 @@ def draw(
     settings: SampleSettings,
     advance: Callable[[int], None] = lambda count: None,
 ) -> tuple[Histogram, list[Source]]:
-    """A random sample of the fullest bin, without replacement, in the order of the split; seeded by (seed, language).
+    """A random sample of the fullest bin, without replacement, in the order of the split; seeded by
+    (seed, language).
 
-    passages: starts reading the split each time it is called. advance(count): told how many more were counted. Nothing
-    is drawn from a bin with too few, unless fewer are allowed. Raises DataError for a split without passages.
+    passages: starts reading the split each time it is called. advance(count): told how many more
+    were counted. Nothing is drawn from a bin with too few, unless fewer are allowed. Raises
+    DataError for a split without passages.
     """
-    tokens, digests, near_empty = _tokens_and_digests(passages(), encoding, settings.min_tokens, advance)
+    tokens, digests, near_empty = _tokens_and_digests(
+        passages(), encoding, settings.min_tokens, advance
+    )
     duplicates = _leave_out_repeated(tokens, digests)
     left = len(tokens) - near_empty - duplicates
     if not left:
         raise DataError(
             f"{language}: {len(tokens):,} passages in this split",
-            f"none of them has {settings.min_tokens} tokens or more" if len(tokens) else "it is empty",
+            (
+                f"none of them has {settings.min_tokens} tokens or more"
+                if len(tokens)
+                else "it is empty"
+            ),
             "Give another `split`, or another `source`",
         )
     histogram = _histogram(tokens, settings.bins, duplicates, near_empty)
@@ -117,11 +127,16 @@ def draw(
 
 
 def _tokens_and_digests(
-    passages: Iterable[Passage], encoding: tiktoken.Encoding, least: int, advance: Callable[[int], None]
+    passages: Iterable[Passage],
+    encoding: tiktoken.Encoding,
+    least: int,
+    advance: Callable[[int], None],
 ) -> tuple[Array, Array, int]:
-    """Token count and digest of every passage, and how many have fewer tokens than `least`: their count is LEFT_OUT.
+    """Token count and digest of every passage, and how many have fewer tokens than `least`: their
+    count is LEFT_OUT.
 
-    Both arrays are writable, each in a file that lasts as long as it does. advance: gets how many more were counted.
+    Both arrays are writable, each in a file that lasts as long as it does. advance: gets how many
+    more were counted.
     """
     with tempfile.TemporaryFile() as token_file, tempfile.TemporaryFile() as digest_file:
 
@@ -158,13 +173,17 @@ def _steps(length: int) -> Iterator[slice]:
 
 
 def _leave_out_repeated(tokens: Array, digests: Array) -> int:
-    """Mark every passage whose text occurred before; how many they are. Processes a share of the digests at a time."""
+    """Mark every passage whose text occurred before; how many they are. Processes a share of the
+    digests at a time.
+    """
     count = 0
     shares = len(digests) // STEP + 1
     for share in range(shares if len(digests) else 0):
         rows, values = [], []
         for part in _steps(len(digests)):
-            selected = np.flatnonzero((digests[part] % shares == share) & (tokens[part] != LEFT_OUT))
+            selected = np.flatnonzero(
+                (digests[part] % shares == share) & (tokens[part] != LEFT_OUT)
+            )
             rows.append(part.start + selected)
             values.append(digests[part][selected])
         positions = np.concatenate(rows)
@@ -177,7 +196,9 @@ def _leave_out_repeated(tokens: Array, digests: Array) -> int:
 
 def _histogram(tokens: Array, bins: int, duplicates: int, near_empty: int) -> Histogram:
     longest = max(int(part.max()) for part in _counts(tokens))
-    by_length: Array = np.sum([np.bincount(part, minlength=longest + 1) for part in _counts(tokens)], axis=0)
+    by_length: Array = np.sum(
+        [np.bincount(part, minlength=longest + 1) for part in _counts(tokens)], axis=0
+    )
     edges = np.histogram_bin_edges(np.flatnonzero(by_length), bins)
     counts = tuple(map(int, _counted(by_length, bins)))
     return Histogram(counts, tuple(map(float, edges)), duplicates, near_empty, by_length)
@@ -197,7 +218,9 @@ def _counts(tokens: Array) -> Iterator[Array]:
             yield kept
 
 
-def _rows_drawn(tokens: Array, histogram: Histogram, language: str, settings: SampleSettings) -> list[int]:
+def _rows_drawn(
+    tokens: Array, histogram: Histogram, language: str, settings: SampleSettings
+) -> list[int]:
     """The rows of the split that were drawn, in ascending order."""
     size = histogram.counts[histogram.fullest]
     rng = np.random.default_rng([settings.seed, *language.encode()])
@@ -216,7 +239,9 @@ def _in_fullest(tokens: Array, histogram: Histogram) -> Array:
     """Which of the counts are in the fullest bin, as numpy.histogram assigns them."""
     low, high = histogram.bounds
     last = histogram.fullest == len(histogram.counts) - 1
-    inside: Array = (tokens >= low) & ((tokens <= high) if last else (tokens < high)) & (tokens != LEFT_OUT)
+    inside: Array = (
+        (tokens >= low) & ((tokens <= high) if last else (tokens < high)) & (tokens != LEFT_OUT)
+    )
     return inside
 
 
@@ -231,7 +256,9 @@ def _sources(
         if number != row:
             continue
         if digests[row] != _digest(passage.text):
-            raise DataError(passage.where, "the passage changed while it was read", "Run the command again")
+            raise DataError(
+                passage.where, "the passage changed while it was read", "Run the command again"
+            )
         name = f"{language}/{passage.id or f'row-{number + 1}'}"
         while name in seen:
             name += f"#{number + 1}"
@@ -241,4 +268,8 @@ def _sources(
         row = next(wanted, -1)
         if row < 0:
             return
-    raise DataError(f"{language} row {row + 1}", "a passage that was counted is missing", "Run the command again")
+    raise DataError(
+        f"{language} row {row + 1}",
+        "a passage that was counted is missing",
+        "Run the command again",
+    )

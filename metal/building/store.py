@@ -1,14 +1,16 @@
 """annotation/ in a dataset folder: who was given which tasks, and everything that came back.
 
-key              the secret that task ids are made with; never given to people
-tasks.jsonl      task, output: what an id in a form stands for; for a pair also template and output_first; never given
+key              the secret that task ids are made with; never given to people tasks.jsonl
+task, output: what an id in a form stands for; for a pair also template and output_first; never
+given
                  to people
-templates.jsonl  template, compared: for templates that show pairs, the criteria that compare, with the labels shown
-given.jsonl      rater, language, form, seed, criteria, tasks: a line for each assignment handed out
-answers.jsonl    every imported answer, as it was given, with its round, its file and the seconds it took
-rounds.jsonl     a line for each import that brought something new: when, and each rater's record after it
-ambiguous.csv    outputs on which all raters disagree
-drawn.jsonl      source, language, probability, seed, judge: the sources that people are to rate, drawn by chance
+templates.jsonl  template, compared: for templates that show pairs, the criteria that compare, with
+the labels shown given.jsonl      rater, language, form, seed, criteria, tasks: a line for each
+assignment handed out answers.jsonl    every imported answer, as it was given, with its round, its
+file and the seconds it took rounds.jsonl     a line for each import that brought something new:
+when, and each rater's record after it ambiguous.csv    outputs on which all raters disagree
+drawn.jsonl      source, language, probability, seed, judge: the sources that people are to rate,
+drawn by chance
 """
 
 from __future__ import annotations
@@ -32,7 +34,8 @@ TASKS, GIVEN, ANSWERS, AMBIGUOUS = "tasks.jsonl", "given.jsonl", "answers.jsonl"
 ROUNDS = "rounds.jsonl"
 TEMPLATES = "templates.jsonl"
 DRAWN = "drawn.jsonl"
-CROWD = ("mturk", "crowd-csv")  # workers have names of their own, so nobody waits for the names in assignments
+# workers have names of their own, so nobody waits for the names in assignments
+CROWD = ("mturk", "crowd-csv")
 
 
 def task_key(dataset: Path) -> str:
@@ -43,14 +46,19 @@ def task_key(dataset: Path) -> str:
 
 def read_tasks(dataset: Path) -> dict[str, str]:
     """Task -> output."""
-    return {str(entry["task"]): str(entry["output"]) for entry in _lines(dataset / FOLDER / TASKS, ("task", "output"))}
+    return {
+        str(entry["task"]): str(entry["output"])
+        for entry in _lines(dataset / FOLDER / TASKS, ("task", "output"))
+    }
 
 
 def tasks_handed_out(dataset: Path) -> dict[str, str]:
     """Task -> output. Raises UsageError if there are none."""
     tasks = read_tasks(dataset)
     if not tasks:
-        raise UsageError(f"{dataset}: no tasks were handed out from it; begin with `metal.annotate_export(...)`")
+        raise UsageError(
+            f"{dataset}: no tasks were handed out from it; begin with `metal.annotate_export(...)`"
+        )
     return tasks
 
 
@@ -74,11 +82,17 @@ def _lines(path: Path, needed: Sequence[str]) -> Iterator[dict[str, Any]]:
     for row, entry in read_jsonl(path):
         for name in needed:
             if name not in entry:
-                raise DataError(f"{path} row {row + 1}", f"no {name!r}", "Restore the file; `metal annotate` wrote it")
+                raise DataError(
+                    f"{path} row {row + 1}",
+                    f"no {name!r}",
+                    "Restore the file; `metal annotate` wrote it",
+                )
         yield entry
 
 
-def note_given(dataset: Path, assignments: Sequence[Assignment], form: str, seed: int, key: str) -> None:
+def note_given(
+    dataset: Path, assignments: Sequence[Assignment], form: str, seed: int, key: str
+) -> None:
     """Record what is handed out, in addition to what was handed out before."""
     folder = dataset / FOLDER
     folder.mkdir(exist_ok=True)
@@ -90,7 +104,9 @@ def note_given(dataset: Path, assignments: Sequence[Assignment], form: str, seed
         for task in assignment.tasks:
             tasks[task.task] = tasks.get(task.task, {}) | _task_record(assignment, task)
     write_jsonl(folder / TASKS, tasks.values())
-    _note_templates(folder, {each.template.name: each for each in assignments if each.template.paired})
+    _note_templates(
+        folder, {each.template.name: each for each in assignments if each.template.paired}
+    )
     before = list(_lines(folder / GIVEN, ("rater",)))
     records = [_given_record(assignment, form, seed) for assignment in assignments]
     write_jsonl(folder / GIVEN, [*before, *(record for record in records if record not in before)])
@@ -117,7 +133,9 @@ def _given_record(assignment: Assignment, form: str, seed: int) -> dict[str, Any
 
 
 def _note_templates(folder: Path, assignments: Mapping[str, Assignment]) -> None:
-    """Record which criteria compare, and the labels people saw. assignments: one for each template that shows pairs."""
+    """Record which criteria compare, and the labels people saw. assignments: one for each template
+    that shows pairs.
+    """
     if not assignments:
         return
     records = {str(entry["template"]): entry for entry in _lines(folder / TEMPLATES, ("template",))}
@@ -127,7 +145,10 @@ def _note_templates(folder: Path, assignments: Mapping[str, Assignment]) -> None
             for criterion, rubric in assignment.rubrics.items()
             if criterion in assignment.template.compared
         }
-        records[name] = {"template": name, "compared": {**records.get(name, {}).get("compared", {}), **labels}}
+        records[name] = {
+            "template": name,
+            "compared": {**records.get(name, {}).get("compared", {}), **labels},
+        }
     write_jsonl(folder / TEMPLATES, records.values())
 
 
@@ -139,13 +160,20 @@ def read_drawn(dataset: Path) -> dict[str, dict[str, Any]]:
         chance = entry["probability"]
         if isinstance(chance, bool) or not isinstance(chance, int | float) or not 0 < chance <= 1:
             why = f"probability {chance!r} of source {entry['source']!r}"
-            raise DataError(path, why, "It is above 0 and at most 1; restore the file, or draw again with `force=True`")
+            raise DataError(
+                path,
+                why,
+                "It is above 0 and at most 1; restore the file, or draw again with `force=True`",
+            )
         drawn[str(entry["source"])] = entry
     return drawn
 
 
-def note_drawn(dataset: Path, records: Sequence[Mapping[str, Any]], number: str, *, force: bool) -> None:
-    """Replace drawn.jsonl. Raises UsageError where a source drawn before would be lost, unless forced; then it is kept.
+def note_drawn(
+    dataset: Path, records: Sequence[Mapping[str, Any]], number: str, *, force: bool
+) -> None:
+    """Replace drawn.jsonl. Raises UsageError where a source drawn before would be lost, unless
+    forced; then it is kept.
 
     number: the parameter that says how many are drawn.
     """
@@ -153,19 +181,23 @@ def note_drawn(dataset: Path, records: Sequence[Mapping[str, Any]], number: str,
     lost = len({*drawn} - {entry["source"] for entry in records})
     if lost and not force:
         raise UsageError(
-            f"{lost:,} of {len(drawn):,} sources that were drawn before would not be: give the same `seed` and `judge` "
-            f"and as many `{number}` or more, or `force=True`, and their labels do not count"
+            f"{lost:,} of {len(drawn):,} sources that were drawn before would not be: give the same"
+            f" `seed` and `judge` and as many `{number}` or more, or `force=True`, and their labels"
+            " do not count"
         )
     (dataset / FOLDER).mkdir(exist_ok=True)
     if not force or list(drawn.values()) == list(records):
         write_jsonl(dataset / FOLDER / DRAWN, records)
         return
-    with kept_file(dataset / FOLDER / DRAWN):  # what people rated counts by the probabilities of that draw
+    # what people rated counts by the probabilities of that draw
+    with kept_file(dataset / FOLDER / DRAWN):
         write_jsonl(dataset / FOLDER / DRAWN, records)
 
 
 def read_compared(dataset: Path) -> dict[str, str]:
-    """Criterion -> the template that shows the pairs it compares, over everything that was handed out."""
+    """Criterion -> the template that shows the pairs it compares, over everything that was handed
+    out.
+    """
     entries = _lines(dataset / FOLDER / TEMPLATES, ("template", "compared"))
     return {name: str(entry["template"]) for entry in entries for name in entry["compared"]}
 
@@ -182,7 +214,9 @@ def read_pairs(dataset: Path, criteria: Mapping[str, Criterion]) -> dict[str, Pa
         for entry in _lines(path, ("template", "compared"))
     }
     return {
-        str(entry["task"]): Pair(bool(entry["output_first"]), compared.get(str(entry["template"]), {}))
+        str(entry["task"]): Pair(
+            bool(entry["output_first"]), compared.get(str(entry["template"]), {})
+        )
         for entry in _lines(dataset / FOLDER / TASKS, ("task", "output"))
         if "output_first" in entry
     }
@@ -192,7 +226,8 @@ def _as_shown(criterion: Criterion, labels: Sequence[str], path: Path) -> Criter
     if len(labels) != len(criterion.scale.levels):
         raise DataError(
             path,
-            f"criterion {criterion.name} was handed out with {len(labels)} levels, and has another number now",
+            f"criterion {criterion.name} was handed out with {len(labels)} levels, and has another"
+            " number now",
             "Restore its levels in dataset.toml",
         )
     return relabelled(criterion, labels)
@@ -201,13 +236,18 @@ def _as_shown(criterion: Criterion, labels: Sequence[str], path: Path) -> Criter
 def history_files(
     dataset: Path, answers: Iterable[Answer], now: str, standing: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, bytes]:
-    """answers.jsonl and rounds.jsonl with one more round, for `update_dataset`; empty if the round adds nothing.
+    """answers.jsonl and rounds.jsonl with one more round, for `update_dataset`; empty if the round
+    adds nothing.
 
-    An answer already recorded, in any round, is not repeated. now: UTC. standing: each rater's record after this round.
+    An answer already recorded, in any round, is not repeated. now: UTC. standing: each rater's
+    record after this round.
     """
     before = _text_lines(dataset / FOLDER / ANSWERS)
     rounds = _text_lines(dataset / FOLDER / ROUNDS)
-    recorded = {_identity(_recorded(line, dataset / FOLDER / ANSWERS, row)) for row, line in enumerate(before, 1)}
+    recorded = {
+        _identity(_recorded(line, dataset / FOLDER / ANSWERS, row))
+        for row, line in enumerate(before, 1)
+    }
     records = {_identity(record): record for record in map(_answer_record, answers)}
     fresh = [record for identity, record in records.items() if identity not in recorded]
     last = json.loads(rounds[-1])["raters"] if rounds else {}
@@ -218,7 +258,8 @@ def history_files(
     line = {"round": number, "at": now, "answers": len(added), "raters": standing}
     files = {ANSWERS: [*before, *added], ROUNDS: [*rounds, json.dumps(line, ensure_ascii=False)]}
     return {
-        f"{FOLDER}/{name}": "".join(f"{whole_text(line)}\n" for line in lines).encode() for name, lines in files.items()
+        f"{FOLDER}/{name}": "".join(f"{whole_text(line)}\n" for line in lines).encode()
+        for name, lines in files.items()
     }
 
 
@@ -228,9 +269,14 @@ def read_rounds(dataset: Path) -> list[dict[str, Any]]:
     rounds = list(_lines(path, ("round", "at", "answers", "raters")))
     for row, line in enumerate(rounds, 1):
         standings = line["raters"].values() if isinstance(line["raters"], dict) else [None]
-        if not all(isinstance(standing, dict) and all(map(_is_standing, standing.values())) for standing in standings):
+        if not all(
+            isinstance(standing, dict) and all(map(_is_standing, standing.values()))
+            for standing in standings
+        ):
             raise DataError(
-                f"{path} row {row}", "impossible records of raters", "Restore the file; `metal annotate` wrote it"
+                f"{path} row {row}",
+                "impossible records of raters",
+                "Restore the file; `metal annotate` wrote it",
             )
     return rounds
 
@@ -247,25 +293,35 @@ def _text_lines(path: Path) -> list[str]:
 
 
 def _recorded(line: str, path: Path, row: int) -> dict[str, Any]:
-    """An answer of answers.jsonl. Raises DataError where it cannot be one: scores are texts, as people gave them."""
+    """An answer of answers.jsonl. Raises DataError where it cannot be one: scores are texts, as
+    people gave them.
+    """
     try:
         record = parse_json(line)
     except json.JSONDecodeError:
         record = None
-    fine = isinstance(record, dict) and all(isinstance(record.get(name), str) for name in ("task", "rater", "where"))
+    fine = isinstance(record, dict) and all(
+        isinstance(record.get(name), str) for name in ("task", "rater", "where")
+    )
     scores = record.get("scores") if fine else None
     if not isinstance(scores, dict):
-        raise DataError(f"{path} row {row}", "not an answer", "Restore the file; `metal annotate` wrote it")
+        raise DataError(
+            f"{path} row {row}", "not an answer", "Restore the file; `metal annotate` wrote it"
+        )
     for name, score in scores.items():
         if not isinstance(score, str):
             problem = f"the score on {name} is {score!r}, not as it was given"
-            raise DataError(f"{path} row {row}", problem, "Restore the file; `metal annotate` wrote it")
+            raise DataError(
+                f"{path} row {row}", problem, "Restore the file; `metal annotate` wrote it"
+            )
     return dict(record)
 
 
 def _identity(record: Mapping[str, Any]) -> str:
     """What makes two answers the same: everything except the round."""
-    return json.dumps({key: value for key, value in record.items() if key != "round"}, sort_keys=True)
+    return json.dumps(
+        {key: value for key, value in record.items() if key != "round"}, sort_keys=True
+    )
 
 
 def _answer_record(answer: Answer) -> Mapping[str, Any]:

@@ -1,13 +1,15 @@
-"""Tasks for people: what each person rates, in which order and how it looks, with no hint of who wrote what.
+"""Tasks for people: what each person rates, in which order and how it looks, with no hint of who
+wrote what.
 
-What a task shows, and what it asks, is a template: prompts/annotate/NAME.toml, a file for each kind of task.
+What a task shows, and what it asks, is a template: prompts/annotate/NAME.toml, a file for each kind
+of task.
 
-    reference = "hidden"      # or "shown": the reference beside the output; or "paired": both side by side, blind
-    instructions = "..."      # how to go about it; paragraphs
-    [headings]                # source, output, reference; of a pair: source, first, second
-    [[levels]]                # of every criterion without levels of its own
-    [criteria.NAME]           # as in a rubric file (see metal.raters.judges.rubric), and:
-    compares = true           # its levels compare the second text with the first; for each level, `shown` is what
+    reference = "hidden"      # or "shown": the reference beside the output; or "paired": both side
+    by side, blind instructions = "..."      # how to go about it; paragraphs [headings]
+    # source, output, reference; of a pair: source, first, second [[levels]]                # of
+    every criterion without levels of its own [criteria.NAME]           # as in a rubric file (see
+    metal.raters.judges.rubric), and: compares = true           # its levels compare the second text
+    with the first; for each level, `shown` is what
                               # people read, and `label` what it means for the output: more is better for the output
 
 A criterion whose table is empty is the one of prompts/criteria/NAME.toml.
@@ -36,16 +38,19 @@ HEADINGS: Mapping[str, Mapping[str, str]] = {
     "shown": {"source": "Source", "reference": "Reference", "output": "Output to rate"},
     "paired": {"source": "Source", "first": "Text A", "second": "Text B"},
 }
-TEXTS = ("reference", "output", "first", "second")  # every name that a text beside the source has in a form
+# every name that a text beside the source has in a form
+TEXTS = ("reference", "output", "first", "second")
 _KEYS = ("reference", "instructions", "headings", "levels", "criteria")
 
 
 @dataclass(frozen=True)
 class TaskTemplate:
-    """How a task is shown. The default is METAL's own: a source and an output; nobody sees the reference.
+    """How a task is shown. The default is METAL's own: a source and an output; nobody sees the
+    reference.
 
-    headings: by field, those that differ from HEADINGS. criteria: as a dataset has to declare them. rubrics: what
-    people read about them, for those that the template describes. compared: those that compare the texts of a pair.
+    headings: by field, those that differ from HEADINGS. criteria: as a dataset has to declare them.
+    rubrics: what people read about them, for those that the template describes. compared: those
+    that compare the texts of a pair.
     """
 
     name: str = DEFAULT
@@ -58,7 +63,9 @@ class TaskTemplate:
 
     @property
     def paired(self) -> bool:
-        """Whether people see the reference and the output side by side, without knowing which is which."""
+        """Whether people see the reference and the output side by side, without knowing which is
+        which.
+        """
         return self.reference == "paired"
 
     def heading(self, name: str) -> str:
@@ -91,7 +98,9 @@ def named_files(folders: Iterable[Path], kind: str) -> dict[str, Path]:
 
 
 def load_template(name: str, folders: Sequence[Path]) -> TaskTemplate:
-    """The first template of that name in the folders. Raises UnknownName, or DataError for a bad file."""
+    """The first template of that name in the folders. Raises UnknownName, or DataError for a bad
+    file.
+    """
     paths = named_files(folders, "annotate")
     if name in paths:
         return _read(name, paths[name], folders)
@@ -106,23 +115,35 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
             raise UnknownName(f"{path}: key", key, _KEYS)
     reference = content.get("reference", "hidden")
     if reference not in REFERENCES:
-        raise DataError(path, f"reference is {reference!r}", f"It is one of {', '.join(REFERENCES)}")
+        raise DataError(
+            path, f"reference is {reference!r}", f"It is one of {', '.join(REFERENCES)}"
+        )
     instructions, headings = content.get("instructions", ""), content.get("headings", {})
     if not isinstance(instructions, str):
         raise DataError(path, "instructions is not a text", 'Write instructions = """..."""')
-    if not isinstance(headings, dict) or not all(isinstance(text, str) for text in headings.values()):
-        raise DataError(path, "headings is not a table of texts", 'Write source = "Article" under [headings]')
+    if not isinstance(headings, dict) or not all(
+        isinstance(text, str) for text in headings.values()
+    ):
+        raise DataError(
+            path, "headings is not a table of texts", 'Write source = "Article" under [headings]'
+        )
     for key in headings:
         if key not in HEADINGS[reference]:
             raise UnknownName(f"{path}: headings: key", key, HEADINGS[reference])
     tables = content.get("criteria", {})
-    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
-        raise DataError(path, "criteria is not a table of tables", "Write [criteria.NAME] before each")
+    if not isinstance(tables, dict) or not all(
+        isinstance(table, dict) for table in tables.values()
+    ):
+        raise DataError(
+            path, "criteria is not a table of tables", "Write [criteria.NAME] before each"
+        )
     criteria, rubrics, compared = {}, {}, set()
     for criterion, table in tables.items():
         if not table:
             if not (own := described(criterion, folders)):
-                problem = f"criterion {criterion} is empty, and there is no criteria/{criterion}.toml"
+                problem = (
+                    f"criterion {criterion} is empty, and there is no criteria/{criterion}.toml"
+                )
                 raise DataError(path, problem, "Say what is asked")
             criteria[criterion] = own
             continue
@@ -132,7 +153,9 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
         if _compares(criterion, table, path):
             _check_compared(criteria[criterion], reference, path)
             compared.add(criterion)
-    return TaskTemplate(name, reference, instructions, headings, criteria, rubrics, frozenset(compared))
+    return TaskTemplate(
+        name, reference, instructions, headings, criteria, rubrics, frozenset(compared)
+    )
 
 
 def _compares(name: str, table: Mapping[str, Any], path: Path) -> bool:
@@ -144,18 +167,24 @@ def _compares(name: str, table: Mapping[str, Any], path: Path) -> bool:
 
 def _check_compared(criterion: Criterion, reference: str, path: Path) -> None:
     if reference != "paired":
-        raise DataError(path, f"criterion {criterion.name} compares, but nothing is", 'Set reference = "paired"')
+        raise DataError(
+            path, f"criterion {criterion.name} compares, but nothing is", 'Set reference = "paired"'
+        )
     if criterion.scale.ends is None:
         raise DataError(
             path,
-            f"criterion {criterion.name} compares on a scale without ends, which cannot be turned round",
+            f"criterion {criterion.name} compares on a scale without ends, which cannot be turned"
+            " round",
             "Give it levels in an order, or a range",
         )
 
 
 def relabelled(criterion: Criterion, labels: Sequence[str]) -> Criterion:
     """The criterion with other labels for its levels."""
-    levels = tuple(replace(level, label=label) for level, label in zip(criterion.scale.levels, labels, strict=True))
+    levels = tuple(
+        replace(level, label=label)
+        for level, label in zip(criterion.scale.levels, labels, strict=True)
+    )
     return replace(criterion, scale=replace(criterion.scale, levels=levels))
 
 
@@ -163,8 +192,9 @@ def relabelled(criterion: Criterion, labels: Sequence[str]) -> Criterion:
 class Task:
     """One output to be rated, as people see it: nothing in it reveals its generator or quality.
 
-    task: an opaque id. references: those of the source, if people see them. output and output_first are never written
-    into a form; in a pair (the first reference and the output) output_first says whether the output comes first.
+    task: an opaque id. references: those of the source, if people see them. output and output_first
+    are never written into a form; in a pair (the first reference and the output) output_first says
+    whether the output comes first.
     """
 
     task: str
@@ -177,9 +207,15 @@ class Task:
     output_first: bool = False
 
     def texts(self, template: TaskTemplate) -> dict[str, str]:
-        """The texts shown beside the source, by their names in the template (for a pair: first and second)."""
+        """The texts shown beside the source, by their names in the template (for a pair: first and
+        second).
+        """
         if template.paired:
-            pair = (self.text, self.references[0]) if self.output_first else (self.references[0], self.text)
+            pair = (
+                (self.text, self.references[0])
+                if self.output_first
+                else (self.references[0], self.text)
+            )
             return dict(zip(template.texts, pair, strict=True))
         bulleted = len(self.references) > 1
         reference = "\n".join(f"• {text}" if bulleted else text for text in self.references)
@@ -189,7 +225,8 @@ class Task:
 
 @dataclass(frozen=True)
 class Frame:
-    """What a form says around the tasks, in a language. texts: English -> its translation; what it lacks stays English.
+    """What a form says around the tasks, in a language. texts: English -> its translation; what it
+    lacks stays English.
 
     reviewed: who has reviewed the translation, or `unreviewed`.
     """
@@ -201,7 +238,9 @@ class Frame:
 
 @dataclass(frozen=True)
 class Assignment:
-    """What one person is given: tasks in order, the criteria to rate them on, and the template that shows both."""
+    """What one person is given: tasks in order, the criteria to rate them on, and the template that
+    shows both.
+    """
 
     dataset: str
     rater: str
@@ -216,8 +255,8 @@ class Assignment:
 class Answer:
     """What came back for one task.
 
-    scores: by criterion, as written in the file; blank if the rater gave none. where: file and row, for messages.
-    seconds: time spent on the task, if the form measured it.
+    scores: by criterion, as written in the file; blank if the rater gave none. where: file and row,
+    for messages. seconds: time spent on the task, if the form measured it.
     """
 
     task: str
@@ -229,32 +268,54 @@ class Answer:
 
 
 def task_id(key: str, output: str) -> str:
-    """The id of an output's task. It is the same in every export with that key, so ratings of earlier rounds still fit.
+    """The id of an output's task. It is the same in every export with that key, so ratings of
+    earlier rounds still fit.
 
-    key: the dataset's secret. Ids of passages and generators are often public; without a key anybody could work out
-    which output a task id stands for.
+    key: the dataset's secret. Ids of passages and generators are often public; without a key
+    anybody could work out which output a task id stands for.
     """
     return "t" + blake2b(output.encode(), key=key.encode()[:64], digest_size=6).hexdigest()
 
 
 def make_tasks(
-    key: str, outputs: Iterable[Output], sources: Mapping[str, Source], template: TaskTemplate = METAL
+    key: str,
+    outputs: Iterable[Output],
+    sources: Mapping[str, Source],
+    template: TaskTemplate = METAL,
 ) -> list[Task]:
     """A task for each output. key: see task_id.
 
-    A pair gets a task id of its own, so its answers are never mistaken for answers about the output alone. The key and
-    that id decide which text comes first; the order is the same in every round. If the template shows references,
-    leave out outputs whose source has none.
+    A pair gets a task id of its own, so its answers are never mistaken for answers about the output
+    alone. The key and that id decide which text comes first; the order is the same in every round.
+    If the template shows references, leave out outputs whose source has none.
     """
     tasks = []
     for output in outputs:
         source = sources[output.source]
-        name = task_id(key, f"{output.output}\0{template.name}" if template.paired else output.output)
-        references = () if template.reference == "hidden" else tuple(filter(str.strip, source.references))
-        coin = blake2b(name.encode(), key=key.encode()[:64], person=b"first", digest_size=1).digest()[0] & 1
+        name = task_id(
+            key, f"{output.output}\0{template.name}" if template.paired else output.output
+        )
+        references = (
+            () if template.reference == "hidden" else tuple(filter(str.strip, source.references))
+        )
+        coin = (
+            blake2b(name.encode(), key=key.encode()[:64], person=b"first", digest_size=1).digest()[
+                0
+            ]
+            & 1
+        )
         first = template.paired and bool(coin)
         tasks.append(
-            Task(name, output.output, output.language, source.title, source.text, output.text, references, first)
+            Task(
+                name,
+                output.output,
+                output.language,
+                source.title,
+                source.text,
+                output.text,
+                references,
+                first,
+            )
         )
     return tasks
 
@@ -274,25 +335,34 @@ def assign(
 ) -> list[Assignment]:
     """Assignments for the people of each language, named `hi-1`, `hi-2`, ... from `first` on.
 
-    Every task goes to `raters` people. With more `people` than that, loads differ by at most one task, and every two
-    people share about as many tasks as any other two. common: how many tasks of a language all of its people rate.
-    hidden: test questions, one list for each kind; each kind is spread in the same way, so that everybody gets as many
-    of it as anybody else, give or take one. Each person's order is shuffled, seeded by (seed, person). People without
-    a task get no assignment.
-    Raises UsageError if there are fewer people than raters.
+    Every task goes to `raters` people. With more `people` than that, loads differ by at most one
+    task, and every two people share about as many tasks as any other two. common: how many tasks of
+    a language all of its people rate. hidden: test questions, one list for each kind; each kind is
+    spread in the same way, so that everybody gets as many of it as anybody else, give or take one.
+    Each person's order is shuffled, seeded by (seed, person). People without a task get no
+    assignment. Raises UsageError if there are fewer people than raters.
     """
     people = people or raters
     if people < raters:
-        raise UsageError(f"`people={people}` is fewer than `raters={raters}`: nobody rates an output twice")
+        raise UsageError(
+            f"`people={people}` is fewer than `raters={raters}`: nobody rates an output twice"
+        )
     assignments = []
     for language in dict.fromkeys(task.language for task in tasks):
         pool = [task for task in tasks if task.language == language]
-        piles = _spread(len(pool), raters, [0] * people, min(common, len(pool)), _rng(seed, language))
+        piles = _spread(
+            len(pool), raters, [0] * people, min(common, len(pool)), _rng(seed, language)
+        )
         for number, kind in enumerate(hidden, 1):
             start, loads = len(pool), [len(pile) for pile in piles]
             pool += [task for task in kind if task.language == language]
-            more = _spread(len(pool) - start, raters, loads, 0, _rng(seed, f"{language} hidden {number}"))
-            piles = [[*pile, *(start + place for place in new)] for pile, new in zip(piles, more, strict=True)]
+            more = _spread(
+                len(pool) - start, raters, loads, 0, _rng(seed, f"{language} hidden {number}")
+            )
+            piles = [
+                [*pile, *(start + place for place in new)]
+                for pile, new in zip(piles, more, strict=True)
+            ]
         for number, pile in enumerate(filter(None, piles), first):
             rater = f"{language}-{number}"
             order = _rng(seed, rater).permutation(len(pile))
@@ -301,12 +371,14 @@ def assign(
     return assignments
 
 
-def _spread(count: int, raters: int, before: Sequence[int], common: int, rng: np.random.Generator) -> list[list[int]]:
+def _spread(
+    count: int, raters: int, before: Sequence[int], common: int, rng: np.random.Generator
+) -> list[list[int]]:
     """For each person the positions of their tasks. before: how many tasks each person already has.
 
-    Each task goes to the people with the fewest of these tasks, then to those with the fewest in all, then to those
-    who share the fewest tasks with the others chosen for it. Ties are broken at random; a fixed rule would pair the
-    same people at the end of every round.
+    Each task goes to the people with the fewest of these tasks, then to those with the fewest in
+    all, then to those who share the fewest tasks with the others chosen for it. Ties are broken at
+    random; a fixed rule would pair the same people at the end of every round.
     """
     people, order = len(before), rng.permutation(count)
     piles: list[list[int]] = [order[:common].tolist() for _ in range(people)]

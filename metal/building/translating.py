@@ -1,4 +1,6 @@
-"""The same contents in more languages: the texts that are to be translated, and the dataset with their translations."""
+"""The same contents in more languages: the texts that are to be translated, and the dataset with
+their translations.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,9 @@ def untranslated(dataset: Dataset, language: str, pivot: str) -> Iterator[Output
 
 
 def texts_to_translate(dataset: Dataset, languages: Sequence[str], pivot: str) -> Dataset:
-    """The texts of the outputs, and of their sources, that are missing in the languages: each a source whose language
-    is the pair (`en-eu`), as `metal.generate(quality="translation")` takes them.
+    """The texts of the outputs, and of their sources, that are missing in the languages: each a
+    source whose language is the pair (`en-eu`), as `metal.generate(quality="translation")` takes
+    them.
     """
     texts: dict[str, Source] = {}
     for language in languages:
@@ -42,18 +45,23 @@ def texts_to_translate(dataset: Dataset, languages: Sequence[str], pivot: str) -
                     key = f"{part}/{language}/{name}"
                     texts[key] = Source(key, f"{pivot}-{language}", text)
     if not texts:
-        raise UsageError("nothing to translate: every content is in every language, or its texts are missing")
-    card = Card(f"{dataset.card.name}-texts", licence=dataset.card.licence, citation=dataset.card.citation)
+        raise UsageError(
+            "nothing to translate: every content is in every language, or its texts are missing"
+        )
+    card = Card(
+        f"{dataset.card.name}-texts", licence=dataset.card.licence, citation=dataset.card.citation
+    )
     return assemble(card, dataset.criteria.values(), texts.values(), [], [], facts_from([]))
 
 
 def with_translations(
     dataset: Dataset, translations: Mapping[str, str], languages: Sequence[str], pivot: str
 ) -> tuple[Dataset, int]:
-    """The dataset with an output for each translated one, in a source of the same content; and how many are missing.
+    """The dataset with an output for each translated one, in a source of the same content; and how
+    many are missing.
 
-    translations: the texts, by the ids of `texts_to_translate`. An output without its translation is left out; a source
-    without one has no text.
+    translations: the texts, by the ids of `texts_to_translate`. An output without its translation
+    is left out; a source without one has no text.
     """
     sources, outputs, missing = dict(dataset.sources), dict(dataset.outputs), 0
     for language in languages:
@@ -71,5 +79,8 @@ def with_translations(
             name = f"{language}/{output.output}"
             outputs[name] = Output(name, source.source, output.generator, language, text)
     if len(outputs) == len(dataset.outputs):
-        raise UsageError("no translation is of a text that is missing; ids are those of the texts to be translated")
+        raise UsageError(
+            "no translation is of a text that is missing; ids are those of the texts to be"
+            " translated"
+        )
     return with_parts(dataset, sources=sources.values(), outputs=outputs.values()), missing

@@ -1,4 +1,5 @@
-"""The command line: a face of the public functions. A verb parses, calls its function and prints the result.
+"""The command line: a face of the public functions. A verb parses, calls its function and prints
+the result.
 
 A verb's file is imported when the verb is typed; help of the whole reads the table here.
 """
@@ -25,7 +26,8 @@ from metal.version import __version__
 if TYPE_CHECKING:
     from metal.runs.kinds import Kind
 
-# Verbs that make no run with a page: where each is, and what it does. A kind of run names its own (metal.runs.kinds).
+# Verbs that make no run with a page: where each is, and what it does. A kind of run names its own
+# (metal.runs.kinds).
 VERBS = {
     "init": ("metal.cli.init:init", "Set up a project step by step."),
     "demo": ("metal.cli.analyses:demo", "Audit the datasets that come with METAL."),
@@ -66,7 +68,9 @@ UNREAD = 141  # as a shell says of a program that a closed pipe ended
 
 
 class Verbs(Group):
-    """The verbs of VERBS, those of each kind of run, and functions of other packages (`metal.verbs`)."""
+    """The verbs of VERBS, those of each kind of run, and functions of other packages
+    (`metal.verbs`).
+    """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_summaries())
@@ -110,7 +114,9 @@ def _summaries() -> dict[str, str]:
 
 
 def _top_kinds() -> dict[str, Kind]:
-    """The kind of run behind each verb: of several that begin with its name, the one that is called so."""
+    """The kind of run behind each verb: of several that begin with its name, the one that is called
+    so.
+    """
     from metal.runs.kinds import kinds
 
     top: dict[str, Kind] = {}
@@ -167,15 +173,22 @@ def metal() -> None:
 def main() -> None:
     """Run `metal`.
 
-    Exit code 0: done; 1, 3: a gate says no, or cannot say; 2: something the user can put right; 70: a defect; 130:
-    interrupted; 141: nobody reads any more what it prints (`| head`). With `>&-` it is the verb's own.
+    Exit code 0: done; 1, 3: a gate says no, or cannot say; 2: something the user can put right; 70:
+    a defect; 130: interrupted; 141: nobody reads any more what it prints (`| head`). With `>&-` it
+    is the verb's own.
     """
     for number, name in enumerate(("stdin", "stdout", "stderr")):
-        if getattr(sys, name) is None:  # closed: the next file opened would get its number, and what is printed
+        # closed: the next file opened would get its number, and what is printed
+        if getattr(sys, name) is None:
             os.dup2(os.open(os.devnull, os.O_RDWR), number)
-            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
+            setattr(
+                sys,
+                name,
+                os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False),
+            )
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(threads, "1")  # our matrices are small: threads only wait for each other
+        # our matrices are small: threads only wait for each other
+        os.environ.setdefault(threads, "1")
     atexit.register(gc.freeze)  # what is left goes with the process: no last search for cycles
     gc.set_threshold(1_000_000, 20, 20)  # tables are many small objects and hardly any cycles
     try:
@@ -191,7 +204,8 @@ def main() -> None:
     except click.ClickException as error:
         context = getattr(error, "ctx", None)
         hint = f" (see `{context.command_path} --help`)" if context else ""
-        _stop(" ".join(error.format_message().split()) + hint, 2)  # click puts choices on lines of their own
+        # click puts choices on lines of their own
+        _stop(" ".join(error.format_message().split()) + hint, 2)
     except MetalError as error:
         _stop(str(error), 2)
     except KeyboardInterrupt:
@@ -199,14 +213,16 @@ def main() -> None:
     except (BrokenPipeError, SystemExit) as error:
         if not any(isinstance(cause, BrokenPipeError) for cause in (error, error.__context__)):
             raise
-        # The reader went away (`| head`): nobody is left to tell, and what is still to be written goes nowhere.
+        # The reader went away (`| head`): nobody is left to tell, and what is still to be written
+        # goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(UNREAD)
     except OSError as error:
         # A folder that cannot be written, a full disk: the user's to put right, if it names a file.
         why = (error.strerror or str(error)).lower()
         if error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is still to be printed has no room either
+            # what is still to be printed has no room either
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
             _stop(f"nothing more can be written: {why}; make room, and run this again", 2)
         if error.filename is None:
             _defect(error)
@@ -229,7 +245,8 @@ def _defect(error: Exception) -> NoReturn:
 def _stop(message: str, code: int) -> NoReturn:
     if code == 130:  # one more Ctrl-C would only break into the interpreter's end
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from metal.show.terminal.console import clean  # a message quotes files, whose text could rewrite the screen
+    # a message quotes files, whose text could rewrite the screen
+    from metal.show.terminal.console import clean
 
     one_line = " ".join(clean(as_typed(message)).split())
     print(f"metal: {one_line}", file=sys.stderr)
@@ -237,6 +254,8 @@ def _stop(message: str, code: int) -> NoReturn:
 
 
 def _log() -> str:
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", prefix="metal-error-", suffix=".log", delete=False) as file:
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", prefix="metal-error-", suffix=".log", delete=False
+    ) as file:
         traceback.print_exc(file=file)
     return file.name

@@ -22,12 +22,17 @@ if TYPE_CHECKING:
 
 # What `metal monitor simulate` prints below its tables.
 NOTES = (
-    "The question counts behind the paper's table (WMT21) were not published; here they are geometric, so that "
-    "differences of a few points mean little.",
-    "Several printed cells do not follow from the paper's text whatever the counts. Class-fixed-2 with its noisy "
-    "component Beta(0.5, 4.5) gives a posterior of 0.98998 to someone with 0 right of 4, below 0.99: its recall at "
-    "1-4 is 0, not 24%, and its recall of 91% at 5-14 is out of reach for any noisy component: the best one gets "
-    "about 44%. Uninformative priors lose less precision at 1-4 than printed.",
+    (
+        "The question counts behind the paper's table (WMT21) were not published; here they are"
+        " geometric, so that differences of a few points mean little."
+    ),
+    (
+        "Several printed cells do not follow from the paper's text whatever the counts."
+        " Class-fixed-2 with its noisy component Beta(0.5, 4.5) gives a posterior of 0.98998 to"
+        " someone with 0 right of 4, below 0.99: its recall at 1-4 is 0, not 24%, and its recall of"
+        " 91% at 5-14 is out of reach for any noisy component: the best one gets about 44%."
+        " Uninformative priors lose less precision at 1-4 than printed."
+    ),
 )
 
 
@@ -75,7 +80,9 @@ def anchors(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any
         return
     show_parts(contents(made.dataset, made.needed, made.table))
     console.say(f"Kept in {made.file}", wrap=False)
-    console.say(f"Next: metal annotate export {shlex.quote(str(data))} --to html --drawn", wrap=False)
+    console.say(
+        f"Next: metal annotate export {shlex.quote(str(data))} --to html --drawn", wrap=False
+    )
 
 
 design.add_command(anchors)
@@ -98,7 +105,9 @@ def simulate(as_json: bool, **options: Any) -> None:
         return
     _print(
         table,
-        "{seeds} x {rounds} rounds of {workers} workers, {questions:g} questions each on average".format(**options),
+        "{seeds} x {rounds} rounds of {workers} workers, {questions:g} questions each on average".format(
+            **options
+        ),
     )
 
 
@@ -115,12 +124,21 @@ def _print(table: pd.DataFrame, what: str) -> None:
             errors = f"{_percent(row['precision_se'], 1)}/{_percent(row['recall_se'], 1):>4}"
             doubts[-1] += [errors, f"{row['flagged']:,}"]
     between = [column for bucket in BUCKETS for column in (bucket, "paper")]
-    console.table("Precision / recall in %, by test questions answered", ["model", *between], shares)
+    console.table(
+        "Precision / recall in %, by test questions answered", ["model", *between], shares
+    )
     between = [column for bucket in BUCKETS for column in (bucket, "flagged")]
-    console.table("Standard errors of both in points, and workers flagged", ["model", *between], doubts)
+    console.table(
+        "Standard errors of both in points, and workers flagged", ["model", *between], doubts
+    )
     buckets = table.drop_duplicates("bucket").to_dict("records")
-    noisy = ", ".join(f"{row['noisy']:,} of {row['workers']:,} at {row['bucket']}" for row in buckets)
-    console.say(f"{what}. Noisy workers: {noisy}. - is undefined: nobody flagged, or nobody noisy, or a single round.")
+    noisy = ", ".join(
+        f"{row['noisy']:,} of {row['workers']:,} at {row['bucket']}" for row in buckets
+    )
+    console.say(
+        f"{what}. Noisy workers: {noisy}. - is undefined: nobody flagged, or nobody noisy, or a"
+        " single round."
+    )
     for note in NOTES:
         console.say(note, dim=True)
 

@@ -49,8 +49,16 @@ def show_run(
     from metal.show.pages import headline, screen
 
     if as_json:
-        described = {"headline": without_isolates(headline(run)), "signature": run.signature, "run": str(out)}
-        print_json(described | {**(about or {}), "warnings": [*map(console.wording, run.warnings)]} | run.tables)
+        described = {
+            "headline": without_isolates(headline(run)),
+            "signature": run.signature,
+            "run": str(out),
+        }
+        print_json(
+            described
+            | {**(about or {}), "warnings": [*map(console.wording, run.warnings)]}
+            | run.tables
+        )
         return
     if as_markdown:
         click.echo(markdown(screen(run, by, verbose=verbose)), nl=False)
@@ -68,7 +76,9 @@ def check_one_way(as_json: bool, as_markdown: bool) -> None:
 
 
 def analysis(kind: Kind) -> Verb:
-    """The command of a kind: what its public function returns is saved and shown, or printed as JSON or Markdown."""
+    """The command of a kind: what its public function returns is saved and shown, or printed as
+    JSON or Markdown.
+    """
     function = load(kind.function)
     slices = [_by_option(kind)] if kind.slices else []
 
@@ -115,7 +125,11 @@ def analysis(kind: Kind) -> Verb:
         with console.progress("drawing") as advance:
             run.write(out, page, force=force, again=again, progress=advance)
         if not getattr(run, "recorded", True):  # as a board is where its dataset can be written
-            why = "cannot be written, or changed meanwhile" if isinstance(given, Path) else "has no history"
+            why = (
+                "cannot be written, or changed meanwhile"
+                if isinstance(given, Path)
+                else "has no history"
+            )
             console.say(f"{data} {why}: this version and its ensembles are in {out} only")
         show_run(run, out, verbose, as_json, as_markdown, by, run.more_facts(), kind.files)
 

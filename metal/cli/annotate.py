@@ -1,6 +1,7 @@
 """`metal annotate`: outputs go out to people, ratings come back.
 
-push, pull and status are of campaigns on platforms, each platform a command of its own under push and pull.
+push, pull and status are of campaigns on platforms, each platform a command of its own under push
+and pull.
 """
 
 from __future__ import annotations
@@ -52,7 +53,9 @@ for form in export.params:
         form.type = click.Choice(list(plugins("metal.forms")))
 
 
-html = verb(annotate_export, name="html", short_help="Write a rating page for each person.", without=("to",))(_export)
+html = verb(
+    annotate_export, name="html", short_help="Write a rating page for each person.", without=("to",)
+)(_export)
 html.help = """Write one HTML file for each person: open it, rate, download the answers, send them back.
 
 No server and no network is needed; answers are saved on the device as people go. The same as
@@ -85,23 +88,38 @@ def import_(data: Path, files: tuple[Path, ...], **options: Any) -> None:
 
 
 EXAMPLES = {
-    ("push", "mturk"): r"""
+    (
+        "push",
+        "mturk",
+    ): (
+        r"""
     metal annotate export datasets/mine --to mturk --out runs/mine-mturk
     metal annotate push mturk datasets/mine runs/mine-mturk --reward 0.25
     metal annotate push mturk datasets/mine runs/mine-mturk --reward 0.25 \
       --name en-1 -l en --country US,GB --test en.jsonl --cap 50 \
       --start "Mon-Fri 10:00 America/Los_Angeles" --production
-    """,
-    ("pull", "mturk"): """
+    """
+    ),
+    (
+        "pull",
+        "mturk",
+    ): (
+        """
     metal annotate pull mturk datasets/mine
     metal annotate pull mturk datasets/mine --approve --exclude A2X...
     metal annotate pull mturk datasets/mine --bonus A1B...=2.50
-    """,
-    ("push", "label-studio"): """
+    """
+    ),
+    (
+        "push",
+        "label-studio",
+    ): (
+        """
     metal annotate export datasets/mine --to label-studio
     export LABEL_STUDIO_API_KEY=...
     metal annotate push label-studio datasets/mine --url http://127.0.0.1:8080
-    """,
+    """
+    ),
     ("pull", "label-studio"): "metal annotate pull label-studio datasets/mine",
 }
 
@@ -125,7 +143,9 @@ class Platforms(click.Group):
 
 def _push(name: str) -> click.Command:
     platform = platform_of(name)
-    required = inspect.signature(platform.push).parameters["export"].default is inspect.Parameter.empty
+    required = (
+        inspect.signature(platform.push).parameters["export"].default is inspect.Parameter.empty
+    )
     path = click.Path(path_type=Path, exists=True, file_okay=False)
 
     @verb(
@@ -203,14 +223,17 @@ def status(data: Path, as_json: bool) -> None:
 
 
 @contextmanager
-def _callbacks(function: Callable[..., Any], doing: str, inside: bool = False) -> Iterator[dict[str, Any]]:
+def _callbacks(
+    function: Callable[..., Any], doing: str, inside: bool = False
+) -> Iterator[dict[str, Any]]:
     """The callbacks that a function of a platform takes. doing: what the progress bar says."""
     with ExitStack() as bar:
         advance: Callable[[int, int], None] | None = None
 
         def progress(done: int, total: int) -> None:
             nonlocal advance
-            advance = advance or bar.enter_context(console.progress(doing))  # not before: questions are asked first
+            # not before: questions are asked first
+            advance = advance or bar.enter_context(console.progress(doing))
             advance(done, total)
             if done >= total:
                 bar.close()

@@ -17,7 +17,9 @@ PASSAGES = frozenset({*ROLES, "url"})  # keys of a passage as XL-Sum has it
 
 @dataclass(frozen=True)
 class AtHand:
-    """What lies in the working folder. passages: what `metal sample` takes as its source; empty without any."""
+    """What lies in the working folder. passages: what `metal sample` takes as its source; empty
+    without any.
+    """
 
     datasets: tuple[Path, ...]
     tables: tuple[Path, ...]
@@ -25,7 +27,9 @@ class AtHand:
 
 
 def look() -> AtHand:
-    """Datasets in the folder and in datasets/, the folder's tables, and passages in its files or in folders of it."""
+    """Datasets in the folder and in datasets/, the folder's tables, and passages in its files or in
+    folders of it.
+    """
     folder = Path()
     datasets = [path.parent for path in sorted(folder.glob("*/dataset.toml"))]
     datasets += [path.parent for path in sorted(folder.glob("datasets/*/dataset.toml"))]
@@ -79,7 +83,11 @@ def _columns(path: Path) -> set[str]:
 def _folder_of_passages(folder: Path) -> str:
     """The first folder whose files are called after languages; empty where there is none."""
     for path in sorted(folder.glob("[!.]*/")):
-        if path.name in PLACES or (path / "dataset.toml").is_file() or (path / "run.toml").is_file():
+        if (
+            path.name in PLACES
+            or (path / "dataset.toml").is_file()
+            or (path / "run.toml").is_file()
+        ):
             continue
         try:
             if find_passages(str(path)).languages:

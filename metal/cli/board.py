@@ -1,4 +1,6 @@
-"""`metal billboard` and its further views; `metal submit`: a generator or a metric joins a board, or is withdrawn."""
+"""`metal billboard` and its further views; `metal submit`: a generator or a metric joins a board,
+or is withdrawn.
+"""
 
 from __future__ import annotations
 
@@ -53,7 +55,9 @@ def apply(signature: str, outputs: Path, **options: Any) -> None:
     without = int(table["score"].isna().sum())
     mean = f", mean {table['score'].mean():.4g}" if without < len(table) else ""
     missing = f"; {without:,} no score" if without else ""
-    console.say(f"{scores.ensemble}: {len(table):,} outputs{mean}{missing}; written to {options['out']}")
+    console.say(
+        f"{scores.ensemble}: {len(table):,} outputs{mean}{missing}; written to {options['out']}"
+    )
 
 
 @verb(metal.billboard_history, AS_JSON, short_help="What joined when.")
@@ -74,7 +78,12 @@ def history(data: Path, as_json: bool) -> None:
         ]
         for row in versions.to_dict("records")
     ]
-    console.table(f"Versions of {data.resolve().name}", ["version", "what", "name", "by", "when (UTC)"], rows, keep=3)
+    console.table(
+        f"Versions of {data.resolve().name}",
+        ["version", "what", "name", "by", "when (UTC)"],
+        rows,
+        keep=3,
+    )
 
 
 billboard = WithDefault(default=analysis(kind_of("billboard")))
@@ -86,8 +95,8 @@ for command in (crowd, references, apply, history):
 def submit() -> None:
     """Add a generator or a metric to BOARD, a dataset folder that `metal billboard` ranks.
 
-    Every submission is a new version of the board. Nothing that joined is ever changed or deleted: it can be withdrawn,
-    and `metal billboard BOARD --at VERSION` shows the board as it was.
+    Every submission is a new version of the board. Nothing that joined is ever changed or deleted:
+    it can be withdrawn, and `metal billboard BOARD --at VERSION` shows the board as it was.
     """
 
 
@@ -102,7 +111,9 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
             result = function(board, progress=advance, **options)
         if result.protections:
             console.say("Run apart: " + "; ".join(result.protections))
-        console.say(f"{result.board} is at version {result.version}: {result.what} {result.name}", bold=True)
+        console.say(
+            f"{result.board} is at version {result.version}: {result.what} {result.name}", bold=True
+        )
         for line in result.lines:
             console.say(f"  {line}")
         against = "all its people, as no `metal billboard` with --reference has said against whom"
@@ -110,15 +121,22 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
             against = f"{result.reference}, as `metal billboard` with --reference last said"
         if result.ranked:
             console.say(f"  ranked against {against}")
-        standing = list(standing_lines(result.ranked, result.name, result.earlier_ensembles)) if result.ranked else []
+        standing = (
+            list(standing_lines(result.ranked, result.name, result.earlier_ensembles))
+            if result.ranked
+            else []
+        )
         for line in standing if result.ranked else [f"not ranked: {result.not_ranked}"]:
             console.say(f"  {line}")
         if result.what == "generator" and not any("generators by" in line for line in standing):
             console.say(
-                "  no rank: no rater that generators are ranked by scored it. Hand in scores with --scores (withdraw "
-                f"it first), or let people rate it: metal annotate export {board} -g {result.name}"
+                "  no rank: no rater that generators are ranked by scored it. Hand in scores with"
+                " --scores (withdraw it first), or let people rate it: metal annotate export"
+                f" {board} -g {result.name}"
             )
-        console.say(f"Next: metal billboard {'' if result.ranked else 'history '}{board}", wrap=False)
+        console.say(
+            f"Next: metal billboard {'' if result.ranked else 'history '}{board}", wrap=False
+        )
 
     return command
 

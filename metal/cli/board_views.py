@@ -1,4 +1,6 @@
-"""`metal billboard crowd`: judge or crowd? (Billboard 2.5, Figure 2); `metal billboard references` (Figure 3)."""
+"""`metal billboard crowd`: judge or crowd? (Billboard 2.5, Figure 2); `metal billboard references`
+(Figure 3).
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,17 @@ EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
         metal billboard crowd boards/cnndm --reference group=expert --equal-panels --figures figures
     """,
 )
-def crowd(data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool, **options: Any) -> None:
+def crowd(
+    data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool, **options: Any
+) -> None:
     with console.progress("comparing", "cells") as advance:
         result = metal.billboard_crowd(data, *ratings, progress=advance, **options)
     warn_at_once(result.warnings)
     if as_json:
         about = {"signature": result.signature, "people": result.people, "notes": result.notes}
-        print_json(about | {name: table.drop(columns="signature") for name, table in result.tables.items()})
+        print_json(
+            about | {name: table.drop(columns="signature") for name, table in result.tables.items()}
+        )
         return
     _print_crowd(result, options["examples"], verbose)
     if options["figures"]:
@@ -54,7 +60,13 @@ def crowd(data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool, *
 
 def _print_crowd(result: Crowd, examples: int, verbose: bool) -> None:
     answers = result.tables["crowd_answers"]
-    sentences = dict(zip(zip(answers["language"], answers["criterion"], strict=True), answers["sentence"], strict=True))
+    sentences = dict(
+        zip(
+            zip(answers["language"], answers["criterion"], strict=True),
+            answers["sentence"],
+            strict=True,
+        )
+    )
     by_place = _by_place(result.tables["crowd_raters"], result.main)
     for number, ((language, criterion), rows) in enumerate(by_place[: None if verbose else 1]):
         console.say(with_minus(sentences[language, criterion]), bold=not number)
@@ -78,7 +90,10 @@ def _by_place(table: pd.DataFrame, main: str) -> list[tuple[tuple[str, str], pd.
 def _print_end(result: Crowd | ReferenceCurve, places: int, verbose: bool) -> None:
     """What else there is, problems of the data, the signature."""
     if places > 1 and not verbose:
-        console.say(f"With -v also: {plural(places - 1, 'more case')} (a criterion in a language).", dim=True)
+        console.say(
+            f"With -v also: {plural(places - 1, 'more case')} (a criterion in a language).",
+            dim=True,
+        )
     console.warn(result.notes, more="" if verbose else "-v")
     if verbose:
         console.say(f"Signature: {result.signature}", dim=True, wrap=False)
@@ -97,11 +112,15 @@ def _print_overview(result: Crowd) -> None:
         [result.titles[criterion], *row]
         for criterion, row in zip(wide.index, wide.fillna(UNDEFINED).to_numpy(), strict=True)
     ]
-    console.table("Judge or crowd?", ["", *(spoken(str(language)) for language in wide.columns)], rows)
+    console.table(
+        "Judge or crowd?", ["", *(spoken(str(language)) for language in wide.columns)], rows
+    )
 
 
 def _print_examples(result: Crowd) -> None:
-    """Of the main criterion: the best judge's and the best crowd's, in the first language (or all together)."""
+    """Of the main criterion: the best judge's and the best crowd's, in the first language (or all
+    together).
+    """
     answers = result.tables["crowd_answers"]
     answer = answers[answers["criterion"] == result.main].iloc[0]
     drawn = result.tables["crowd_examples"]
@@ -113,7 +132,9 @@ def _print_examples(result: Crowd) -> None:
                 console.console().print()
                 console.say(f"{rater} {words} ({result.titles[result.main]})", bold=True)
             for row in rows.head(SHOWN).to_dict("records"):
-                console.say(f"{row['output']}: people {row['people']:.3g}, {rater} {row['score']:.3g}")
+                console.say(
+                    f"{row['output']}: people {row['people']:.3g}, {rater} {row['score']:.3g}"
+                )
                 console.say(f"  source: {_excerpt(row['source_text'])}")
                 console.say(f"  output: {_excerpt(row['output_text'])}")
                 comments = f"{row['people_comments']}\n{row['rater_comments']}".split("\n")
@@ -167,11 +188,15 @@ def _print_references(curve: ReferenceCurve, verbose: bool) -> None:
                 console.say(_sentence(name, steps, levels), bold=not number)
         title = f"{curve.titles[criterion]}, {spoken(language)}: agreement with {curve.reference}"
         records: list[dict[Any, Any]] = rows.to_dict("records")
-        reasons = dict.fromkeys(f"{row['metric']}: {row['undefined']}" for row in records if row["undefined"])
+        reasons = dict.fromkeys(
+            f"{row['metric']}: {row['undefined']}" for row in records if row["undefined"]
+        )
         options: dict[str, Any] = {"described": REFERENCES, "heads": 2, "notes": reasons}
         console.show(TableView.of_figures(None, "references", title, records, **options))
     console.console().print()
-    console.say("r: Pearson, mean over draws of references; sd: standard deviation over these.", dim=True)
+    console.say(
+        "r: Pearson, mean over draws of references; sd: standard deviation over these.", dim=True
+    )
     _print_end(curve, len(by_place), verbose)
 
 

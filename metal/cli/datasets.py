@@ -1,4 +1,6 @@
-"""Datasets in and out, and what is in them: `metal sample`, `import`, `check`, `describe`, `compare`, `export`."""
+"""Datasets in and out, and what is in them: `metal sample`, `import`, `check`, `describe`,
+`compare`, `export`.
+"""
 
 from __future__ import annotations
 
@@ -95,10 +97,14 @@ sample.add_command(labels)
     metal.read,
     click.Argument(["words"], metavar="[FORMAT] PATH", nargs=-1, type=PATH),
     click.Option(["--list", "list_formats"], is_flag=True, help="List the formats and exit."),
-    click.Option(["--out"], type=PATH, help="Dataset folder to write. [default: datasets/NAME-OF-THE-FILE]"),
+    click.Option(
+        ["--out"], type=PATH, help="Dataset folder to write. [default: datasets/NAME-OF-THE-FILE]"
+    ),
     FORCE,
     click.Option(
-        ["-i", "--ask"], is_flag=True, help="Ask what can only be guessed, and print the command that says it."
+        ["-i", "--ask"],
+        is_flag=True,
+        help="Ask what can only be guessed, and print the command that says it.",
     ),
     name="import",
     apart=False,
@@ -148,7 +154,9 @@ def import_(
         from metal.cli.import_asked import ask_about
 
         proposed = None if out or into else folder
-        made_explicit, chosen = ask_about(path, format, options, import_options, show_reading, proposed)
+        made_explicit, chosen = ask_about(
+            path, format, options, import_options, show_reading, proposed
+        )
         options, folder = import_options(made_explicit), chosen or folder
     with console.progress("reading") as advance:
         dataset = metal.read(path, format, into=into, **options, progress=advance)
@@ -161,7 +169,9 @@ def import_(
         console.say(f"The same without questions: {command}", wrap=False)
 
 
-def _folder_for(out: Path | None, into: Path | None, path: Path, name: str, *, force: bool, ask: bool) -> Path:
+def _folder_for(
+    out: Path | None, into: Path | None, path: Path, name: str, *, force: bool, ask: bool
+) -> Path:
     """The folder to write; datasets/NAME where none is named, and that is asked or new."""
     if out and into:
         raise UsageError("give --out for a new dataset or --into for an existing one")
@@ -173,7 +183,9 @@ def _folder_for(out: Path | None, into: Path | None, path: Path, name: str, *, f
         raise UsageError("`force=True` replaces the folder given with `out`; name that too")
     folder = Path("datasets") / run_folder(None, Path(name or path)).name
     if folder.exists() and not ask:
-        raise UsageError(f'{folder} exists; name another folder with `out`, or join it: `into="{folder}"`')
+        raise UsageError(
+            f'{folder} exists; name another folder with `out`, or join it: `into="{folder}"`'
+        )
     return folder
 
 
@@ -204,8 +216,14 @@ def show_reading(dataset: Dataset, more: str = "") -> None:
     from metal.questions.dataset.contents import raters, sizes
 
     console.say(f"  {sizes(dataset)}")
-    console.say(f"  languages: {', '.join(map(language_name, sorted(dataset.languages, key=language_order)))}")
-    console.say("  criteria: " + "; ".join(f"{c.name} ({c.scale.describe()})" for c in dataset.criteria.values()))
+    console.say(
+        "  languages:"
+        f" {', '.join(map(language_name, sorted(dataset.languages, key=language_order)))}"
+    )
+    console.say(
+        "  criteria: "
+        + "; ".join(f"{c.name} ({c.scale.describe()})" for c in dataset.criteria.values())
+    )
     console.say(f"  raters: {', '.join(raters(dataset))}")
     for note in dataset.report:
         console.say(f"  note: {note}")
@@ -216,12 +234,21 @@ def show_reading(dataset: Dataset, more: str = "") -> None:
 
 @verb(
     metal.check,
-    click.Option(["--labels"], is_flag=True, help="Also show how often each rater gave each label."),
+    click.Option(
+        ["--labels"], is_flag=True, help="Also show how often each rater gave each label."
+    ),
     VERBOSE,
     AS_JSON,
     examples="metal check datasets/pariksha --labels",
 )
-def check(data: Path, ratings: tuple[Path, ...], labels: bool, verbose: bool, as_json: bool, **options: Any) -> None:
+def check(
+    data: Path,
+    ratings: tuple[Path, ...],
+    labels: bool,
+    verbose: bool,
+    as_json: bool,
+    **options: Any,
+) -> None:
     from metal.questions.dataset.checked import checked
 
     given, _ = read_and_say(data, options)
@@ -232,9 +259,14 @@ def check(data: Path, ratings: tuple[Path, ...], labels: bool, verbose: bool, as
         print_json(result.to_dict())
         return
     if dataset.ratings.empty:
-        counted = f"{len(dataset.sources):,} sources and {len(dataset.outputs):,} outputs, no ratings yet"
+        counted = (
+            f"{len(dataset.sources):,} sources and {len(dataset.outputs):,} outputs, no ratings yet"
+        )
         console.say(f"{dataset.identity}: {counted}", bold=True)
-        console.say(f"Next: metal {'annotate export' if dataset.outputs else 'generate'} {data} --help", wrap=False)
+        console.say(
+            f"Next: metal {'annotate export' if dataset.outputs else 'generate'} {data} --help",
+            wrap=False,
+        )
         return
     show_parts(checked(dataset, result.tables, result.remarks, verbose=verbose, labels=labels))
 
@@ -275,7 +307,9 @@ def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options
     AS_JSON,
     examples="metal compare datasets/pariksha --generators GPT4o,gpt-4 --languages hi",
 )
-def compare(data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool, **options: Any) -> None:
+def compare(
+    data: Path, ratings: tuple[Path, ...], verbose: bool, as_json: bool, **options: Any
+) -> None:
     from metal.questions.dataset.compared import compared
 
     given, options = read_and_say(data, options)

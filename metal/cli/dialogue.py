@@ -26,7 +26,9 @@ class Back(Exception):
 
 
 class Dialogue:
-    """Questions with the answers so far. To go back, they are put again from the first, with the same answers."""
+    """Questions with the answers so far. To go back, they are put again from the first, with the
+    same answers.
+    """
 
     def __init__(self) -> None:
         self.answers: list[Any] = []
@@ -58,7 +60,9 @@ class Dialogue:
         self.answers = before
 
     def left(self, choices: Sequence[str]) -> Sequence[str]:
-        """The choices of the next question of which something may come. Raises the last error where none is left."""
+        """The choices of the next question of which something may come. Raises the last error where
+        none is left.
+        """
         refused = self._refused.get(repr(self.answers[: self.place]), [])
         left = [choice for choice in choices if choice not in refused]
         if self.error and not left:
@@ -66,7 +70,9 @@ class Dialogue:
         return left
 
     def ask(self, question: str, *, value_proc: Callable[[str], Any], default: Any = None) -> Any:
-        """The answer, as `value_proc` makes it of what is typed; Enter takes the default. Raises Back."""
+        """The answer, as `value_proc` makes it of what is typed; Enter takes the default. Raises
+        Back.
+        """
 
         def read(text: str) -> Any:
             if default is None and not text.strip():
@@ -108,7 +114,9 @@ def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:
 
 
 def _needed(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of a question without a default: Enter is told that an answer is needed, where click is silent."""
+    """The settings of a question without a default: Enter is told that an answer is needed, where
+    click is silent.
+    """
     read = settings.get("value_proc") or click.types.convert_type(settings.get("type"))
 
     def answer(text: str) -> Any:

@@ -35,8 +35,8 @@ def _compare(
     junit: Path | None = None,
     **options: Any,
 ) -> None:
-    """Print and save what has changed, to runs/RUN-VERB where nothing else is asked for; a gate's verdict is the exit
-    code.
+    """Print and save what has changed, to runs/RUN-VERB where nothing else is asked for; a gate's
+    verdict is the exit code.
     """
     from metal.runs.parts import command_of
     from metal.show.pages import page
@@ -77,7 +77,9 @@ gate = WithDefault(
     default=verb(
         metal.gate,
         out_option("runs/RUN-gate"),
-        click.Option(["--junit"], type=PATH, metavar="FILE", help="Write the result as JUnit's XML as well."),
+        click.Option(
+            ["--junit"], type=PATH, metavar="FILE", help="Write the result as JUnit's XML as well."
+        ),
         *AT_THE_END,
         more="""
             Exit code 0: equivalent; 1: worse or different; 2: the gate, the run or the anchors cannot be used;
@@ -118,7 +120,11 @@ def watch(as_json: bool, **options: Any) -> None:
     with console.progress("watching"):
         watched = metal.gate_watch(**options)
     if as_json:
-        summary = {"headline": watched.headline, "promise": watched.promise, "threshold": watched.threshold}
+        summary = {
+            "headline": watched.headline,
+            "promise": watched.promise,
+            "threshold": watched.threshold,
+        }
         print_json(summary | {"streams": watched.streams})
     else:
         console.show(Paragraph(watched.headline, strong=True))
@@ -138,12 +144,29 @@ def watch(as_json: bool, **options: Any) -> None:
             ]
             for row in begun.to_dict("records")
         ]
-        heads = ["what", *judged, "language", "criterion", "e-value", "alarm at", "steps", "mean", "least"]
+        heads = [
+            "what",
+            *judged,
+            "language",
+            "criterion",
+            "e-value",
+            "alarm at",
+            "steps",
+            "mean",
+            "least",
+        ]
         note = f"The {MOST_STREAMS} of {len(rows)} that are nearest to an alarm; --json has all."
         console.table(
-            "Streams", heads, rows[:MOST_STREAMS], keep=3 + len(judged), note=note if rows[MOST_STREAMS:] else ""
+            "Streams",
+            heads,
+            rows[:MOST_STREAMS],
+            keep=3 + len(judged),
+            note=note if rows[MOST_STREAMS:] else "",
         )
-        console.say(f"{plural(watched.taken, 'step')} taken now. An e-value of {watched.threshold:,.0f} is an alarm.")
+        console.say(
+            f"{plural(watched.taken, 'step')} taken now. An e-value of {watched.threshold:,.0f} is"
+            " an alarm."
+        )
         console.say(watched.promise)
     sys.exit(watched.exit_code)
 

@@ -10,7 +10,9 @@ from metal.show.commands import in_commands
 
 
 def in_flags(message: str, command: click.Command, root: click.Group) -> str:
-    """The message with parameters of `command` as its flags and arguments, and calls of functions as command lines."""
+    """The message with parameters of `command` as its flags and arguments, and calls of functions
+    as command lines.
+    """
     flags = _flags(command) | {
         argument.name: argument.human_readable_name.strip("[]")
         for argument in command.params
@@ -34,5 +36,7 @@ def _flags(command: click.Command) -> dict[str, str]:
     return {
         option.name: next(flag for flag in option.opts if flag.startswith("--"))
         for option in command.params
-        if isinstance(option, click.Option) and option.name and any(flag.startswith("--") for flag in option.opts)
+        if isinstance(option, click.Option)
+        and option.name
+        and any(flag.startswith("--") for flag in option.opts)
     }

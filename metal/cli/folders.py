@@ -1,4 +1,6 @@
-"""What lies in a folder, a run's page, and how a shell completes commands: `metal ls`, `report`, `completion`."""
+"""What lies in a folder, a run's page, and how a shell completes commands: `metal ls`, `report`,
+`completion`.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from metal.cli.verb import AS_JSON, Verb, verb
 from metal.data.text import plural
 from metal.show.terminal import console
 
-NOUNS = {"human": ("person", "people"), "llm": ("judge", ""), "metric": ("metric", ""), "baseline": ("baseline", "")}
+NOUNS = {
+    "human": ("person", "people"),
+    "llm": ("judge", ""),
+    "metric": ("metric", ""),
+    "baseline": ("baseline", ""),
+}
 
 
 @verb(

@@ -1,4 +1,6 @@
-"""`-i` of `metal import` and of verbs that take a table: what was only guessed is asked, and said as options."""
+"""`-i` of `metal import` and of verbs that take a table: what was only guessed is asked, and said
+as options.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,12 @@ if TYPE_CHECKING:
     from metal.data.formats import Draft
     from metal.data.records import Scale
 
-AFTER_READING = ("map_sources", "map_generators", "texts")  # options that the reader of a table does not take
-_TEMPLATES = ("each column is a rater's on a criterion", "each row is a rater, each column an output")
+# options that the reader of a table does not take
+AFTER_READING = ("map_sources", "map_generators", "texts")
+_TEMPLATES = (
+    "each column is a rater's on a criterion",
+    "each row is a rater, each column an output",
+)
 Parse = Callable[[Sequence[str]], dict[str, Any]]
 Words = list[str]
 
@@ -37,18 +43,20 @@ def ask_about(
     show: Callable[[Dataset], None],
     folder: Path | None = None,
 ) -> tuple[Words, Path | None]:
-    """The words of the command line that read the table as the answers want it, with all options made explicit; and
-    the folder to write, where one is proposed.
+    """The words of the command line that read the table as the answers want it, with all options
+    made explicit; and the folder to write, where one is proposed.
 
-    given: options of `metal.read`. parse: words -> such options. show: what was read, before and after the answers.
-    An answer with which the table cannot be read is asked for again.
+    given: options of `metal.read`. parse: words -> such options. show: what was read, before and
+    after the answers. An answer with which the table cannot be read is asked for again.
     """
     dialogue = Dialogue()
     while True:
         dialogue.again()
         try:
             words = _asked(dialogue, path, format, given, parse, show)
-            return words, folder and dialogue.ask("Folder to write", default=str(folder), value_proc=_new_folder)
+            return words, folder and dialogue.ask(
+                "Folder to write", default=str(folder), value_proc=_new_folder
+            )
         except Back:
             dialogue.back()
         except Nobody:
@@ -101,8 +109,12 @@ def _new_folder(text: str) -> Path:
 # ---------------------------------------------------------------- reading
 
 
-def _read(dialogue: Dialogue, path: Path, format: str, options: dict[str, Any]) -> tuple[Draft, Dataset]:
-    """The table as read with the options, with the columns and orders of words that had to be asked for."""
+def _read(
+    dialogue: Dialogue, path: Path, format: str, options: dict[str, Any]
+) -> tuple[Draft, Dataset]:
+    """The table as read with the options, with the columns and orders of words that had to be asked
+    for.
+    """
     from metal.api.read import draft_of
 
     asked = set()
@@ -125,7 +137,14 @@ def _read(dialogue: Dialogue, path: Path, format: str, options: dict[str, Any]) 
                 console.say(f"{unknown.where}: {unknown.problem}")
             question = f"{unknown.criterion}: worst to best as A<B<C, or nominal"
             order = dialogue.ask(question, value_proc=partial(_order, words=unknown.words))
-            _add(options, {"measures" if order == "nominal" else "levels": {escape(unknown.criterion): order}})
+            _add(
+                options,
+                {
+                    "measures" if order == "nominal" else "levels": {
+                        escape(unknown.criterion): order
+                    }
+                },
+            )
 
 
 def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -145,16 +164,28 @@ def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -
     def read(text: str) -> tuple[str, ...]:
         if text.strip() in (*missing.columns, *missing.templates):
             return (text.strip(),)
-        named = answers if text.strip() == "each" else tuple(name.strip() for name in text.split(","))
+        named = (
+            answers if text.strip() == "each" else tuple(name.strip() for name in text.split(","))
+        )
         if not named or not set(named) <= set(missing.columns):
-            raise click.UsageError(f"write one of {columns}; or several with commas, each of which is a rater")
+            raise click.UsageError(
+                f"write one of {columns}; or several with commas, each of which is a rater"
+            )
         return named
 
     listed = first_few(answers, MOST_LISTED)
-    each = f"each: each of {listed} is a rater" if answers else "several with commas: each is a rater"
-    ways = [each, *(f"{template}: {_TEMPLATES[template == EACH_ROW]}" for template in missing.templates)]
+    each = (
+        f"each: each of {listed} is a rater" if answers else "several with commas: each is a rater"
+    )
+    ways = [
+        each,
+        *(f"{template}: {_TEMPLATES[template == EACH_ROW]}" for template in missing.templates),
+    ]
     question = f"Column of the rater ({columns}), or {'; or '.join(ways)}"
-    likely = next((template for template in missing.templates if template != EACH_ROW), "each" if answers else None)
+    likely = next(
+        (template for template in missing.templates if template != EACH_ROW),
+        "each" if answers else None,
+    )
     named = dialogue.ask(question, default=likely, value_proc=read)
     wide = len(named) > 1 or named[0] in missing.templates
     return {"wide": named} if wide else {"columns": {"rater": named[0]}}
@@ -172,7 +203,9 @@ def _order(text: str, words: Sequence[str]) -> str:
 
 def _add(options: dict[str, Any], answers: Mapping[str, Any]) -> None:
     for name, answer in answers.items():
-        options[name] = {**options.get(name, {}), **answer} if isinstance(answer, Mapping) else answer
+        options[name] = (
+            {**options.get(name, {}), **answer} if isinstance(answer, Mapping) else answer
+        )
 
 
 # ---------------------------------------------------------------- questions
@@ -187,16 +220,24 @@ def _answers(
     roles, unread = draft.columns.roles, draft.columns.unread
     if "language" not in roles and "language" not in options:
         guess = dataset.languages[0]
-        language = dialogue.ask("Language of all rows, by code or name", default=guess, value_proc=_language)
+        language = dialogue.ask(
+            "Language of all rows, by code or name", default=guess, value_proc=_language
+        )
         if language != guess:
             yield "language", language
     texts = draft.columns.sources_by
     if texts:
-        question = f"{len(dataset.sources)} texts in {texts!r} tell sources apart (yes, or no: each output has its own)"
+        question = (
+            f"{len(dataset.sources)} texts in {texts!r} tell sources apart (yes, or no: each output"
+            " has its own)"
+        )
         if dialogue.ask(question, default="yes", value_proc=one_of(["yes", "no"])) == "no":
             yield "columns", {"source": roles["output"]}
     elif unread and all(output.source == output.output for output in dataset.outputs.values()):
-        question = f"Column of the source, what outputs answer ({', '.join(unread)}); none if each has its own"
+        question = (
+            f"Column of the source, what outputs answer ({', '.join(unread)}); none if each has"
+            " its own"
+        )
         source = dialogue.ask(question, default="none", value_proc=one_of(["none", *unread]))
         if source != "none":
             yield "columns", {"source": source}
@@ -212,7 +253,9 @@ def _language(text: str) -> str:
 
     language = text if text == "und" else find_language(text)
     if language is None:
-        raise click.UsageError(f"{text!r} is not known; write a code such as hi, or a name such as Hindi")
+        raise click.UsageError(
+            f"{text!r} is not known; write a code such as hi, or a name such as Hindi"
+        )
     return language
 
 
@@ -220,7 +263,9 @@ def _told(name: str, patterns: Mapping[str, Any]) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in patterns)
 
 
-def _directions(dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _directions(
+    dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
     from metal.data.records import DIRECTIONS
     from metal.data.tables.directions import GUESSED, why_direction
 
@@ -229,28 +274,42 @@ def _directions(dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]) 
         scores = dataset.ratings.loc[dataset.ratings["criterion"] == name, "score"].to_numpy()
         guessed = why_direction(criterion, scores, given=_told(name, given)) in GUESSED
         if guessed and (criterion.scale.measure != "nominal" or len(criterion.scale.levels) == 2):
-            question = f"{name} ({criterion.scale.describe()}): which is better ({', '.join(DIRECTIONS)})"
-            answer = dialogue.ask(question, default=criterion.direction, value_proc=one_of(DIRECTIONS))
+            question = (
+                f"{name} ({criterion.scale.describe()}): which is better ({', '.join(DIRECTIONS)})"
+            )
+            answer = dialogue.ask(
+                question, default=criterion.direction, value_proc=one_of(DIRECTIONS)
+            )
             if answer != criterion.direction:
                 turned[escape(name)] = answer
     if turned:
         yield "directions", turned
 
 
-def _kinds(dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _kinds(
+    dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
     from metal.data.records import KINDS
     from metal.data.text import first_few, plural
 
     changed: dict[str, str] = {}
     for kind in KINDS:
-        names = [name for name, rater in dataset.raters.items() if rater.kind == kind and not _told(name, given)]
+        names = [
+            name
+            for name, rater in dataset.raters.items()
+            if rater.kind == kind and not _told(name, given)
+        ]
 
         def kinds_of(text: str, names: Sequence[str] = tuple(names)) -> dict[str, str]:
             pairs = [part.rpartition("=") for part in text.split(",")]
             for pattern, _, meant in pairs:
-                if meant.strip() not in KINDS or not any(fnmatchcase(name, pattern.strip() or "*") for name in names):
+                if meant.strip() not in KINDS or not any(
+                    fnmatchcase(name, pattern.strip() or "*") for name in names
+                ):
                     shown = ", ".join(KINDS)
-                    raise click.UsageError(f"write one of {shown} for all, or RATER=KIND,... (* allowed)")
+                    raise click.UsageError(
+                        f"write one of {shown} for all, or RATER=KIND,... (* allowed)"
+                    )
             return {
                 name: meant.strip()
                 for pattern, _, meant in pairs
@@ -259,24 +318,36 @@ def _kinds(dialogue: Dialogue, dataset: Dataset, given: Mapping[str, Any]) -> It
             }
 
         if names:
-            question = f"{plural(len(names), 'rater')} ({first_few(names, 12)}): the kind of all, or RATER=KIND,..."
+            question = (
+                f"{plural(len(names), 'rater')} ({first_few(names, 12)}): the kind of all, or"
+                " RATER=KIND,..."
+            )
             answer = dialogue.ask(question, default=kind, value_proc=kinds_of)
             changed |= {escape(name): meant for name, meant in answer.items() if meant != kind}
     if changed:
         yield "kinds", changed
 
 
-def _missing(dialogue: Dialogue, dataset: Dataset, options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Scores that may stand for no answer: those far from the others, and 0 where scales mostly begin with 1."""
+def _missing(
+    dialogue: Dialogue, dataset: Dataset, options: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """Scores that may stand for no answer: those far from the others, and 0 where scales mostly
+    begin with 1.
+    """
     from metal.auditing.check import far_scores, score_counts
     from metal.data.tables.answers import zero_may_be_no_answer
 
     far_from_others = far_scores(score_counts(dataset))
-    doubts = {far.criterion: (far.line, {f"{value:.15g}" for value in far.counts}) for far in far_from_others}
+    doubts = {
+        far.criterion: (far.line, {f"{value:.15g}" for value in far.counts})
+        for far in far_from_others
+    }
     scales = {**options.get("levels", {}), **options.get("ranges", {})}
     for name, criterion in dataset.criteria.items():
         if zero_may_be_no_answer(criterion.scale) and not _told(name, scales):
-            doubts.setdefault(name, (f"{name}: 0 among scores to {criterion.scale.values[-1]:g}", {"0"}))
+            doubts.setdefault(
+                name, (f"{name}: 0 among scores to {criterion.scale.values[-1]:g}", {"0"})
+            )
     missing: dict[str, Sequence[str]] = {}
     for name, (line, values) in doubts.items():
 
@@ -290,7 +361,10 @@ def _missing(dialogue: Dialogue, dataset: Dataset, options: Mapping[str, Any]) -
 
         question = f"{line}. No answer: all, none, or which of {','.join(sorted(values))}"
         if chosen := dialogue.ask(question, default="none", value_proc=which):
-            missing[escape(name)] = (*options.get("missing", {}).get(escape(name), ()), *sorted(chosen))
+            missing[escape(name)] = (
+                *options.get("missing", {}).get(escape(name), ()),
+                *sorted(chosen),
+            )
     if missing:
         yield "missing", missing
 
@@ -313,20 +387,28 @@ def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dic
     if "kind" not in roles and "only" not in options:
         raters = dataset.raters.values()
         usual = Counter(rater.kind for rater in raters).most_common(1)[0][0]
-        explicit["kinds"] = {escape(r.rater): r.kind for r in raters if r.kind != usual} | {"*": usual}
+        explicit["kinds"] = {escape(r.rater): r.kind for r in raters if r.kind != usual} | {
+            "*": usual
+        }
     criteria = {escape(name): criterion for name, criterion in dataset.criteria.items()}
     explicit["directions"] = {name: criterion.direction for name, criterion in criteria.items()}
     ours = {name: metal_criterion(name).scale for name in METAL_CRITERIA}
-    scales = {name: c.scale for name, c in criteria.items() if c.scale != ours.get(metal_name(c.name))}
+    scales = {
+        name: c.scale for name, c in criteria.items() if c.scale != ours.get(metal_name(c.name))
+    }
     explicit["measures"] = {name: scale.measure for name, scale in scales.items()}
     explicit["levels"] = {name: _levels(scale) for name, scale in scales.items() if scale.levels}
     ends = {name: (scale.low, scale.high) for name, scale in scales.items()}
-    explicit["ranges"] = {name: f"{low:.15g}..{high:.15g}" for name, (low, high) in ends.items() if low is not None}
+    explicit["ranges"] = {
+        name: f"{low:.15g}..{high:.15g}" for name, (low, high) in ends.items() if low is not None
+    }
     return explicit
 
 
 def _levels(scale: Scale) -> str:
-    """The levels as typed: `Bad<Good` where they count from 0, `1,2` where numbers say it, else `1=Bad,2=Good`."""
+    """The levels as typed: `Bad<Good` where they count from 0, `1,2` where numbers say it, else
+    `1=Bad,2=Good`.
+    """
     labels = [level.label for level in scale.levels]
     numbers = [f"{value:.15g}" for value in scale.values]
     if labels == numbers:

@@ -1,4 +1,6 @@
-"""`metal init`: from what somebody has to the commands that come next, which are shown and then run."""
+"""`metal init`: from what somebody has to the commands that come next, which are shown and then
+run.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,8 @@ from metal.show.terminal import console
 @click.command(cls=Verb)
 @click.option("--yes", is_flag=True, help="Run the commands without asking.")
 def init(yes: bool) -> None:
-    """Set up a project step by step: say what you have (ratings of people, a judge to audit, texts to rate), and see
-    and run the commands that come next. Enter takes the answer in brackets.
+    """Set up a project step by step: say what you have (ratings of people, a judge to audit, texts
+    to rate), and see and run the commands that come next. Enter takes the answer in brackets.
     """
     for name, (means, _) in HAVE.items():
         console.say(f"{name:9}{means}")

@@ -1,4 +1,6 @@
-"""What `metal init` asks, and the commands that come of the answers. Enter is an answer to every question."""
+"""What `metal init` asks, and the commands that come of the answers. Enter is an answer to every
+question.
+"""
 
 from __future__ import annotations
 
@@ -64,17 +66,27 @@ def _ratings(here: AtHand) -> Plan:
 def _judge(here: AtHand) -> Plan:
     rated = [path for path in here.datasets if "human" in kinds(path)]
     default = str(rated[0]) if rated else None
-    data = Path(ask("Dataset that people have rated", default=default, type=click.Path(exists=True)))
+    data = Path(
+        ask("Dataset that people have rated", default=default, type=click.Path(exists=True))
+    )
     from metal.data.dataset import load_dataset
 
-    criteria = list(load_dataset(data).criteria.values()) if (data / "dataset.toml").is_file() else []
+    criteria = (
+        list(load_dataset(data).criteria.values()) if (data / "dataset.toml").is_file() else []
+    )
     return _judged(data, _unasked(criteria, data))
 
 
 def _people(here: AtHand) -> Plan:
     unrated = [path for path in here.datasets if "human" not in kinds(path)]
     default = str(unrated[0]) if unrated else None
-    data = Path(ask("Dataset whose outputs people are to rate", default=default, type=click.Path(exists=True)))
+    data = Path(
+        ask(
+            "Dataset whose outputs people are to rate",
+            default=default,
+            type=click.Path(exists=True),
+        )
+    )
     return _handed_out(data) if has_outputs(data) else _written(data)
 
 
@@ -107,7 +119,10 @@ HAVE = {
     "ratings": ("people have rated, and judges perhaps: read the table and audit it", _ratings),
     "judge": ("people have rated: let a judge rate the same, and audit it", _judge),
     "people": ("texts are there and nobody has rated them: hand them out to people", _people),
-    "dataset": ("nothing is there to rate: choose passages, have summaries written and rated", _dataset),
+    "dataset": (
+        "nothing is there to rate: choose passages, have summaries written and rated",
+        _dataset,
+    ),
     "demo": ("nothing is at hand: see what METAL says of data that come with it", _demo),
 }
 
@@ -145,7 +160,9 @@ def _written(data: Path) -> Plan:
 
 
 def _handed_out(data: Path) -> Plan:
-    """People get the outputs of a dataset; a criterion that says nothing of what is asked gets a question first."""
+    """People get the outputs of a dataset; a criterion that says nothing of what is asked gets a
+    question first.
+    """
     raters = ask("People who rate each text", type=click.IntRange(1), default=3)
     people = ask("People in all, per language", type=click.IntRange(raters), default=raters)
     out = _free(Path("runs") / f"{data.resolve().name}-html")
@@ -188,14 +205,18 @@ def _model(question: str) -> tuple[str, Words, str]:
 
 
 def _waiting(asking: Words, after: list[Words], lacking: str) -> Plan:
-    """A command that asks a model, and what comes after it; while something is lacking, what it would cost."""
+    """A command that asks a model, and what comes after it; while something is lacking, what it
+    would cost.
+    """
     if not lacking:
         return Plan([asking, *after])
     return Plan([[*asking, "--dry-run"]], (asking, *after), lacking)
 
 
 def _unasked(criteria: list[Any], data: Path | None) -> Words:
-    """Options for a criterion that says nothing of what judges are asked; none where all of them do."""
+    """Options for a criterion that says nothing of what judges are asked; none where all of them
+    do.
+    """
     from metal.running.prompting import unexplained
 
     bare = unexplained(criteria, data)

@@ -1,4 +1,6 @@
-"""`metal judges`: which models can judge, and whether one answers; `metal prompt`: what judges are told."""
+"""`metal judges`: which models can judge, and whether one answers; `metal prompt`: what judges are
+told.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,8 @@ from metal.show.terminal import console
 def judges() -> None:
     """Which models can judge, and whether one answers.
 
-    A judge is named PROVIDER:MODEL, or by a name of your own in judges.toml, in the working folder or in
-    ~/.config/metal. There a judge has a model and whatever else it needs:
+    A judge is named PROVIDER:MODEL, or by a name of your own in judges.toml, in the working folder
+    or in ~/.config/metal. There a judge has a model and whatever else it needs:
 
     \b
       [judges.llama]
@@ -51,7 +53,9 @@ def judges() -> None:
 def list_() -> None:
     listing = metal.judges_list()
     rows = listing.providers[["name", "state"]].to_numpy().tolist()
-    console.table("Providers", ["name", "state"], rows, note=f"With --batch: {', '.join(listing.batch)}.")
+    console.table(
+        "Providers", ["name", "state"], rows, note=f"With --batch: {', '.join(listing.batch)}."
+    )
     if not listing.judges:
         console.say("No judges.toml here or in ~/.config/metal (see metal judges --help).")
         return
@@ -101,9 +105,10 @@ for command in (list_, test):
 def prompt() -> None:
     """What judges are told: prompts/judge has the templates, prompts/criteria the criteria's texts.
 
-    Your own go into a folder given with --prompt-folders: judge/NAME.toml, criteria/NAME.toml; for prompts in another
-    language criteria/NAME.LANGUAGE.toml. A folder `prompts` in a dataset is looked into as well, and METAL's
-    released rubrics (simple/NAME.json and detailed/NAME.json) are read as they are.
+    Your own go into a folder given with --prompt-folders: judge/NAME.toml, criteria/NAME.toml; for
+    prompts in another language criteria/NAME.LANGUAGE.toml. A folder `prompts` in a dataset is
+    looked into as well, and METAL's released rubrics (simple/NAME.json and detailed/NAME.json) are
+    read as they are.
     """
 
 
@@ -134,7 +139,9 @@ for command in (prompts, show):
 
 @click.group(cls=CommandGroup, short_help="Add a criterion in one line.")
 def criterion() -> None:
-    """What outputs are rated on: dataset.toml has the criteria of a dataset with their levels and questions."""
+    """What outputs are rated on: dataset.toml has the criteria of a dataset with their levels and
+    questions.
+    """
 
 
 @verb(
@@ -147,9 +154,16 @@ def criterion() -> None:
 )
 def new(name: str, data: Path | None, **options: Any) -> None:
     added = metal.criterion_new(name, data, **options)
-    where, judge = data or criterion_file(name), f"metal judge DATASET --judge MODEL --criteria {name}"
+    where, judge = (
+        data or criterion_file(name),
+        f"metal judge DATASET --judge MODEL --criteria {name}",
+    )
     console.say(f"{where}: {name} ({added.scale.describe()}), {added.direction} is better")
-    next_command = f"metal prompt show {data} --criterion {name}" if data else f"{judge} --prompt-folders prompts"
+    next_command = (
+        f"metal prompt show {data} --criterion {name}"
+        if data
+        else f"{judge} --prompt-folders prompts"
+    )
     console.say(f"Next: {next_command}", wrap=False)
 
 

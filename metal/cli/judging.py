@@ -1,4 +1,6 @@
-"""Verbs that ask models: `metal judge`, `metal generate`; what they print, and whom they ask before spending."""
+"""Verbs that ask models: `metal judge`, `metal generate`; what they print, and whom they ask before
+spending.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,16 @@ if TYPE_CHECKING:
     from metal.raters.judges.limits import CostEstimate
     from metal.running.asking import Callbacks
 
-ASK = click.Option(["--ask/--yes"], default=None, help="Ask before spending. [default: ask in a terminal]")
+ASK = click.Option(
+    ["--ask/--yes"], default=None, help="Ask before spending. [default: ask in a terminal]"
+)
 
 
 @contextmanager
 def callbacks(ask: bool | None = None) -> Iterator[Callbacks]:
-    """Notes, estimates and progress on the screen; in a terminal, somebody is asked before anything is paid."""
+    """Notes, estimates and progress on the screen; in a terminal, somebody is asked before anything
+    is paid.
+    """
     from metal.running.asking import Callbacks
     from metal.show.terminal import asking_text
 
@@ -84,15 +90,21 @@ def finish(run: Judging | Generating, following: str) -> None:
     outcome, terms, command = run.outcome, run.terms, run.job.command
     again = f"metal {command} --resume {run.folder}"
     limit = terms.max_cost
-    over = outcome.over_budget and outcome.missing  # batches may have come to less than was set aside for them
+    # batches may have come to less than was set aside for them
+    over = outcome.over_budget and outcome.missing
     if limit is not None:
         rest = sum(estimate.cost or 0.0 for estimate in outcome.estimates)
-        share = outcome.missing / max(sum(estimate.calls for estimate in outcome.estimates), outcome.missing, 1)
+        share = outcome.missing / max(
+            sum(estimate.calls for estimate in outcome.estimates), outcome.missing, 1
+        )
         again += f" --max-cost {float(f'{1.1 * (limit + rest * share):.2g}') if over else limit:g}"
     if terms.how.engine == "ray":
         again += " --engine ray" + (f" --address {terms.how.address}" if terms.how.address else "")
     if over:
-        console.say("Stopped before --max-cost was exceeded. It is of the whole run: to go on, it is raised below.")
+        console.say(
+            "Stopped before --max-cost was exceeded. It is of the whole run: to go on, it is raised"
+            " below."
+        )
     for model, why in outcome.stopped.items():
         names = [name for (asked, _), name in run.job.plan.names.items() if asked == model]
         open_calls = sum(outcome.statistics[name].not_asked for name in names)
@@ -102,7 +114,10 @@ def finish(run: Judging | Generating, following: str) -> None:
         texts = "are to calls that the run no longer has (their texts have changed)"
         console.say(f"warning: {outcome.unused:,} answers {texts}")
     if outcome.waiting:
-        console.say(f"{outcome.waiting:,} calls are with the provider. Fetch their answers with: {again}", wrap=False)
+        console.say(
+            f"{outcome.waiting:,} calls are with the provider. Fetch their answers with: {again}",
+            wrap=False,
+        )
         console.say(f"Or cancel them with: metal {command} cancel {run.folder}", wrap=False)
     if outcome.missing or outcome.failed:
         parts = [f"{outcome.missing:,} calls not made"] * bool(outcome.missing)
@@ -111,7 +126,9 @@ def finish(run: Judging | Generating, following: str) -> None:
         console.say(f"{' and '.join(parts)}. {when} with: {again}", wrap=False)
     if outcome.kept_in_vain:
         see = f"; see it with: metal replies {run.folder}" if command == "judge" else ""
-        console.say(f"What came may have been paid for, and is kept in {run.folder}{see}", wrap=False)
+        console.say(
+            f"What came may have been paid for, and is kept in {run.folder}{see}", wrap=False
+        )
     if following and (outcome.answered or run.job.answers_itself or not run.job.plan.models):
         console.say(f"Next: {following}", wrap=False)
     if outcome.interrupted:
@@ -124,7 +141,11 @@ class _Judge(Verb):
     """`metal judge DATASET`, and `metal judge cancel RUN`."""
 
     def make_context(
-        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
     ) -> click.Context:
         if args[:1] == ["cancel"]:
             return cancel.make_context(f"{info_name} cancel", args[1:], parent, **extra)
@@ -175,7 +196,11 @@ def _finish_judging(run: Judging) -> None:
     from metal.show.terminal import asking_text
 
     job = run.job
-    if job.plan.models and run.outcome.complete and not any(estimate.calls for estimate in run.outcome.estimates):
+    if (
+        job.plan.models
+        and run.outcome.complete
+        and not any(estimate.calls for estimate in run.outcome.estimates)
+    ):
         add = f"metal judge --resume {run.folder} --judge NAME"
         console.say(f"The run is complete, nothing was asked. To add a judge: {add}", wrap=False)
     asking_text.show_judges(run.outcome.statistics, job.plan)

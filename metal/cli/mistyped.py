@@ -1,4 +1,6 @@
-"""What was probably meant by a first word that is no verb: another verb, or one that takes this file or folder."""
+"""What was probably meant by a first word that is no verb: another verb, or one that takes this
+file or folder.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ OTHER_WORDS = {
 }
 
 
-def no_verb(word: str, more: Sequence[str], ctx: click.Context, verbs: Sequence[str]) -> click.UsageError:
+def no_verb(
+    word: str, more: Sequence[str], ctx: click.Context, verbs: Sequence[str]
+) -> click.UsageError:
     """The error for a first word that is no verb. more: what was typed after it."""
     path = Path(word)
     try:
@@ -35,7 +39,9 @@ def no_verb(word: str, more: Sequence[str], ctx: click.Context, verbs: Sequence[
     except MetalError:  # the folder is damaged: `metal ls` says how
         command = ["metal", "ls", str(path)]
     if command:
-        return click.UsageError(f"{word!r} is not a verb; did you mean `{shlex.join([*command, *more])}`?")
+        return click.UsageError(
+            f"{word!r} is not a verb; did you mean `{shlex.join([*command, *more])}`?"
+        )
     near = difflib.get_close_matches(word.lower(), verbs, n=2, cutoff=NEARLY)
     if word.lower() in OTHER_WORDS:
         near = [OTHER_WORDS[word.lower()]]

@@ -21,7 +21,8 @@ PATH = click.Path(path_type=Path)
 class Flag(click.Option):
     """An option; older spellings (aliases) work and are not shown.
 
-    rare: whether only `--help-all` shows it. shared: whether it says how a table is read, in a group of its own there.
+    rare: whether only `--help-all` shows it. shared: whether it says how a table is read, in a
+    group of its own there.
     """
 
     def __init__(
@@ -50,7 +51,9 @@ class Flag(click.Option):
         return " / ".join(f"'{flag}'" for flag in self.opts if flag not in self.aliases)
 
 
-def option(name: str, kind: Any, about: Option, default: Any, *, shared: bool = False) -> click.Option:
+def option(
+    name: str, kind: Any, about: Option, default: Any, *, shared: bool = False
+) -> click.Option:
     """The click option of a parameter. shared: as in `Flag`."""
     flag = about.flag or f"--{name.replace('_', '-')}"
     declared = [flag, *([about.short] if about.short else []), *about.aliases, name]
@@ -140,28 +143,44 @@ def _scalar(kind: Any, about: Option) -> Any:
     return PATH if Path in (kind, *get_args(kind)) else str
 
 
-def _split(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def _split(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
     return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
 
 
-def _texts(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+def _texts(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> tuple[str, ...]:
     """An option's names, divided at the commas outside double quotes."""
     return tuple(text for value in values for text in texts_in(value))
 
 
-def _whole_numbers(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> tuple[int, ...]:
-    """An option's whole numbers; a value can hold several, with commas. Raises BadParameter for anything else."""
+def _whole_numbers(
+    context: click.Context, option: click.Parameter, values: tuple[str, ...]
+) -> tuple[int, ...]:
+    """An option's whole numbers; a value can hold several, with commas. Raises BadParameter for
+    anything else.
+    """
     numbers = _split(context, option, values)
     try:
         return tuple(map(int, numbers))
     except ValueError:
-        raise click.BadParameter(f"{','.join(numbers)} are not whole numbers; write 1,3,5") from None
+        raise click.BadParameter(
+            f"{','.join(numbers)} are not whole numbers; write 1,3,5"
+        ) from None
 
 
 def _pairs(
-    flag: str, commas: bool, context: click.Context, option: click.Parameter, values: tuple[str, ...]
+    flag: str,
+    commas: bool,
+    context: click.Context,
+    option: click.Parameter,
+    values: tuple[str, ...],
 ) -> dict[str, str]:
-    """NAME=VALUE, once or several times, also with commas between them. commas: values may hold commas."""
+    """NAME=VALUE, once or several times, also with commas between them. commas: values may hold
+    commas.
+    """
     from metal.data.tables.typed import several_pairs
     from metal.errors import UsageError
 
@@ -177,7 +196,8 @@ def _pairs(
 def _checked(check: str, context: click.Context, option: click.Parameter, value: str) -> str:
     """The value of an option that may go without one, read with the command line.
 
-    What it swallowed by mistake, such as the dataset that stands after it, is told before that is missed.
+    What it swallowed by mistake, such as the dataset that stands after it, is told before that is
+    missed.
     """
     from metal.errors import MetalError, UsageError
 

@@ -39,7 +39,10 @@ def plan(data: Path, **options: Any) -> None:
     console.say(f"In {planned.folder}", wrap=False)
     run = run_folder(None, planned.folder, "-judges")
     console.say("Next, with a judge for JUDGE:", wrap=False)
-    console.say(f"  metal judge {planned.folder} -j JUDGE && metal probe report {planned.folder} {run}", wrap=False)
+    console.say(
+        f"  metal judge {planned.folder} -j JUDGE && metal probe report {planned.folder} {run}",
+        wrap=False,
+    )
 
 
 @verb(

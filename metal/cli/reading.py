@@ -21,14 +21,20 @@ if TYPE_CHECKING:
     from metal.data.dataset import Dataset
 
 MOST_LENGTH = 300  # of one remark on how a table was read
-ASK = Flag(["-i", "--ask"], shared=True, is_flag=True, help="Ask what can only be guessed, and print it as options.")
+ASK = Flag(
+    ["-i", "--ask"],
+    shared=True,
+    is_flag=True,
+    help="Ask what can only be guessed, and print it as options.",
+)
 
 
 def read_and_say(
     data: Path, options: Mapping[str, Any], verbose: bool | None = None
 ) -> tuple[Dataset | Path, dict[str, Any]]:
-    """The dataset in a table or release, after a few lines on how it was read and how to read it otherwise; the path
-    itself where it is a dataset folder, or nothing. And the options of the verb that do not say how a table is read.
+    """The dataset in a table or release, after a few lines on how it was read and how to read it
+    otherwise; the path itself where it is a dataset folder, or nothing. And the options of the verb
+    that do not say how a table is read.
 
     verbose: every remark on how it was read; None where the verb has no such option.
     """
@@ -50,15 +56,25 @@ def read_and_say(
     root = context.find_root().command
     assert isinstance(root, click.Group)
     # What was guessed names the option that changes it: never left out.
-    notes = [note for n, note in enumerate(dataset.report) if verbose or n == 0 or "`" in note] or ["as it is"]
+    notes = [note for n, note in enumerate(dataset.report) if verbose or n == 0 or "`" in note] or [
+        "as it is"
+    ]
     named = [in_flags(note, context.command, root) for note in notes]
     cleaned = [console.clean(note) for note in (f"Read {data}: {named[0]}", *named[1:])]
     remarks = cleaned if verbose else [". ".join(name(note, MOST_LENGTH) for note in cleaned)]
-    lines = [line for n, remark in enumerate(remarks) for line in console.folded(remark, WIDTH, indent="  " * bool(n))]
+    lines = [
+        line
+        for n, remark in enumerate(remarks)
+        for line in console.folded(remark, WIDTH, indent="  " * bool(n))
+    ]
     these = "these options, or " if any("--" in note for note in named) else ""
     left = len(dataset.report) - len(notes)
-    more = f" ({plural(left, 'more remark')}{'' if verbose is None else ': -v'})" if left > 0 else ""
-    lines.append(console.clean(f"To change it: {these}metal import {shlex.quote(str(data))} -i{more}"))
+    more = (
+        f" ({plural(left, 'more remark')}{'' if verbose is None else ': -v'})" if left > 0 else ""
+    )
+    lines.append(
+        console.clean(f"To change it: {these}metal import {shlex.quote(str(data))} -i{more}")
+    )
     click.echo("\n".join(lines), err=True)
     return dataset, others
 

@@ -25,7 +25,9 @@ from metal.show.terminal import console
         metal replies runs/demo-judges --unread --language hi
     """,
 )
-def replies(run: Path, output: str | None, as_json: bool, as_markdown: bool, **options: Any) -> None:
+def replies(
+    run: Path, output: str | None, as_json: bool, as_markdown: bool, **options: Any
+) -> None:
     from metal.show import replies as shown
     from metal.show.markdown import markdown
     from metal.show.terminal.asking_text import show_block

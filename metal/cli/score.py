@@ -1,4 +1,6 @@
-"""`metal score`; `metal metric`: which automatic metrics there are, and whether one is what it says it is."""
+"""`metal score`; `metal metric`: which automatic metrics there are, and whether one is what it says
+it is.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,10 @@ def score(data: Path, as_json: bool, **options: Any) -> None:
         raise
     records = [metric.record() for metric in run.metrics]
     if as_json:
-        printed: dict[str, Any] = {"dataset": run.dataset.card.name, "folder": console.clean(run.folder)}
+        printed: dict[str, Any] = {
+            "dataset": run.dataset.card.name,
+            "folder": console.clean(run.folder),
+        }
         printed |= {"warnings": [run.lacking] if run.lacking else [], "metrics": records}
         print_json(printed)
         return
@@ -63,9 +68,10 @@ def score(data: Path, as_json: bool, **options: Any) -> None:
 def metric() -> None:
     """Which automatic metrics there are, and whether one is what it says it is.
 
-    A metric of your own is a function in a Python file. It scores one text; its other parameters say what it needs:
-    reference (called for each, the best counts) or references, source, language. It returns a number, or None or a
-    sentence where there is no score. Name only files you trust: they are run.
+    A metric of your own is a function in a Python file. It scores one text; its other parameters
+    say what it needs: reference (called for each, the best counts) or references, source, language.
+    It returns a number, or None or a sentence where there is no score. Name only files you trust:
+    they are run.
 
     \b
       # my/metric.py
@@ -97,7 +103,9 @@ def list_(as_json: bool) -> None:
         needs = f"Needs {' and '.join(metric['needs'])}." if metric["needs"] else ""
         lacking = f"To install: {metric['install']}." if metric["install"] else "Not installed."
         state = "" if metric["ready"] else lacking
-        text = console.clean(" ".join(part for part in (f"{metric['summary']}.", needs, state) if part))
+        text = console.clean(
+            " ".join(part for part in (f"{metric['summary']}.", needs, state) if part)
+        )
         line = f"{console.clean(metric['name']):<{INDENT}}{text}"
         for part in textwrap.wrap(line, console.console().width, subsequent_indent=" " * INDENT):
             click.echo(part)
@@ -116,12 +124,17 @@ def list_(as_json: bool) -> None:
 def check(metric: str, as_json: bool, **options: Any) -> None:
     checked = metal.metric_check(metric, **options)
     if as_json:
-        described = {"metric": console.clean(checked.metric.name), "signature": console.clean(checked.metric.signature)}
+        described = {
+            "metric": console.clean(checked.metric.name),
+            "signature": console.clean(checked.metric.signature),
+        }
         trials = [vars(finding) for finding in checked.findings]
         print_json(described | {"trials": trials})
     else:
         summary = checked.metric.summary
-        console.say(f"{checked.metric.name}: {summary}" if summary else checked.metric.name, bold=True)
+        console.say(
+            f"{checked.metric.name}: {summary}" if summary else checked.metric.name, bold=True
+        )
         console.say(checked.metric.signature, dim=True, wrap=False)
         for finding in checked.findings:
             verdict = {True: "ok", False: "not", None: "-"}[finding.holds]

@@ -1,4 +1,6 @@
-"""Commands made from public functions: the options are the function's parameters, the help its docstring."""
+"""Commands made from public functions: the options are the function's parameters, the help its
+docstring.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from metal.show.terminal import console
 
 DATASET = click.Argument(["data"], metavar="DATASET", type=PATH)
 READING = "How a table is read"
-READ_WITH = ("--columns, --wide, --levels", "How a table is read: see --help-all.")  # some of these, in a line
+# some of these, in a line
+READ_WITH = ("--columns, --wide, --levels", "How a table is read: see --help-all.")
 AS_JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON instead of tables.")
 HEIGHT = 40  # lines of a verb's help at 80 columns
 MOST_EXAMPLES = 3
@@ -47,9 +50,14 @@ FORCE = Flag(
     is_flag=True,
     help="Replace what this verb wrote to --out before; it is kept as NAME.replaced.",
 )
-VERBOSE = click.Option(["-v", "--verbose"], is_flag=True, help="Print all tables, reasons and warnings.")
+VERBOSE = click.Option(
+    ["-v", "--verbose"], is_flag=True, help="Print all tables, reasons and warnings."
+)
 AS_MARKDOWN = Flag(
-    ["--markdown", "as_markdown"], rare=True, is_flag=True, help="Print Markdown, as for a pull request."
+    ["--markdown", "as_markdown"],
+    rare=True,
+    is_flag=True,
+    help="Print Markdown, as for a pull request.",
 )
 _AT_THE_END = (VERBOSE, AS_JSON, AS_MARKDOWN, FORCE)
 _ALL = "metal.help_all"
@@ -80,28 +88,38 @@ class Verb(click.Command):
             TELL.reset(before)
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
-        return ["-h", "--help"]  # click keeps those of the first context, and some read a verb's words by itself
+        # click keeps those of the first context, and some read a verb's words by itself
+        return ["-h", "--help"]
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         *params, help_option = super().get_params(ctx)
         return [*params, _HELP_ALL, help_option]
 
-    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter, *, below: int = 0) -> None:
+    def format_help(
+        self, ctx: click.Context, formatter: click.HelpFormatter, *, below: int = 0
+    ) -> None:
         """below: lines that follow."""
         text, root = self.help or "", ctx.find_root().command
-        paragraphs = (in_flags(text, self, root) if isinstance(root, click.Group) else text).split("\n\n")
+        paragraphs = (in_flags(text, self, root) if isinstance(root, click.Group) else text).split(
+            "\n\n"
+        )
         examples = [paragraphs.pop()] if paragraphs[-1].startswith("\b\nExample") else []
         if examples:
             heading, *commands = re.split(r"\n(?=  metal )", examples[0])
             shown = commands if _ALL in ctx.meta else commands[:MOST_EXAMPLES]
             lines = "\n".join([heading, *shown]).split("\n")
-            examples = ["\n".join(_continued(line, formatter.width - 2) for line in lines)]  # click moves them in by 2
+            # click moves them in by 2
+            examples = ["\n".join(_continued(line, formatter.width - 2) for line in lines)]
         while True:
             draft = ctx.make_formatter()
             self.help = "\n\n".join([*paragraphs, *examples])
             super().format_help(ctx, draft)
             self.help = text
-            if _ALL in ctx.meta or len(paragraphs) == 1 or draft.getvalue().count("\n") + below <= HEIGHT:
+            if (
+                _ALL in ctx.meta
+                or len(paragraphs) == 1
+                or draft.getvalue().count("\n") + below <= HEIGHT
+            ):
                 break
             paragraphs.pop()
         formatter.write(draft.getvalue())
@@ -112,18 +130,26 @@ class Verb(click.Command):
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record:
-                about = in_flags(record[1], self, root) if isinstance(root, click.Group) else record[1]
+                about = (
+                    in_flags(record[1], self, root) if isinstance(root, click.Group) else record[1]
+                )
                 title = "Rarely needed" if getattr(parameter, "rare", False) else "Options"
-                groups[READING if getattr(parameter, "shared", False) else title].append((record[0], about))
+                groups[READING if getattr(parameter, "shared", False) else title].append(
+                    (record[0], about)
+                )
         if groups[READING] and _ALL not in ctx.meta:
             groups["Options"].insert(-2, READ_WITH)
-        for title in [name for name, records in groups.items() if records][: None if _ALL in ctx.meta else 1]:
+        for title in [name for name, records in groups.items() if records][
+            : None if _ALL in ctx.meta else 1
+        ]:
             with formatter.section(title):
                 formatter.write_dl(groups[title])
 
 
 def _continued(line: str, width: int) -> str:
-    """An example's line, continued on the next where it is too long: only before an option or a pipe."""
+    """An example's line, continued on the next where it is too long: only before an option or a
+    pipe.
+    """
     if len(line) <= width:
         return line
     unbroken = re.sub(r" (?!-|\| )", "\0", line.strip())
@@ -145,18 +171,22 @@ def verb(
 ) -> Callable[[Callable[..., None]], Verb]:
     """A decorator: a function that prints what a public function returns becomes the command.
 
-    parameters: options of the command line only; arguments too, where they are not the public function's own. more:
-    what the help says besides the docstring. examples: command lines for the help. without: parameters of the public
-    function that are not options. required: those that have a default in Python only. apart: whether the options that
-    say how a table is read are a group of their own in the help.
+    parameters: options of the command line only; arguments too, where they are not the public
+    function's own. more: what the help says besides the docstring. examples: command lines for the
+    help. without: parameters of the public function that are not options. required: those that have
+    a default in Python only. apart: whether the options that say how a table is read are a group of
+    their own in the help.
     """
     options = [
-        option(parameter, kind, about, inspect.Parameter.empty if parameter in required else default)
+        option(
+            parameter, kind, about, inspect.Parameter.empty if parameter in required else default
+        )
         for parameter, (kind, about, default) in options_of(function).items()
         if parameter not in without
     ]
     for parameter, (kind, about, default) in shared_options_of(function).items():
-        about = replace(about, aliases=()) if apart else about  # of a time when `metal import` alone had them
+        # of a time when `metal import` alone had them
+        about = replace(about, aliases=()) if apart else about
         options.append(option(parameter, kind, about, default, shared=apart))
     given = any(isinstance(parameter, click.Argument) for parameter in parameters)
     arguments = [] if given else _arguments(function)
@@ -180,7 +210,9 @@ def verb(
 
 
 class CommandGroup(Group):
-    """A group whose help says what each of its commands does: a whole sentence, in words of the command line."""
+    """A group whose help says what each of its commands does: a whole sentence, in words of the
+    command line.
+    """
 
     def no_command(self, ctx: click.Context, args: list[str], error: click.UsageError) -> Exception:
         message = error.format_message().rstrip(".")
@@ -193,15 +225,21 @@ class CommandGroup(Group):
         root = ctx.find_root().command
         rows = []
         for name, command in sorted(self.commands.items()):
-            sentence = re.split(r"(?<=[.?])\s|:\s", " ".join((command.help or "").split()))[0].rstrip(".?")
+            sentence = re.split(r"(?<=[.?])\s|:\s", " ".join((command.help or "").split()))[
+                0
+            ].rstrip(".?")
             about = command.short_help or f"{sentence}."
-            rows.append((name, in_flags(about, command, root) if isinstance(root, click.Group) else about))
+            rows.append(
+                (name, in_flags(about, command, root) if isinstance(root, click.Group) else about)
+            )
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
 class WithDefault(CommandGroup):
-    """A group whose first word may be left out: then it is the command `default`, whose help is the group's."""
+    """A group whose first word may be left out: then it is the command `default`, whose help is the
+    group's.
+    """
 
     def __init__(self, *, default: Verb, short_help: str | None = None) -> None:
         super().__init__(name=default.name, short_help=short_help)
@@ -229,23 +267,33 @@ class WithDefault(CommandGroup):
 
 
 def _arguments(function: Callable[..., Any]) -> list[click.Argument]:
-    """An argument for each positional parameter without an Option: text, or else a path; several of what comes last."""
+    """An argument for each positional parameter without an Option: text, or else a path; several of
+    what comes last.
+    """
     options = options_of(function)
     return [
         click.Argument(
             [name],
-            metavar={"data": "DATASET" if parameter.default is parameter.empty else "[DATASET]"}.get(name),
-            type=str if str(parameter.annotation).split(" | ")[0] == "str" or parameter.annotation is str else PATH,
-            required=parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL,
+            metavar={
+                "data": "DATASET" if parameter.default is parameter.empty else "[DATASET]"
+            }.get(name),
+            type=str
+            if str(parameter.annotation).split(" | ")[0] == "str" or parameter.annotation is str
+            else PATH,
+            required=parameter.default is parameter.empty
+            and parameter.kind is not parameter.VAR_POSITIONAL,
             nargs=-1 if parameter.kind is parameter.VAR_POSITIONAL else 1,
         )
         for name, parameter in inspect.signature(function).parameters.items()
-        if name not in options and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
+        if name not in options
+        and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
     ]
 
 
 def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:
-    """The command for another package's public function: arguments for what has no Option, the result printed."""
+    """The command for another package's public function: arguments for what has no Option, the
+    result printed.
+    """
     if isinstance(function, click.Command):
         return function
     given = options_of(function)
@@ -265,7 +313,12 @@ def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:
 def _help(function: Callable[..., Any]) -> str:
     """The docstring up to the paragraph that speaks of parameters and results."""
     text = inspect.cleandoc(function.__doc__ or "")
-    ends = ("Returns ", "Raises ", "Options:", *(f"{name}: " for name in inspect.signature(function).parameters))
+    ends = (
+        "Returns ",
+        "Raises ",
+        "Options:",
+        *(f"{name}: " for name in inspect.signature(function).parameters),
+    )
     paragraphs = []
     for paragraph in text.split("\n\n"):
         if paragraph.startswith(ends):

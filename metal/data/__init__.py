@@ -1,1 +1,3 @@
-"""The waist: records, the ratings table, dataset folders, people, languages, and other people's formats."""
+"""The waist: records, the ratings table, dataset folders, people, languages, and other people's
+formats.
+"""

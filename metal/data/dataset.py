@@ -1,10 +1,10 @@
 """A dataset folder: read and checked as a whole, or refused; written as a whole, or not at all.
 
 dataset.toml     name, licence, citation, languages, criteria with their scales, counts
-sources.jsonl    source, language, text, title, references, tokens, content
-outputs.jsonl    output, source, generator, language, text, note, chosen, flags, tokens
-raters.jsonl     rater, kind, group, and further facts about the rater
-ratings.parquet  output, criterion, rater, score, reason, comment; confidence, expected if known (or .csv, .jsonl)
+sources.jsonl    source, language, text, title, references, tokens, content outputs.jsonl    output,
+source, generator, language, text, note, chosen, flags, tokens raters.jsonl     rater, kind, group,
+and further facts about the rater ratings.parquet  output, criterion, rater, score, reason, comment;
+confidence, expected if known (or .csv, .jsonl)
 """
 
 from __future__ import annotations
@@ -62,9 +62,9 @@ class Card:
 class Dataset:
     """Sources, outputs, raters and the tidy ratings table, all checked against each other.
 
-    extra: further keys of dataset.toml, kept as they are. folder: the dataset folder it was read from, origin: the
-    file or release, if any; reading: the options it was read with, as texts. report: how it was read: what the reader
-    changed, left out or found odd. None of these is saved.
+    extra: further keys of dataset.toml, kept as they are. folder: the dataset folder it was read
+    from, origin: the file or release, if any; reading: the options it was read with, as texts.
+    report: how it was read: what the reader changed, left out or found odd. None of these is saved.
     """
 
     card: Card
@@ -81,22 +81,34 @@ class Dataset:
 
     def __repr__(self) -> str:
         """`Dataset('demo': 40 sources, 40 outputs, 5 raters, 900 ratings; en hi sw; 5 criteria)`."""
-        languages = " ".join(self.languages) if len(self.languages) <= 12 else f"{len(self.languages)} languages"
-        parts = counts(source=self.sources, output=self.outputs, rater=self.raters, rating=self.ratings)
+        languages = (
+            " ".join(self.languages)
+            if len(self.languages) <= 12
+            else f"{len(self.languages)} languages"
+        )
+        parts = counts(
+            source=self.sources, output=self.outputs, rater=self.raters, rating=self.ratings
+        )
         criteria = plural(len(self.criteria), "criterion", "criteria")
         return f"Dataset({self.card.name!r}: {parts}; {languages}; {criteria})"
 
     def _repr_html_(self) -> str:
         """The same for notebooks, with the number of ratings by language and criterion."""
-        ratings_by = pd.crosstab(self.ratings["language"].astype(str), self.ratings["criterion"].astype(str))
-        ratings_by = ratings_by.reindex(index=list(self.languages), columns=list(self.criteria), fill_value=0)
+        ratings_by = pd.crosstab(
+            self.ratings["language"].astype(str), self.ratings["criterion"].astype(str)
+        )
+        ratings_by = ratings_by.reindex(
+            index=list(self.languages), columns=list(self.criteria), fill_value=0
+        )
         table = ratings_by.rename_axis(index=None, columns=None).to_html(escape=True)
         return f"<p>{html.escape(repr(self))}</p>\n{table}"
 
     def save(self, folder: str | Path, *, force: bool = False, update: bool = False) -> None:
-        """Write a dataset folder: a new one, with force in the place of another; with update into an existing one.
+        """Write a dataset folder: a new one, with force in the place of another; with update into
+        an existing one.
 
-        Raises UsageError where the folder holds something else, or with update other scores than the dataset.
+        Raises UsageError where the folder holds something else, or with update other scores than
+        the dataset.
         """
         if update:
             update_dataset(self, folder, keep_scores=True)
@@ -110,27 +122,46 @@ class Dataset:
 
     @property
     def asked(self) -> Mapping[str, Criterion]:
-        """The criteria that people and judges can be asked: all but METRIC_SCORE, where there are others."""
-        return {name: each for name, each in self.criteria.items() if each != METRIC_SCORE} or self.criteria
+        """The criteria that people and judges can be asked: all but METRIC_SCORE, where there are
+        others.
+        """
+        return {
+            name: each for name, each in self.criteria.items() if each != METRIC_SCORE
+        } or self.criteria
 
     def called(self, criterion: str) -> str:
-        """The title of a criterion; the name itself of what is none of the data's, such as a board's `overall`."""
+        """The title of a criterion; the name itself of what is none of the data's, such as a
+        board's `overall`.
+        """
         return self.criteria[criterion].title if criterion in self.criteria else criterion
 
     @cached_property
     def digest(self) -> str:
-        """Twelve hex digits that change with ratings, outputs, criteria, sources, and the facts about raters (who is in
-        the reference group, a judge's family) and generators; not with texts, nor the order of ratings and outputs.
+        """Twelve hex digits that change with ratings, outputs, criteria, sources, and the facts
+        about raters (who is in the reference group, a judge's family) and generators; not with
+        texts, nor the order of ratings and outputs.
         """
-        facts = pd.util.hash_pandas_object(self.ratings.loc[:, ratings.facts_in(self.ratings)], index=False).to_numpy()
-        table = pd.DataFrame([(o.output, o.source, o.generator, o.language) for o in self.outputs.values()])
-        outputs = pd.util.hash_pandas_object(table, index=False).to_numpy() if len(table) else np.array([])
+        facts = pd.util.hash_pandas_object(
+            self.ratings.loc[:, ratings.facts_in(self.ratings)], index=False
+        ).to_numpy()
+        table = pd.DataFrame(
+            [(o.output, o.source, o.generator, o.language) for o in self.outputs.values()]
+        )
+        outputs = (
+            pd.util.hash_pandas_object(table, index=False).to_numpy()
+            if len(table)
+            else np.array([])
+        )
         digest = hashlib.sha256(np.sort(facts).tobytes() + np.sort(outputs).tobytes())
         # Which criteria look at the source matters to test questions only.
-        criteria = {name: criterion_record(replace(c, of_source=True)) for name, c in self.criteria.items()}
+        criteria = {
+            name: criterion_record(replace(c, of_source=True)) for name, c in self.criteria.items()
+        }
         raters = [rater_record(self.raters[name]) for name in sorted(self.raters)]
         declared = [list(self.sources), criteria, raters, self.extra.get("generators", {})]
-        digest.update(json.dumps(declared, sort_keys=True, default=str).encode("utf-8", "surrogatepass"))
+        digest.update(
+            json.dumps(declared, sort_keys=True, default=str).encode("utf-8", "surrogatepass")
+        )
         return digest.hexdigest()[:12]
 
     @property
@@ -165,20 +196,33 @@ def assemble(
     by_source = _unique(sources, "source", folder / "sources.jsonl")
     by_output = _unique(outputs, "output", folder / "outputs.jsonl")
     by_rater = _unique(raters, "rater", folder / "raters.jsonl")
-    for file, records in ((folder / "sources.jsonl", by_source), (folder / "outputs.jsonl", by_output)):
+    for file, records in (
+        (folder / "sources.jsonl", by_source),
+        (folder / "outputs.jsonl", by_output),
+    ):
         languages = [record.language for record in records.values()]
         for language in dict.fromkeys(languages):
             check_language(language, f"{file} row {languages.index(language) + 1}")
     for row, output in enumerate(by_output.values(), 1):
         if output.source not in by_source:
-            problem = f"output {output.output!r} is of source {output.source!r}, which does not exist"
-            raise DataError(f"{folder / 'outputs.jsonl'} row {row}", problem, "Outputs need a line in sources.jsonl")
-    table = ratings.join(facts, criteria=by_criterion, outputs=by_output, raters=by_rater, where=where)
+            problem = (
+                f"output {output.output!r} is of source {output.source!r}, which does not exist"
+            )
+            raise DataError(
+                f"{folder / 'outputs.jsonl'} row {row}",
+                problem,
+                "Outputs need a line in sources.jsonl",
+            )
+    table = ratings.join(
+        facts, criteria=by_criterion, outputs=by_output, raters=by_rater, where=where
+    )
     return Dataset(card, by_criterion, by_source, by_output, by_rater, table, extra or {})
 
 
 def with_parts(dataset: Dataset, *, where: Path | None = None, **parts: Any) -> Dataset:
-    """The dataset with some of its parts replaced (as `assemble` takes them), after the same checks."""
+    """The dataset with some of its parts replaced (as `assemble` takes them), after the same
+    checks.
+    """
     own: dict[str, Any] = {
         "criteria": dataset.criteria.values(),
         "sources": dataset.sources.values(),
@@ -195,7 +239,9 @@ def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
     for row, record in enumerate(records, 1):
         name = getattr(record, key)
         if name in by_name:
-            raise DataError(f"{where} row {row}", f"{key} {name!r} is there twice", "Keep one of them")
+            raise DataError(
+                f"{where} row {row}", f"{key} {name!r} is there twice", "Keep one of them"
+            )
         by_name[name] = record
     return by_name
 
@@ -204,7 +250,8 @@ def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
 
 
 def load_dataset(folder: str | Path) -> Dataset:
-    """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first fault in it.
+    """Read and check a dataset folder. Raises UsageError when it is none, DataError for the first
+    fault in it.
 
     A folder that another command replaces meanwhile is read again: its parts must be of one state.
     """
@@ -234,19 +281,29 @@ def _load(folder: Path) -> Dataset:
     card_path = _card_path(folder)
     card, criteria, extra = _read_card(read_toml(card_path), card_path)
     where = ratings_files.find_ratings(folder)
-    sources = (read_source(record, where) for where, record in numbered_records(folder / "sources.jsonl"))
-    outputs = (read_output(record, where) for where, record in numbered_records(folder / "outputs.jsonl"))
+    sources = (
+        read_source(record, where) for where, record in numbered_records(folder / "sources.jsonl")
+    )
+    outputs = (
+        read_output(record, where) for where, record in numbered_records(folder / "outputs.jsonl")
+    )
     facts = ratings_files.read_facts(where)
-    dataset = assemble(card, criteria, sources, outputs, read_raters(folder), facts, where=where, extra=extra)
+    dataset = assemble(
+        card, criteria, sources, outputs, read_raters(folder), facts, where=where, extra=extra
+    )
     return replace(dataset, folder=folder)
 
 
-def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criterion], dict[str, Any]]:
+def _read_card(
+    described: dict[str, Any], path: Path
+) -> tuple[Card, list[Criterion], dict[str, Any]]:
     on_card = {field.name for field in fields(Card)}
     if not isinstance(described.get("name"), str) or not described["name"]:
         raise DataError(path, "no name", 'Add a line such as name = "my-dataset"')
     if not isinstance(described.get("criteria"), dict) or not described["criteria"]:
-        raise DataError(path, "no criteria", "Add a table [criteria.NAME] with its levels for each criterion")
+        raise DataError(
+            path, "no criteria", "Add a table [criteria.NAME] with its levels for each criterion"
+        )
     card = Card(**{key: str(described[key]) for key in on_card if key in described})
     others = described.keys() - on_card - {"criteria", "counts", "languages"}
     extra = {key: value for key, value in described.items() if key in others}
@@ -259,12 +316,17 @@ def _read_card(described: dict[str, Any], path: Path) -> tuple[Card, list[Criter
 def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
     """The dataset with the ratings of a run folder (or of another folder with raters.jsonl) added.
 
-    Scores of metrics bring METRIC_SCORE into the criteria, judges what only they were asked, as run.toml has it.
-    Raises DataError when a rater of that folder rates something that the dataset's own table already holds.
+    Scores of metrics bring METRIC_SCORE into the criteria, judges what only they were asked, as
+    run.toml has it. Raises DataError when a rater of that folder rates something that the dataset's
+    own table already holds.
     """
     path = Path(path)
     if not path.is_dir():
-        joins = f"; a table joins a dataset: metal import {path} --into DATASET" if path.is_file() else ""
+        joins = (
+            f"; a table joins a dataset: metal import {path} --into DATASET"
+            if path.is_file()
+            else ""
+        )
         raise no_such(path, f"run folder (a run holds raters.jsonl and ratings.parquet){joins}")
     added, more, where = read_run(path)
     raters = dict(dataset.raters)
@@ -272,24 +334,34 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
         if raters.setdefault(rater.rater, rater).lasting != rater.lasting:
             problem = f"rater {rater.rater!r} is another one in the dataset"
             raise DataError(path / "raters.jsonl", problem, "Rename one of them")
-    own = read_criteria(read_run_toml(path)["criteria"], path / RUN_TOML) | {METRIC_SCORE.name: METRIC_SCORE}
+    own = read_criteria(read_run_toml(path)["criteria"], path / RUN_TOML) | {
+        METRIC_SCORE.name: METRIC_SCORE
+    }
     lacking = set(more["criterion"].cat.categories) - dataset.criteria.keys()
-    criteria = dict(dataset.criteria) | {name: criterion for name, criterion in own.items() if name in lacking}
+    criteria = dict(dataset.criteria) | {
+        name: criterion for name, criterion in own.items() if name in lacking
+    }
     outputs = with_swapped(dataset.outputs, more["output"].cat.categories)
     # Check the added rows by themselves first, so that messages name their rows.
     ratings.join(more, criteria=criteria, outputs=outputs, raters=raters, where=where)
     facts = concat_facts([dataset.ratings, more])
-    again = np.flatnonzero(pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[len(dataset.ratings) :])
+    again = np.flatnonzero(
+        pd.Series(ratings.rating_keys(facts)).duplicated().to_numpy()[len(dataset.ratings) :]
+    )
     if len(again):
         line = more.iloc[int(again[0])]
         first = f"the first by {line['rater']!r} of {line['output']!r}"
-        raise DataError(where, f"{len(again)} ratings are in the dataset already, {first}", "Give each run once")
+        raise DataError(
+            where, f"{len(again)} ratings are in the dataset already, {first}", "Give each run once"
+        )
     table = ratings.join(facts, criteria=criteria, outputs=outputs, raters=raters, where=where)
     return replace(dataset, criteria=criteria, outputs=outputs, raters=raters, ratings=table)
 
 
 def read_run(folder: Path) -> tuple[list[Rater], pd.DataFrame, Path]:
-    """The raters of a run folder and their ratings, of one state; and the ratings' file, for messages."""
+    """The raters of a run folder and their ratings, of one state; and the ratings' file, for
+    messages.
+    """
 
     def read() -> tuple[list[Rater], pd.DataFrame, Path]:
         where = ratings_files.find_ratings(folder)
@@ -301,11 +373,14 @@ def read_run(folder: Path) -> tuple[list[Rater], pd.DataFrame, Path]:
 def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Facts of several tables one after the other, names recoded to common categories."""
     columns: dict[str, Any] = {}
-    tables = [table for table in tables if len(table)] or tables[:1]  # an empty table's categories have no type
+    # an empty table's categories have no type
+    tables = [table for table in tables if len(table)] or tables[:1]
     for name in ratings.facts_in([str(name) for table in tables for name in table]):
         parts = [table.get(name, pd.Series(np.nan, index=table.index)) for table in tables]
         named = isinstance(parts[0].dtype, pd.CategoricalDtype)
-        columns[name] = pd.api.types.union_categoricals(parts) if named else pd.concat(parts, ignore_index=True)
+        columns[name] = (
+            pd.api.types.union_categoricals(parts) if named else pd.concat(parts, ignore_index=True)
+        )
     return pd.DataFrame(columns)
 
 
@@ -313,11 +388,18 @@ def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
 
 
 def save_dataset(
-    dataset: Dataset, folder: str | Path, *, force: bool = False, files: Files = NO_FILES, maker: str = IMPORT
+    dataset: Dataset,
+    folder: str | Path,
+    *,
+    force: bool = False,
+    files: Files = NO_FILES,
+    maker: str = IMPORT,
 ) -> None:
-    """Write a dataset folder as a whole, or not at all; with force in the place of one that the same verb wrote.
+    """Write a dataset folder as a whole, or not at all; with force in the place of one that the
+    same verb wrote.
 
-    files: {path in the folder: content} of further files. maker: the verb. Raises UsageError when the folder exists.
+    files: {path in the folder: content} of further files. maker: the verb. Raises UsageError when
+    the folder exists.
     """
     target = Path(folder)
     lock = one_writer(target) if (target / "dataset.toml").is_file() else nullcontext()
@@ -325,12 +407,16 @@ def save_dataset(
         _write(replace(dataset, extra=made_by(maker, dataset.extra)), partial, files)
 
 
-def update_dataset(dataset: Dataset, folder: str | Path, files: Files = NO_FILES, *, keep_scores: bool = False) -> None:
-    """Replace an existing dataset folder as a whole, or not at all; its other files (prompts/, tasks) stay.
+def update_dataset(
+    dataset: Dataset, folder: str | Path, files: Files = NO_FILES, *, keep_scores: bool = False
+) -> None:
+    """Replace an existing dataset folder as a whole, or not at all; its other files (prompts/,
+    tasks) stay.
 
-    files: {path in the folder: content} of further files. keep_scores: whether its ratings keep the scores that they
-    have there. The folder may be `.` or a link to one; a link stays. Raises UsageError when the folder holds ratings
-    that the dataset does not: another command has added them.
+    files: {path in the folder: content} of further files. keep_scores: whether its ratings keep the
+    scores that they have there. The folder may be `.` or a link to one; a link stays. Raises
+    UsageError when the folder holds ratings that the dataset does not: another command has added
+    them.
     """
     target = Path(folder).resolve()
     with one_writer(target):
@@ -347,12 +433,19 @@ def update_dataset(dataset: Dataset, folder: str | Path, files: Files = NO_FILES
 
 
 def _count_joined(dataset: Dataset, folder: Path, shown: str | Path) -> int:
-    """How many ratings of the dataset its folder does not hold yet. Raises UsageError where the folder holds others."""
+    """How many ratings of the dataset its folder does not hold yet. Raises UsageError where the
+    folder holds others.
+    """
     on_disk = ratings_files.read_facts(ratings_files.find_ratings(folder))
     key = ["output", "criterion", "rater"]
-    ours, theirs = (pd.MultiIndex.from_frame(table[key].astype(object)) for table in (dataset.ratings, on_disk))
+    ours, theirs = (
+        pd.MultiIndex.from_frame(table[key].astype(object)) for table in (dataset.ratings, on_disk)
+    )
     if not theirs.isin(ours).all():
-        raise UsageError(f"{shown}: another command added ratings to it meanwhile; nothing was written. Run this again")
+        raise UsageError(
+            f"{shown}: another command added ratings to it meanwhile; nothing was written. Run this"
+            " again"
+        )
     return int((~ours.isin(theirs)).sum())
 
 
@@ -364,11 +457,19 @@ def _check_same_scores(dataset: Dataset, folder: Path, shown: str | Path) -> Non
         theirs[name] = theirs[name].cat.set_categories(ours[name].cat.categories)
     theirs = theirs[theirs[["output", "criterion", "rater"]].notna().all(axis=1)]
     places = pd.Index(ratings.rating_keys(ours)).get_indexer(pd.Index(ratings.rating_keys(theirs)))
-    before, now = theirs["score"].to_numpy()[places >= 0], ours["score"].to_numpy()[places[places >= 0]]
+    before, now = (
+        theirs["score"].to_numpy()[places >= 0],
+        ours["score"].to_numpy()[places[places >= 0]],
+    )
     differ = (before != now) & ~(np.isnan(before) & np.isnan(now))
     if differ.any():
-        problem = f"{shown} has another score for {plural(int(differ.sum()), 'rating')}; nothing was written"
-        raise UsageError(f'{problem}. Save to another folder, or join them: `metal.read(..., into="{shown}")`')
+        problem = (
+            f"{shown} has another score for {plural(int(differ.sum()), 'rating')}; nothing was"
+            " written"
+        )
+        raise UsageError(
+            f'{problem}. Save to another folder, or join them: `metal.read(..., into="{shown}")`'
+        )
 
 
 _FILES = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl"}
@@ -377,7 +478,11 @@ _FILES |= {f"ratings{ending}" for ending in ratings_files.FORMATS}
 
 def _write(dataset: Dataset, folder: Path, files: Files) -> None:
     (folder / "dataset.toml").write_text(_card_toml(dataset), encoding="utf-8")
-    for name, record in (("sources", text_record), ("outputs", text_record), ("raters", rater_record)):
+    for name, record in (
+        ("sources", text_record),
+        ("outputs", text_record),
+        ("raters", rater_record),
+    ):
         lines = map(record, followed(vars(dataset)[name].values(), name))
         write_jsonl(folder / f"{name}.jsonl", lines)
     ratings_files.write_facts(dataset.ratings, folder / "ratings.parquet")
@@ -390,8 +495,14 @@ def _card_toml(dataset: Dataset) -> str:
     import tomli_w
 
     described: dict[str, Any] = {key: value for key, value in vars(dataset.card).items() if value}
-    described["languages"] = sorted({*dataset.languages, *(source.language for source in dataset.sources.values())})
+    described["languages"] = sorted(
+        {*dataset.languages, *(source.language for source in dataset.sources.values())}
+    )
     described |= dict(dataset.extra)
-    described["counts"] = {name: len(getattr(dataset, name)) for name in ("sources", "outputs", "raters", "ratings")}
-    described["criteria"] = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
+    described["counts"] = {
+        name: len(getattr(dataset, name)) for name in ("sources", "outputs", "raters", "ratings")
+    }
+    described["criteria"] = {
+        name: criterion_record(criterion) for name, criterion in dataset.criteria.items()
+    }
     return tomli_w.dumps(described)

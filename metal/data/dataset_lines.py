@@ -1,4 +1,6 @@
-"""Records in the files of a dataset folder: lines of JSON, and the criteria of dataset.toml, read and written."""
+"""Records in the files of a dataset folder: lines of JSON, and the criteria of dataset.toml, read
+and written.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,15 @@ from metal.errors import DataError, UnknownName
 
 def read_raters(folder: str | Path) -> list[Rater]:
     """raters.jsonl of a dataset or run folder."""
-    return [_rater(record, where) for where, record in numbered_records(Path(folder) / "raters.jsonl")]
+    return [
+        _rater(record, where) for where, record in numbered_records(Path(folder) / "raters.jsonl")
+    ]
 
 
 def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The objects of a file, each with its place for messages. Raises DataError when it is missing or damaged."""
+    """The objects of a file, each with its place for messages. Raises DataError when it is missing
+    or damaged.
+    """
     if not path.is_file():
         remedy = "A dataset folder needs it; `metal.read(...).save(folder)` writes all of them"
         raise DataError(path, "the file is missing", remedy)
@@ -27,14 +33,18 @@ def numbered_records(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield f"{path} row {row + 1}", record
 
 
-def _check_required(record: dict[str, Any], where: str, required: tuple[str, ...], remedy: str) -> None:
+def _check_required(
+    record: dict[str, Any], where: str, required: tuple[str, ...], remedy: str
+) -> None:
     """Raise DataError unless each required field is a string that is not empty."""
     for name in required:
         if not isinstance(record.get(name), str) or not record[name]:
             raise DataError(where, f"no {name!r}", remedy)
 
 
-def _check_keys(record: dict[str, Any], where: str, required: tuple[str, ...], optional: tuple[str, ...]) -> None:
+def _check_keys(
+    record: dict[str, Any], where: str, required: tuple[str, ...], optional: tuple[str, ...]
+) -> None:
     _check_required(record, where, required, f"Each line has {', '.join(required)}")
     for name in record:
         if name not in required + optional:
@@ -43,24 +53,46 @@ def _check_keys(record: dict[str, Any], where: str, required: tuple[str, ...], o
 
 def read_source(record: dict[str, Any], where: str) -> Source:
     """A line of sources.jsonl."""
-    _check_keys(record, where, ("source", "language"), ("text", "title", "references", "tokens", "content"))
+    _check_keys(
+        record, where, ("source", "language"), ("text", "title", "references", "tokens", "content")
+    )
     return Source(**_checked(record, where))
 
 
 def read_output(record: dict[str, Any], where: str) -> Output:
     """A line of outputs.jsonl."""
     required = ("output", "source", "generator", "language")
-    optional = ("text", "note", "chosen", "flags", "tokens", "first", "second", "of", "condition", "texts")
+    optional = (
+        "text",
+        "note",
+        "chosen",
+        "flags",
+        "tokens",
+        "first",
+        "second",
+        "of",
+        "condition",
+        "texts",
+    )
     _check_keys(record, where, required, optional)
     if type(record.get("chosen", True)) is not bool:
-        raise DataError(where, "chosen is neither true nor false", "Leave it out for an output that is to be rated")
+        raise DataError(
+            where,
+            "chosen is neither true nor false",
+            "Leave it out for an output that is to be rated",
+        )
     return Output(**_checked(record, where))
 
 
 def _checked(record: dict[str, Any], where: str) -> dict[str, Any]:
-    """The fields of a source or an output; null stands for an empty one. Raises DataError for one of another type."""
+    """The fields of a source or an output; null stands for an empty one. Raises DataError for one
+    of another type.
+    """
     checked = dict(record)
-    for key in filter(checked.__contains__, ("text", "title", "content", "note", "first", "second", "of", "condition")):
+    for key in filter(
+        checked.__contains__,
+        ("text", "title", "content", "note", "first", "second", "of", "condition"),
+    ):
         if checked[key] is not None and not isinstance(checked[key], str):
             raise DataError(where, f"{key} is not a text", "Write it in quotes, or leave it out")
         checked[key] = checked[key] or ""
@@ -81,11 +113,17 @@ def _rater(record: dict[str, Any], where: str) -> Rater:
     if isinstance(record.get("group"), list | dict | bool):
         raise DataError(where, f"group is {record['group']!r}", "It is a text")
     if not isinstance(about.get("repeats", ""), str):
-        raise DataError(where, f"repeats is {about['repeats']!r}", "It is the name of the rater that was asked again")
+        raise DataError(
+            where,
+            f"repeats is {about['repeats']!r}",
+            "It is the name of the rater that was asked again",
+        )
     ends = about.get("range") or [None, None]
     is_pair = isinstance(ends, list | tuple) and len(ends) == 2
     if not is_pair or not all(type(end) in (int, float, NoneType) for end in ends):
-        raise DataError(where, f"range is {about['range']!r}", "It is two numbers, the ends of a metric's scale")
+        raise DataError(
+            where, f"range is {about['range']!r}", "It is two numbers, the ends of a metric's scale"
+        )
     if about.get("direction", "higher") not in get_args(Direction):
         raise DataError(where, f"direction is {about['direction']!r}", "It is higher or lower")
     try:
@@ -95,7 +133,9 @@ def _rater(record: dict[str, Any], where: str) -> Rater:
 
 
 def text_record(text: Source | Output) -> dict[str, Any]:
-    """A source or an output as its line; empty fields are left out, but not the text and the references."""
+    """A source or an output as its line; empty fields are left out, but not the text and the
+    references.
+    """
     record = {}
     for field in fields(text):
         value = getattr(text, field.name)
@@ -117,26 +157,61 @@ def rater_record(rater: Rater) -> dict[str, Any]:
 def read_criterion(name: str, entry: object, path: Path) -> Criterion:
     """A criterion from its TOML table. Unknown keys are refused by name."""
     if not isinstance(entry, Mapping):
-        raise DataError(path, f"criterion {name}: {entry!r}", f"It is a table that begins with [criteria.{name}]")
-    keys = ["abbreviation", "label", "question", "measure", "direction", "of_source", "levels", "range"]
+        raise DataError(
+            path,
+            f"criterion {name}: {entry!r}",
+            f"It is a table that begins with [criteria.{name}]",
+        )
+    keys = [
+        "abbreviation",
+        "label",
+        "question",
+        "measure",
+        "direction",
+        "of_source",
+        "levels",
+        "range",
+    ]
     for key in entry:
         if key not in keys:
             raise UnknownName(f"{path}: criterion {name}: key", key, keys)
     try:
-        levels = tuple(Level(float(level["value"]), str(level["label"])) for level in entry.get("levels", []))
+        levels = tuple(
+            Level(float(level["value"]), str(level["label"])) for level in entry.get("levels", [])
+        )
     except (KeyError, TypeError, ValueError):
-        raise DataError(path, f"criterion {name}: levels", 'Each is { value = 0, label = "Bad" }') from None
+        raise DataError(
+            path, f"criterion {name}: levels", 'Each is { value = 0, label = "Bad" }'
+        ) from None
     ends = entry.get("range", [None, None])
-    if not (isinstance(ends, list) and len(ends) == 2 and all(isinstance(end, int | float | None) for end in ends)):
-        raise DataError(path, f"criterion {name}: range {ends!r}", "It is two numbers: range = [1, 5]")
+    if not (
+        isinstance(ends, list)
+        and len(ends) == 2
+        and all(isinstance(end, int | float | None) for end in ends)
+    ):
+        raise DataError(
+            path, f"criterion {name}: range {ends!r}", "It is two numbers: range = [1, 5]"
+        )
     if not isinstance(entry.get("of_source", True), bool):
-        raise DataError(path, f"criterion {name}: of_source {entry['of_source']!r}", "It is true or false")
+        raise DataError(
+            path, f"criterion {name}: of_source {entry['of_source']!r}", "It is true or false"
+        )
     try:
         scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels, *ends)
-        words = {key: str(entry[key]) for key in ("abbreviation", "label", "question") if key in entry}
-        return Criterion(name, scale, entry.get("direction", "higher"), of_source=entry.get("of_source", True), **words)
+        words = {
+            key: str(entry[key]) for key in ("abbreviation", "label", "question") if key in entry
+        }
+        return Criterion(
+            name,
+            scale,
+            entry.get("direction", "higher"),
+            of_source=entry.get("of_source", True),
+            **words,
+        )
     except DataError as error:
-        raise DataError(path, f"criterion {name}: {error.where}: {error.problem}", error.remedy) from None
+        raise DataError(
+            path, f"criterion {name}: {error.where}: {error.problem}", error.remedy
+        ) from None
 
 
 def read_criteria(entries: Mapping[str, object], path: Path) -> dict[str, Criterion]:
@@ -145,14 +220,20 @@ def read_criteria(entries: Mapping[str, object], path: Path) -> dict[str, Criter
 
 
 def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
-    """The further tables of dataset.toml. Raises DataError for one of METAL's that is something else."""
+    """The further tables of dataset.toml. Raises DataError for one of METAL's that is something
+    else.
+    """
     for name in ("sample", "generate", "generators", "probes"):
         if not isinstance(tables.get(name, {}), Mapping):
-            raise DataError(path, f"{name} is {tables[name]!r}", f"METAL writes a table, [{name}]; take it out")
+            raise DataError(
+                path, f"{name} is {tables[name]!r}", f"METAL writes a table, [{name}]; take it out"
+            )
     for name, described in tables.get("generators", {}).items():
         if not isinstance(described, Mapping):
             raise DataError(
-                path, f"generator {name} is {described!r}", "METAL writes tables, [generators.NAME]; take it out"
+                path,
+                f"generator {name} is {described!r}",
+                "METAL writes tables, [generators.NAME]; take it out",
             )
     return tables
 
@@ -160,7 +241,9 @@ def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
 def criterion_record(criterion: Criterion) -> dict[str, Any]:
     """A criterion as its TOML table; read_criterion reads it back."""
     record: dict[str, Any] = {
-        key: getattr(criterion, key) for key in ("abbreviation", "label", "question") if getattr(criterion, key)
+        key: getattr(criterion, key)
+        for key in ("abbreviation", "label", "question")
+        if getattr(criterion, key)
     }
     record["measure"] = criterion.scale.measure
     record["direction"] = criterion.direction
@@ -168,7 +251,10 @@ def criterion_record(criterion: Criterion) -> dict[str, Any]:
         record["of_source"] = False
     if criterion.scale.levels:
         record["levels"] = [
-            {"value": int(level.value) if float(level.value).is_integer() else level.value, "label": level.label}
+            {
+                "value": int(level.value) if float(level.value).is_integer() else level.value,
+                "label": level.label,
+            }
             for level in criterion.scale.levels
         ]
     if criterion.scale.low is not None:

@@ -1,4 +1,6 @@
-"""Text from anywhere in files that people open: no formulas in a spreadsheet, no markup or scripts in a page."""
+"""Text from anywhere in files that people open: no formulas in a spreadsheet, no markup or scripts
+in a page.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 _SIGNS = r"=+\-@\uff1d\uff0b\uff0d\uff20"  # also in the width of Chinese letters
-# Where a spreadsheet may begin a cell: at the start of a text, and inside it where its own separator is another one.
+# Where a spreadsheet may begin a cell: at the start of a text, and inside it where its own
+# separator is another one.
 _STARTS = rf"(?:^(?='*[{_SIGNS}\t\r])|(?<=[\r\n;\t])(?='*[{_SIGNS}]))"
 _UNGUARDED = re.compile(_STARTS)
 _GUARDED = re.compile(_STARTS + "'")
@@ -28,10 +31,12 @@ _SPECIAL = re.compile(rf"^['{_SIGNS}]|[\x00-\x1f\x7f\ud800-\udfff\",;]")
 
 
 def guarded(text: str) -> str:
-    """The text with an apostrophe wherever a spreadsheet could begin a formula, so that it runs none.
+    """The text with an apostrophe wherever a spreadsheet could begin a formula, so that it runs
+    none.
 
-    That is before = + - @ at its start or after a line break, a tab or a semicolon, and before a tab or carriage return
-    at its start. Numbers, and a dash alone (an undefined figure), stay as they are.
+    That is before = + - @ at its start or after a line break, a tab or a semicolon, and before a
+    tab or carriage return at its start. Numbers, and a dash alone (an undefined figure), stay as
+    they are.
 
     >>> guarded("=1+1"), guarded("a\\n-b"), guarded("-1.5")
     ("'=1+1", "a\\n'-b", '-1.5')
@@ -58,13 +63,17 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def csv_text(table: pd.DataFrame, *, header: bool = True, ends: str = "\n", guard: bool = True) -> str:
-    """The table as CSV: the one way METAL writes any. ends: of lines. guard: whether cells are guarded.
+def csv_text(
+    table: pd.DataFrame, *, header: bool = True, ends: str = "\n", guard: bool = True
+) -> str:
+    """The table as CSV: the one way METAL writes any. ends: of lines. guard: whether cells are
+    guarded.
 
-    Every text reads back as it was written here, whatever is in it: line breaks, quotes and control characters stand in
-    quotes, with which pandas (`dtype=str, keep_default_na=False`), polars, Python's csv and METAL take them. Programs
-    see a guarded text with its apostrophes; METAL takes them away again from what `metal.export` wrote (`unguarded`).
-    Half of a surrogate pair, which no UTF-8 file can hold, becomes U+FFFD; a missing value is an empty cell.
+    Every text reads back as it was written here, whatever is in it: line breaks, quotes and control
+    characters stand in quotes, with which pandas (`dtype=str, keep_default_na=False`), polars,
+    Python's csv and METAL take them. Programs see a guarded text with its apostrophes; METAL takes
+    them away again from what `metal.export` wrote (`unguarded`). Half of a surrogate pair, which no
+    UTF-8 file can hold, becomes U+FFFD; a missing value is an empty cell.
     """
     columns = [_cells(column, guard) for _, column in table.items()]
     names = [_cell(str(name), guard) for name in table.columns]
@@ -87,7 +96,8 @@ def _cells(column: pd.Series, guard: bool) -> list[str]:
         return cells
     missing = column.isna().to_numpy()
     if isinstance(column.dtype, np.dtype) and column.dtype.kind in "fiub":
-        narrow = column.dtype.kind == "f" and column.dtype.itemsize < 8  # Python would give it more digits
+        # Python would give it more digits
+        narrow = column.dtype.kind == "f" and column.dtype.itemsize < 8
         texts = list(map(str, column.to_numpy().astype(str) if narrow else column.tolist()))
     else:
         texts = _spelled(list(map(str, column.tolist())), guard)
@@ -100,7 +110,10 @@ def _spelled(texts: list[str], guard: bool) -> list[str]:
     """The texts as cells: each is spelled once, and none where no text needs quotes or a guard."""
     different = set(texts)
     ends = {end for text in different for end in (text[:1], text[-1:])}
-    if not (_SPECIAL.search("".join(different)) or any(end.isspace() or _SPECIAL.match(end) for end in ends)):
+    if not (
+        _SPECIAL.search("".join(different))
+        or any(end.isspace() or _SPECIAL.match(end) for end in ends)
+    ):
         return texts
     cells = {text: _cell(text, guard) for text in different}
     return [cells[text] for text in texts]
@@ -118,7 +131,8 @@ def _cell(text: str, guard: bool) -> str:
 
 
 def environment(package: str, finalize: Callable[[Any], Any]) -> Environment:
-    """The templates in a package's folder `templates`. Values are escaped, and unknown names are errors.
+    """The templates in a package's folder `templates`. Values are escaped, and unknown names are
+    errors.
 
     finalize: applied to every value before it is escaped and written.
     """
@@ -141,11 +155,15 @@ def source(templates: Environment, file: str) -> str:
 
 
 def policy(style: str, script: str, *directives: str) -> str:
-    """A content security policy that allows this style, this script, and nothing from anywhere else.
+    """A content security policy that allows this style, this script, and nothing from anywhere
+    else.
 
     directives: added to those that every page has.
     """
-    style, script = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in (style, script))
+    style, script = (
+        base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+        for text in (style, script)
+    )
     return "; ".join(
         [
             "default-src 'none'",

@@ -1,8 +1,9 @@
-"""Files and folders: JSON, JSON Lines and TOML read with the place of a fault; folders that METAL writes.
+"""Files and folders: JSON, JSON Lines and TOML read with the place of a fault; folders that METAL
+writes.
 
-A folder is written as a whole or not at all, and never over something that is not METAL's own. It is read as a whole:
-files from before and after another process replaced it never mix. JSON may hold half of a surrogate pair (`"\\ud800"`),
-which no UTF-8 file can; it becomes U+FFFD on the way in.
+A folder is written as a whole or not at all, and never over something that is not METAL's own. It
+is read as a whole: files from before and after another process replaced it never mix. JSON may hold
+half of a surrogate pair (`"\\ud800"`), which no UTF-8 file can; it becomes U+FFFD on the way in.
 """
 
 from __future__ import annotations
@@ -33,14 +34,18 @@ def bundled(name: str) -> Path:
     for folder in (_PACKAGE.parent / name, _PACKAGE / "_bundled" / name):
         if folder.is_dir() and (folder.parts[-2:] != ("site-packages", name)):
             return folder
-    raise UsageError(f"the folder {name!r} is missing from this installation of METAL; install metal-eval again")
+    raise UsageError(
+        f"the folder {name!r} is missing from this installation of METAL; install metal-eval again"
+    )
 
 
 # ---------------------------------------------------------------- read and write
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, without a byte order mark. Raises DataError with the line that is not UTF-8."""
+    """The text of a file, without a byte order mark. Raises DataError with the line that is not
+    UTF-8.
+    """
     return text_in(path.read_bytes(), path)
 
 
@@ -53,7 +58,9 @@ def text_in(content: bytes, file: object) -> str:
 
 
 def read_json(path: Path, shape: str) -> Any:
-    """The value in a JSON file. shape: what it should be, for the message when it is not JSON at all."""
+    """The value in a JSON file. shape: what it should be, for the message when it is not JSON at
+    all.
+    """
     try:
         return json_in(path.read_bytes(), path, f"It should be {shape}")
     except FileNotFoundError:
@@ -69,7 +76,9 @@ def json_in(content: bytes, file: object, remedy: str) -> Any:
 
 
 def parse_json(text: str, **reading: Any) -> Any:
-    """The value, with U+FFFD for lone surrogates. reading: of json.loads. Raises JSONDecodeError, whatever is wrong."""
+    """The value, with U+FFFD for lone surrogates. reading: of json.loads. Raises JSONDecodeError,
+    whatever is wrong.
+    """
     try:
         value = json.loads(text, **reading)
         halves = "\\ud" in text or "\\uD" in text
@@ -105,9 +114,15 @@ def read_jsonl(path: Path) -> Iterable[tuple[int, dict[str, Any]]]:
                 record = parse_json(text)
             except json.JSONDecodeError as error:
                 problem = f"not JSON ({error.msg})"
-                raise DataError(f"{path} line {number + 1}", problem, "One JSON object per line") from None
+                raise DataError(
+                    f"{path} line {number + 1}", problem, "One JSON object per line"
+                ) from None
             if not isinstance(record, dict):
-                raise DataError(f"{path} line {number + 1}", "not a JSON object", 'One per line: {"output": ...}')
+                raise DataError(
+                    f"{path} line {number + 1}",
+                    "not a JSON object",
+                    'One per line: {"output": ...}',
+                )
             yield row, record
             row += 1
 
@@ -122,7 +137,9 @@ def not_utf8(path: object, row: int, error: UnicodeDecodeError) -> DataError:
 
 
 def write_jsonl(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
-    """One JSON object per line, UTF-8, whole or not at all; lone surrogates, which it cannot hold, become U+FFFD."""
+    """One JSON object per line, UTF-8, whole or not at all; lone surrogates, which it cannot hold,
+    become U+FFFD.
+    """
     with new_file(path) as partial, partial.open("w", encoding="utf-8", newline="\n") as file:
         for record in records:
             text = json.dumps(record, ensure_ascii=False)
@@ -133,7 +150,8 @@ def read_toml(path: Path) -> dict[str, Any]:
     """A TOML file; DataError with the place when it cannot be read."""
     try:
         return tomllib.loads(read_text(path))
-    except (ValueError, RecursionError) as error:  # also a number of thousands of digits, arrays in arrays without end
+    # also a number of thousands of digits, arrays in arrays without end
+    except (ValueError, RecursionError) as error:
         raise DataError(path, f"not TOML ({error})", "See https://toml.io") from None
 
 
@@ -141,7 +159,8 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def recover(folder: Path) -> None:
-    """Remove what a killed process left beside `folder`; if it died while replacing it, put the old folder back.
+    """Remove what a killed process left beside `folder`; if it died while replacing it, put the old
+    folder back.
 
     Where a living one is replacing it this moment, wait for it.
     """
@@ -169,7 +188,9 @@ REPLACED = ".replaced"  # what is replaced is kept under this ending, one copy
 
 
 def aside_name(folder: Path, content: Path) -> Path:
-    """The name of what was `folder` while that is replaced; only `content` with this name is that (see is_aside)."""
+    """The name of what was `folder` while that is replaced; only `content` with this name is that
+    (see is_aside).
+    """
     return folder.with_name(f".{folder.name}.{os.getpid()}.{ASIDE}{content.stat().st_ino}")
 
 
@@ -183,7 +204,9 @@ def is_aside(left: Path) -> bool:
 
 
 def put_aside(old: Path, folder: Path) -> Path:
-    """Give what was `folder` the name it is kept under, in place of an older copy, which goes after that."""
+    """Give what was `folder` the name it is kept under, in place of an older copy, which goes after
+    that.
+    """
     kept = folder.with_name(folder.name + REPLACED)
     if not os.path.lexists(kept):
         try:
@@ -198,7 +221,9 @@ def put_aside(old: Path, folder: Path) -> Path:
 
 
 def exchange(folder: Path, other: Path) -> None:
-    """Two folders change places: in one step, or where the system cannot with an instant without `folder`."""
+    """Two folders change places: in one step, or where the system cannot with an instant without
+    `folder`.
+    """
     if in_one_step(folder, other):
         return
     between = other.with_suffix(".old")
@@ -208,12 +233,16 @@ def exchange(folder: Path, other: Path) -> None:
 
 
 def in_one_step(folder: Path, other: Path) -> bool:
-    """Let two folders change places so that both names are there at any time; False where the system cannot."""
+    """Let two folders change places so that both names are there at any time; False where the
+    system cannot.
+    """
     import ctypes
 
     with suppress(AttributeError, OSError, TypeError):  # it is Linux's
         here, exchange = -100, 2
-        return not ctypes.CDLL(None).renameat2(here, os.fsencode(folder), here, os.fsencode(other), exchange)
+        return not ctypes.CDLL(None).renameat2(
+            here, os.fsencode(folder), here, os.fsencode(other), exchange
+        )
     return False
 
 
@@ -229,7 +258,9 @@ def _alive(process: int) -> bool:
 
 @contextmanager
 def held(folder: Path, how: str) -> Iterator[None]:
-    """The folder that has the name now, locked: LOCK_SH to read, LOCK_EX to replace; not where none can be locked."""
+    """The folder that has the name now, locked: LOCK_SH to read, LOCK_EX to replace; not where none
+    can be locked.
+    """
     handle = None
     with suppress(ImportError, OSError):
         import fcntl
@@ -248,9 +279,11 @@ def held(folder: Path, how: str) -> Iterator[None]:
 
 
 def of_one_state(folder: Path, read: Callable[[], Read]) -> Read:
-    """What `read` makes of the files of a folder; it is called again when the folder was replaced, or a file in it.
+    """What `read` makes of the files of a folder; it is called again when the folder was replaced,
+    or a file in it.
 
-    From the third time on whoever wants to replace the folder has to wait, so that a reader comes to its end.
+    From the third time on whoever wants to replace the folder has to wait, so that a reader comes
+    to its end.
     """
     target, attempt = folder.resolve(), 0
     while True:
@@ -289,16 +322,22 @@ def copy_others(folder: Path, target: Path, names: Collection[str]) -> None:
 
 
 def check_outside(folder: Path) -> None:
-    """Raises UsageError when the working directory is in a folder that is to be replaced: it would be gone."""
+    """Raises UsageError when the working directory is in a folder that is to be replaced: it would
+    be gone.
+    """
     if Path.cwd().is_relative_to(folder.resolve()):
-        raise UsageError(f"{folder} is rewritten as a whole; go to a folder outside of it and name it from there")
+        raise UsageError(
+            f"{folder} is rewritten as a whole; go to a folder outside of it and name it from there"
+        )
 
 
 @contextmanager
 def one_writer(folder: Path) -> Iterator[None]:
-    """One process at a time reads `folder` to replace it; others wait. The lock ends with the process, however it ends.
+    """One process at a time reads `folder` to replace it; others wait. The lock ends with the
+    process, however it ends.
 
-    A process that holds it can take it again. Its file stays beside the folder, for whoever may write there.
+    A process that holds it can take it again. Its file stays beside the folder, for whoever may
+    write there.
     """
     import filelock
 

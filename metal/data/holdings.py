@@ -1,7 +1,8 @@
-"""Whose work a folder is, and what it holds that no command may replace: what was paid for, what people gave, history.
+"""Whose work a folder is, and what it holds that no command may replace: what was paid for, what
+people gave, history.
 
-A folder is known by one file. What is worth keeping is known by the files that METAL keeps it in; any other file is
-somebody's own.
+A folder is known by one file. What is worth keeping is known by the files that METAL keeps it in;
+any other file is somebody's own.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ NO_FILES: Files = MappingProxyType({})
 IMPORT = "import"  # the verb of a dataset that says of no other
 MADE_BY = "made_by"  # in dataset.toml, where the verb cannot be told otherwise
 JOINED = "joined"  # in dataset.toml: how many ratings were added since that verb wrote it
-MARKED_BY = {"sample": "sample", "probes": "probe plan"}  # tables of dataset.toml, and the verb that writes them
+# tables of dataset.toml, and the verb that writes them
+MARKED_BY = {"sample": "sample", "probes": "probe plan"}
 WITHOUT_PEOPLE = ("sample",)  # verbs whose datasets have no ratings: people's were added since
 GATES = "gates.jsonl"  # in the anchors and in the baseline of a gate
 SHEETS = "annotate"  # the verb whose folders people fill in
 BOARD = "billboard"
 HISTORY = "history.jsonl"  # of a board, in its runs and in its dataset's folder `board`
 EXPORT = "export"
-EXPORTED = {"output", "criterion", "rater", "score", "label"}  # columns of every table that it writes
+# columns of every table that it writes
+EXPORTED = {"output", "criterion", "rater", "score", "label"}
 CROWD = "billboard crowd"
 REFERENCES = "billboard references"
 MARKS = {
@@ -44,10 +47,39 @@ MARKS = {
 TITLES = {IMPORT: "a dataset", EXPORT: "a table of `metal export`"}
 
 LEFT = {".lock", ".DS_Store"}  # by locks and systems
-_IN_DATASETS = {"dataset.toml", "sources.jsonl", "outputs.jsonl", "raters.jsonl", "passage_lengths.svg"}
-_IN_DATASETS |= {"ratings.parquet", "ratings.csv", "ratings.jsonl", "annotation", "test_questions", "board", GATES}
-_IN_RUNS = {"run.toml", "raters.jsonl", "warnings.txt", "tables", "charts", "report.html", "ratings.parquet"}
-_IN_RUNS |= {GATES, "disagreements.parquet", "history.jsonl", "ensembles.json", "passport.json", "test_questions"}
+_IN_DATASETS = {
+    "dataset.toml",
+    "sources.jsonl",
+    "outputs.jsonl",
+    "raters.jsonl",
+    "passage_lengths.svg",
+}
+_IN_DATASETS |= {
+    "ratings.parquet",
+    "ratings.csv",
+    "ratings.jsonl",
+    "annotation",
+    "test_questions",
+    "board",
+    GATES,
+}
+_IN_RUNS = {
+    "run.toml",
+    "raters.jsonl",
+    "warnings.txt",
+    "tables",
+    "charts",
+    "report.html",
+    "ratings.parquet",
+}
+_IN_RUNS |= {
+    GATES,
+    "disagreements.parquet",
+    "history.jsonl",
+    "ensembles.json",
+    "passport.json",
+    "test_questions",
+}
 _IN_RUNS |= {"journal.jsonl", "batches.jsonl", "batches", "requests", "shards"}
 _PAID = {
     "journal.jsonl": "a journal of replies",
@@ -173,13 +205,18 @@ def _sheets(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _has_the_only_history(run: Path, successor: Path | None) -> bool:
-    """Whether a run of a board has a version that neither its successor nor its dataset has in its history: where the
-    dataset cannot be written, or was changed meanwhile, it is in the runs alone.
+    """Whether a run of a board has a version that neither its successor nor its dataset has in its
+    history: where the dataset cannot be written, or was changed meanwhile, it is in the runs alone.
     """
     try:
         data: Mapping[str, Any] = next(iter(read_toml(run / "run.toml")["datasets"]), {})
-        elsewhere = [Path(str(data.get("path", ""))) / "board" / HISTORY, *([successor / HISTORY] if successor else [])]
-        recorded: set[tuple[str, str]] = set().union(*(_versions(path) for path in elsewhere if path.is_file()))
+        elsewhere = [
+            Path(str(data.get("path", ""))) / "board" / HISTORY,
+            *([successor / HISTORY] if successor else []),
+        ]
+        recorded: set[tuple[str, str]] = set().union(
+            *(_versions(path) for path in elsewhere if path.is_file())
+        )
         return not _versions(run / HISTORY) <= recorded
     except (DataError, OSError, KeyError, AttributeError, TypeError):
         return _holds_something(run / HISTORY) and successor != run
@@ -187,11 +224,15 @@ def _has_the_only_history(run: Path, successor: Path | None) -> bool:
 
 def _versions(history: Path) -> set[tuple[str, str]]:
     """Number and digest of each version."""
-    return {(str(entry.get("version")), str(entry.get("digest"))) for _, entry in read_jsonl(history)}
+    return {
+        (str(entry.get("version")), str(entry.get("digest"))) for _, entry in read_jsonl(history)
+    }
 
 
 def note_gate(folder: Path, gate: Path) -> None:
-    """Note in a folder that a gate compares with it; one that cannot be written to cannot be replaced either."""
+    """Note in a folder that a gate compares with it; one that cannot be written to cannot be
+    replaced either.
+    """
     line = json.dumps({"gate": os.path.relpath(gate, folder)}, ensure_ascii=False) + "\n"
     with suppress(OSError):
         before = (folder / GATES).read_text(encoding="utf-8") if (folder / GATES).is_file() else ""
@@ -205,7 +246,9 @@ def digest(content: bytes) -> str:
 
 
 def is_export(path: Path) -> bool:
-    """Whether a file is a table that `metal export` wrote: it has all of its columns, in its order, and no others."""
+    """Whether a file is a table that `metal export` wrote: it has all of its columns, in its order,
+    and no others.
+    """
     with path.open("rb") as file:
         line = file.readline(1_000_000)
     if line.startswith(b"PAR1"):
@@ -246,7 +289,9 @@ def _holds_something(path: Path) -> bool:
 
 
 def others(folder: Path) -> list[str]:
-    """The names of what lies in a folder and was not written by METAL; none in folders whose files have any name."""
+    """The names of what lies in a folder and was not written by METAL; none in folders whose files
+    have any name.
+    """
     if (folder / "dataset.toml").is_file():
         metals_own = _IN_DATASETS
     elif (folder / "run.toml").is_file() and maker_of(folder) != SHEETS:

@@ -11,7 +11,8 @@ import langcodes
 
 from metal.errors import DataError, UnknownName, nearest
 
-# Names of languages that CLDR does not have: in released data sets, and English ones besides that which CLDR prefers.
+# Names of languages that CLDR does not have: in released data sets, and English ones besides that
+# which CLDR prefers.
 OTHER_NAMES = {
     "chinese_simplified": "zh",
     "chinese_traditional": "zh-Hant",
@@ -38,14 +39,25 @@ UNNAMED = "und"  # BCP 47: undetermined
 @lru_cache(maxsize=1024)
 def is_language(code: str) -> bool:
     """Whether `code` is a BCP-47 code (`hi`, `zh-Hant`) or a translation pair (`zh-en`)."""
-    return bool(code) and code == code.strip() and (langcodes.tag_is_valid(code) or _pair(code) is not None)
+    return (
+        bool(code)
+        and code == code.strip()
+        and (langcodes.tag_is_valid(code) or _pair(code) is not None)
+    )
 
 
 @lru_cache(maxsize=1024)
 def _pair(code: str) -> tuple[str, str] | None:
-    """The two languages of a translation pair. `en-de` is one, though `de` could be a country: `en-DE` is English."""
+    """The two languages of a translation pair. `en-de` is one, though `de` could be a country:
+    `en-DE` is English.
+    """
     left, _, right = code.partition("-")
-    if right.islower() and "-" not in right and langcodes.tag_is_valid(left) and langcodes.tag_is_valid(right):
+    if (
+        right.islower()
+        and "-" not in right
+        and langcodes.tag_is_valid(left)
+        and langcodes.tag_is_valid(right)
+    ):
         return left, right
     return None
 
@@ -54,7 +66,8 @@ def _pair(code: str) -> tuple[str, str] | None:
 def pair_in_capitals(text: str) -> str | None:
     """The code of a translation pair in capitals (`EN-ZH`); None for anything else.
 
-    `PT-BR` is Portuguese of Brazil, where it is an official language, though `br` is one too; `EN-DE` is a pair.
+    `PT-BR` is Portuguese of Brazil, where it is an official language, though `br` is one too;
+    `EN-DE` is a pair.
     """
     from babel.languages import get_official_languages
 
@@ -91,7 +104,9 @@ def how_to_write(unknown: str) -> str:
 
 
 def check_languages(asked: Iterable[str], codes: Collection[str]) -> None:
-    """Raises UnknownName for the first language asked for that is not among the codes, with the one meant."""
+    """Raises UnknownName for the first language asked for that is not among the codes, with the one
+    meant.
+    """
     for code in asked:
         if code not in codes:
             raise UnknownName("language", code, codes, instead=_among(code, codes))
@@ -115,8 +130,9 @@ def _misspelt(name: str, codes_by_name: Mapping[str, str]) -> str | None:
 
 
 def find_language(name: str) -> str | None:
-    """The code of a language given by code or name (`Hindi`, `hin`, `chinese_simplified`, `हिन्दी`, `Hindi (India)`), or
-    of a pair (`eng-deu`, `English-German`, `English to German`); None if unknown.
+    """The code of a language given by code or name (`Hindi`, `hin`, `chinese_simplified`, `हिन्दी`,
+    `Hindi (India)`), or of a pair (`eng-deu`, `English-German`, `English to German`); None if
+    unknown.
     """
     folded = re.sub(r"\s*\([^()]*\)$", "", name.strip().lower())
     if folded in OTHER_NAMES:
@@ -137,16 +153,24 @@ def find_language(name: str) -> str | None:
 
 
 def _pair_of_names(text: str) -> str | None:
-    """The code of a pair of languages written out or with a script: `English to German`, `eng_Latn-deu_Latn`."""
+    """The code of a pair of languages written out or with a script: `English to German`,
+    `eng_Latn-deu_Latn`.
+    """
     parts = re.split(r"\s*(?:->|[-–→]|\bto\b)\s*", text.strip())
     if len(parts) != 2 or not all(len(part) > 4 for part in parts):
         return None
     codes = list(filter(None, map(find_language, parts)))
-    return "-".join(codes) if len(codes) == 2 and all(sides(code)[0] == code for code in codes) else None
+    return (
+        "-".join(codes)
+        if len(codes) == 2 and all(sides(code)[0] == code for code in codes)
+        else None
+    )
 
 
 def code_among(asked: str, codes: Collection[str]) -> str | None:
-    """The one of `codes` that a code or name means (`zh-CN`: `zh`); None where it means none of them, or several."""
+    """The one of `codes` that a code or name means (`zh-CN`: `zh`); None where it means none of
+    them, or several.
+    """
     code = find_language(asked)
     if not code or code in codes:
         return code
@@ -190,7 +214,8 @@ def _codes_by_own_name() -> Mapping[str, str]:
 
 @lru_cache(maxsize=1024)
 def language_name(code: str) -> str:
-    """The English name (`Swahili`, of a pair `Chinese to English`); the code itself where it has none.
+    """The English name (`Swahili`, of a pair `Chinese to English`); the code itself where it has
+    none.
 
     A code that CLDR has a name for only in part is added: `Serbian (sr-Latn)`.
     """
@@ -216,7 +241,8 @@ def name_in(code: str, language: str) -> str:
 
     try:
         names = [
-            Locale.parse(language, sep="-").languages.get(part.replace("-", "_")) for part in _pair(code) or (code,)
+            Locale.parse(language, sep="-").languages.get(part.replace("-", "_"))
+            for part in _pair(code) or (code,)
         ]
     except (UnknownLocaleError, ValueError):
         names = [None]
@@ -225,7 +251,9 @@ def name_in(code: str, language: str) -> str:
 
 @lru_cache(maxsize=1024)
 def text_direction(code: str) -> str:
-    """`rtl` or `ltr` as in CLDR, for a pair that of the second language; `auto` where CLDR has none."""
+    """`rtl` or `ltr` as in CLDR, for a pair that of the second language; `auto` where CLDR has
+    none.
+    """
     from babel import Locale, UnknownLocaleError
 
     try:

@@ -1,7 +1,7 @@
 """Two datasets about the same outputs become one: outputs meet on source and generator.
 
-If the incoming dataset names its sources by their position in a list (`counted_from`), its n-th source is base's n-th
-of the same language, in the order of base's sources.
+If the incoming dataset names its sources by their position in a list (`counted_from`), its n-th
+source is base's n-th of the same language, in the order of base's sources.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ NARROW = 0.05  # share of a scale, below which incoming scores may be on another
 
 @dataclass(frozen=True)
 class MergeReport:
-    """How many outputs met, and how many ratings were added, or were there already with the same or another score.
+    """How many outputs met, and how many ratings were added, or were there already with the same or
+    another score.
 
-    unmet: incoming outputs without a counterpart, as `source/generator`. counted: how sources met by position.
-    off_scale: which answers became missing ones, a line per criterion.
+    unmet: incoming outputs without a counterpart, as `source/generator`. counted: how sources met
+    by position. off_scale: which answers became missing ones, a line per criterion.
     """
 
     met: int
@@ -45,13 +46,22 @@ class MergeReport:
 
     def lines(self) -> list[str]:
         """The report in words, with the first outputs that were left out."""
-        lines = [*self.counted, f"{self.met} outputs met on source and generator; {self.added} ratings added"]
+        lines = [
+            *self.counted,
+            f"{self.met} outputs met on source and generator; {self.added} ratings added",
+        ]
         if self.unmet:
-            lines.append(f"{len(self.unmet)} incoming outputs met nothing and were left out: {first_few(self.unmet)}")
+            lines.append(
+                f"{len(self.unmet)} incoming outputs met nothing and were left out:"
+                f" {first_few(self.unmet)}"
+            )
         if self.same:
             lines.append(f"{self.same} ratings were there already, with the same score")
         if self.different:
-            lines.append(f"{self.different} ratings were there already with another score; the dataset's were kept")
+            lines.append(
+                f"{self.different} ratings were there already with another score; the dataset's"
+                " were kept"
+            )
         return [*lines, *self.off_scale]
 
 
@@ -59,7 +69,9 @@ def read_map(path: str | Path) -> dict[str, str]:
     """A JSON object {incoming id: id in the dataset}."""
     names: Any = read_json(Path(path), '{"incoming id": "id in the dataset"}')
     if not isinstance(names, dict) or not all(isinstance(name, str) for name in names.values()):
-        raise DataError(path, "not an object of names", 'It should be {"incoming id": "id in the dataset"}')
+        raise DataError(
+            path, "not an object of names", 'It should be {"incoming id": "id in the dataset"}'
+        )
     return names
 
 
@@ -73,38 +85,54 @@ def merge(
 ) -> tuple[Dataset, MergeReport]:
     """`base` with the ratings of those outputs of `incoming` that it also holds.
 
-    map_sources, map_generators: {incoming id: id in base} for ids that differ. counted_from: the incoming sources are
-    positions in a list that starts with this number; map_sources takes precedence. A rating that both hold is kept
-    once; where the scores differ, base's is kept. Texts, references and facts about generators are filled in where
-    base has none. Raises DataError when nothing meets, a criterion has another scale, or a rater is another one.
+    map_sources, map_generators: {incoming id: id in base} for ids that differ. counted_from: the
+    incoming sources are positions in a list that starts with this number; map_sources takes
+    precedence. A rating that both hold is kept once; where the scores differ, base's is kept.
+    Texts, references and facts about generators are filled in where base has none. Raises DataError
+    when nothing meets, a criterion has another scale, or a rater is another one.
     """
     map_sources, map_generators = dict(map_sources or {}), map_generators or {}
     incoming, counted = _our_criteria(base, incoming)
     if counted_from is not None and not map_sources:
         map_sources, places = _by_position(base, incoming, counted_from)
         counted += places
-    contents = {(source.language, source.content): name for name, source in base.sources.items() if source.content}
-    for name, source in incoming.sources.items():  # a table of one language does not name it in its ids
-        if name not in base.sources and (met_there := contents.get((source.language, source.content or name))):
+    contents = {
+        (source.language, source.content): name
+        for name, source in base.sources.items()
+        if source.content
+    }
+    # a table of one language does not name it in its ids
+    for name, source in incoming.sources.items():
+        if name not in base.sources and (
+            met_there := contents.get((source.language, source.content or name))
+        ):
             map_sources.setdefault(name, met_there)
     orders = [pair.of or pair.swapped.output for pair in base.outputs.values() if pair.is_pair]
     ours = with_swapped(base.outputs, orders)  # a judge may have been shown the other order
     target = _targets(base, ours, incoming, map_sources, map_generators)
     met = {name: output for name, output in target.items() if output is not None}
-    unmet = [f"{o.source}/{o.generator}" for name, o in incoming.outputs.items() if target[name] is None]
+    unmet = [
+        f"{o.source}/{o.generator}" for name, o in incoming.outputs.items() if target[name] is None
+    ]
     if not met:
-        problem = f"no output meets on source and generator: {_example(incoming)} here, {_example(base)} there"
+        problem = (
+            f"no output meets on source and generator: {_example(incoming)} here, {_example(base)}"
+            " there"
+        )
         where = f"{incoming.card.name} into {base.card.name}"
         raise DataError(where, problem, "Rename ids with `map_sources` and `map_generators`")
     _check_pairs(incoming, ours, met, map_generators)
     other = [
         f"{name} ({theirs.language} there, {ours[name].language} here)"
-        for theirs, name in ((incoming.outputs[their_name], name) for their_name, name in met.items())
+        for theirs, name in (
+            (incoming.outputs[their_name], name) for their_name, name in met.items()
+        )
         if sides(theirs.language)[-1] not in (*sides(ours[name].language), "und")
     ]
     if other:
         counted.append(
-            f"{len(other):,} outputs met are of another language; the dataset's was kept: {first_few(other, 2)}"
+            f"{len(other):,} outputs met are of another language; the dataset's was kept:"
+            f" {first_few(other, 2)}"
         )
     raters = _raters(base, incoming)
     facts = incoming.ratings.loc[:, facts_in(incoming.ratings)]
@@ -116,7 +144,10 @@ def merge(
     keep, same, different = _once(joined, len(base.ratings))
     dataset = assemble(
         base.card,
-        [*base.criteria.values(), *(c for name, c in incoming.criteria.items() if name not in base.criteria)],
+        [
+            *base.criteria.values(),
+            *(c for name, c in incoming.criteria.items() if name not in base.criteria),
+        ],
         _sources(base, incoming, map_sources),
         _outputs({name: output for name, output in ours.items() if name in rated}, incoming, met),
         raters,
@@ -124,14 +155,17 @@ def merge(
         extra=_extra(base, incoming, map_generators) | _left_out(base, incoming, target),
     )
     added = len(dataset.ratings) - len(base.ratings)
-    return dataset, MergeReport(len(met), tuple(unmet), added, same, different, tuple(counted), tuple(astray))
+    return dataset, MergeReport(
+        len(met), tuple(unmet), added, same, different, tuple(counted), tuple(astray)
+    )
 
 
 def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str, str], list[str]]:
-    """{incoming source: the source of base in that position}, and in words how many met and what is odd about it.
+    """{incoming source: the source of base in that position}, and in words how many met and what is
+    odd about it.
 
-    A number beyond base's sources meets nothing (its name there is empty), even if it is an id in base. Raises
-    DataError where base has no source of the language.
+    A number beyond base's sources meets nothing (its name there is empty), even if it is an id in
+    base. Raises DataError where base has no source of the language.
     """
     renamed: dict[str, str] = {}
     lines: list[str] = []
@@ -139,22 +173,37 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
         ours = [name for name, source in base.sources.items() if source.language == language]
         if not ours:
             languages = ", ".join(sorted({source.language for source in base.sources.values()}))
-            problem = f"no sources of {language}, which {incoming.card.name} counts; here they are of {languages}"
-            raise DataError(base.card.name, problem, "Say with `language` which language's sources are counted")
-        numbers = [int(name) for name, source in incoming.sources.items() if source.language == language]
-        by_number = {str(n): ours[n - first] if first <= n < first + len(ours) else "" for n in numbers}
+            problem = (
+                f"no sources of {language}, which {incoming.card.name} counts; here they are of"
+                f" {languages}"
+            )
+            raise DataError(
+                base.card.name, problem, "Say with `language` which language's sources are counted"
+            )
+        numbers = [
+            int(name) for name, source in incoming.sources.items() if source.language == language
+        ]
+        by_number = {
+            str(n): ours[n - first] if first <= n < first + len(ours) else "" for n in numbers
+        }
         renamed |= by_number
         met = sum(name != "" for name in by_number.values())
         sources = f"the {language} sources of {base.card.name}"
         lines.append(f"{met:,} sources met by their place among {sources}, counting from {first}")
         counted = max(numbers) - first + 1
         if len(ours) != counted:
-            lines.append(f"{sources} are {len(ours):,}, the numbers count {counted:,}: is it the same list?")
-        astray = [number for number, name in by_number.items() if number in base.sources and name != number]
+            lines.append(
+                f"{sources} are {len(ours):,}, the numbers count {counted:,}: is it the same list?"
+            )
+        astray = [
+            number
+            for number, name in by_number.items()
+            if number in base.sources and name != number
+        ]
         if astray:
             lines.append(
-                f"{len(astray):,} numbers are also ids, in another place, among {sources}, the first {astray[0]}; "
-                "if ids are meant, give them with `map_sources`"
+                f"{len(astray):,} numbers are also ids, in another place, among {sources}, the"
+                f" first {astray[0]}; if ids are meant, give them with `map_sources`"
             )
     return renamed, lines
 
@@ -166,7 +215,9 @@ def _targets(
     map_sources: Mapping[str, str],
     map_generators: Mapping[str, str],
 ) -> dict[str, str | None]:
-    """{incoming output id: id among ours}, None where it has none; made in the same way, if from another output."""
+    """{incoming output id: id among ours}, None where it has none; made in the same way, if from
+    another output.
+    """
     places: dict[tuple[str, str, str], str] = {}
     for output in ours.values():
         key = (output.source, output.generator, output.condition)
@@ -177,7 +228,9 @@ def _targets(
 
     def theirs(output: Output) -> str | None:
         source = map_sources.get(output.source, output.source)
-        met = places.get((source, map_generators.get(output.generator, output.generator), output.condition))
+        met = places.get(
+            (source, map_generators.get(output.generator, output.generator), output.condition)
+        )
         by_id = output.source == output.output in base.outputs  # it has an id and no source
         return met or (output.output if by_id else None)
 
@@ -185,32 +238,55 @@ def _targets(
 
 
 def _check_pairs(
-    incoming: Dataset, ours: Mapping[str, Output], met: Mapping[str, str], map_generators: Mapping[str, str]
+    incoming: Dataset,
+    ours: Mapping[str, Output],
+    met: Mapping[str, str],
+    map_generators: Mapping[str, str],
 ) -> None:
-    """Raises DataError where a pair's two outputs are others, or which of them is the first is not known of both."""
+    """Raises DataError where a pair's two outputs are others, or which of them is the first is not
+    known of both.
+    """
     for name, our_name in met.items():
         here, output = ours[our_name], incoming.outputs[name]
         first, second = (map_generators.get(side, side) for side in (output.first, output.second))
         if (first, second) != (here.first, here.second):
             pairs = [
-                " and ".join(pair) if pair[0] else "unnamed" for pair in ((first, second), (here.first, here.second))
+                " and ".join(pair) if pair[0] else "unnamed"
+                for pair in ((first, second), (here.first, here.second))
             ]
-            problem = f"the two of a pair are {pairs[0]} in {incoming.card.name}, {pairs[1]} in the dataset"
+            problem = (
+                f"the two of a pair are {pairs[0]} in {incoming.card.name}, {pairs[1]} in the"
+                " dataset"
+            )
             remedy = (
-                'Name them alike in both (`columns={"first": COLUMN, "second": COLUMN}`), or import one table of both'
+                'Name them alike in both (`columns={"first": COLUMN, "second": COLUMN}`), or import'
+                " one table of both"
             )
             raise DataError(f"output {name}", problem, remedy)
 
 
 def _our_criteria(base: Dataset, incoming: Dataset) -> tuple[Dataset, list[str]]:
-    """The incoming dataset with base's names for criteria that differ in case, blanks or dashes only; said in lines."""
+    """The incoming dataset with base's names for criteria that differ in case, blanks or dashes
+    only; said in lines.
+    """
     ours = {fold(name): name for name in base.criteria}
-    names = {name: ours.get(fold(name), name) for name in incoming.criteria if name not in base.criteria}
-    names = {name: our_name for name, our_name in names.items() if our_name not in (name, *incoming.criteria)}
+    names = {
+        name: ours.get(fold(name), name) for name in incoming.criteria if name not in base.criteria
+    }
+    names = {
+        name: our_name
+        for name, our_name in names.items()
+        if our_name not in (name, *incoming.criteria)
+    }
     if not names:
         return incoming, []
-    criteria = {names.get(name, name): replace(c, name=names.get(name, name)) for name, c in incoming.criteria.items()}
-    ratings = incoming.ratings.assign(criterion=incoming.ratings["criterion"].cat.rename_categories(names))
+    criteria = {
+        names.get(name, name): replace(c, name=names.get(name, name))
+        for name, c in incoming.criteria.items()
+    }
+    ratings = incoming.ratings.assign(
+        criterion=incoming.ratings["criterion"].cat.rename_categories(names)
+    )
     lines = [f"{name} is the dataset's {our_name}" for name, our_name in names.items()]
     return replace(incoming, criteria=criteria, ratings=ratings), lines
 
@@ -220,31 +296,53 @@ def _example(dataset: Dataset) -> str:
     return f"{first.source!r} by {first.generator!r}"
 
 
-def _on_our_scales(base: Dataset, incoming: Dataset, facts: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
-    """The incoming facts with scores on base's scales, and for each criterion how many answers lay between levels."""
+def _on_our_scales(
+    base: Dataset, incoming: Dataset, facts: pd.DataFrame
+) -> tuple[pd.DataFrame, list[str]]:
+    """The incoming facts with scores on base's scales, and for each criterion how many answers lay
+    between levels.
+    """
     lines: list[str] = []
-    score, reason = facts["score"].to_numpy(copy=True), facts["reason"].astype(object).to_numpy(copy=True)
+    score, reason = (
+        facts["score"].to_numpy(copy=True),
+        facts["reason"].astype(object).to_numpy(copy=True),
+    )
     for name in [name for name in incoming.criteria if name in base.criteria]:
         ours, theirs = base.criteria[name].scale, incoming.criteria[name].scale
         rows = np.flatnonzero((facts["criterion"] == name).to_numpy() & ~np.isnan(score))
-        if None not in (ours.low, theirs.low) and (ours.low, ours.high) != (theirs.low, theirs.high):
+        if None not in (ours.low, theirs.low) and (ours.low, ours.high) != (
+            theirs.low,
+            theirs.high,
+        ):
             problem = f"its scales differ: {theirs.describe()} into {ours.describe()}"
             raise DataError(f"criterion {name}", problem, "Rename it in one of the two")
         values = _by_label(ours, theirs, set(np.unique(score[rows]).tolist()), name)
         score[rows] = pd.Series(score[rows]).replace(values).to_numpy()
         off = rows[off_scale(score[rows], ours)]
-        declared = [] if values else [*theirs.values, *(end for end in (theirs.low, theirs.high) if end is not None)]
+        declared = (
+            []
+            if values
+            else [*theirs.values, *(end for end in (theirs.low, theirs.high) if end is not None)]
+        )
         _check_same_scale(name, ours, np.append(score[rows], declared), len(off) * 2 > len(rows))
         kept = np.delete(score[rows], np.searchsorted(rows, off))
         ends = ours.ends
-        if not ours.levels and ends and len(np.unique(kept)) > 1 and np.ptp(kept) < NARROW * (ends[1] - ends[0]):
+        if (
+            not ours.levels
+            and ends
+            and len(np.unique(kept)) > 1
+            and np.ptp(kept) < NARROW * (ends[1] - ends[0])
+        ):
             lines.append(
-                f"{name}: incoming scores lie between {kept.min():g} and {kept.max():g} of {ends[0]:g} to {ends[1]:g}; "
+                f"{name}: incoming scores lie between {kept.min():g} and {kept.max():g} of"
+                f" {ends[0]:g} to {ends[1]:g}; "
                 f'if their scale is another, say it (`ranges="{name}=0-1"`) or move them (`shifts`)'
             )
         if len(off):
             shown = first_few([f"{value:g}" for value in np.unique(score[off])])
-            lines.append(f"{name}: {len(off)} scores between two levels count as missing answers: {shown}")
+            lines.append(
+                f"{name}: {len(off)} scores between two levels count as missing answers: {shown}"
+            )
             reason[off] = [f"off scale: {value:g}" for value in score[off]]
             score[off] = np.nan
         if EXPECTED in facts and values:  # a mean of values that are others here
@@ -253,12 +351,17 @@ def _on_our_scales(base: Dataset, incoming: Dataset, facts: pd.DataFrame) -> tup
 
 
 def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[float, float]:
-    """{their value: ours} where levels are words that both have; empty where their values are to be compared.
+    """{their value: ours} where levels are words that both have; empty where their values are to be
+    compared.
 
     Raises DataError for words that are not ours, unless the values are the same.
     """
     by_word = {level.label.casefold(): level.value for level in ours.levels}
-    words = [level for level in theirs.levels if level.value in used and level.label != f"{level.value:g}"]
+    words = [
+        level
+        for level in theirs.levels
+        if level.value in used and level.label != f"{level.value:g}"
+    ]
     unknown = [level.label for level in words if level.label.casefold() not in by_word]
     if unknown and theirs.values != ours.values:
         problem = f"answer {unknown[0]!r} is not on the dataset's scale ({ours.describe()})"
@@ -271,8 +374,12 @@ def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[f
     return {} if unknown else {level.value: by_word[level.label.casefold()] for level in words}
 
 
-def _check_same_scale(name: str, ours: Scale, scores: np.ndarray[Any, Any], mostly_off: bool) -> None:
-    """Raises DataError where scores lie beyond the ends of our scale, or most of them between its levels."""
+def _check_same_scale(
+    name: str, ours: Scale, scores: np.ndarray[Any, Any], mostly_off: bool
+) -> None:
+    """Raises DataError where scores lie beyond the ends of our scale, or most of them between its
+    levels.
+    """
     low, high = (min(ours.values), max(ours.values)) if ours.levels else (ours.low, ours.high)
     if low is None or high is None:
         return
@@ -280,14 +387,21 @@ def _check_same_scale(name: str, ours: Scale, scores: np.ndarray[Any, Any], most
     if not len(beyond) and not mostly_off:
         return
     shift = low - scores.min()
-    shown = first_few([f"{score:g}" for score in np.unique(beyond if len(beyond) else scores[off_scale(scores, ours)])])
+    shown = first_few(
+        [
+            f"{score:g}"
+            for score in np.unique(beyond if len(beyond) else scores[off_scale(scores, ours)])
+        ]
+    )
     remedy = "Rename the criterion in one of the two, or leave these scores empty"
     if shift and not off_scale(scores + shift, ours).any():
         remedy = f'If the scales differ by where they begin, give `shifts="{name}={shift:g}"`'
     if len(beyond) and len(np.unique(beyond)) == 1:
         remedy += f'; if it stands for no answer, in a table `missing="{name}={shown}"`'
     raise DataError(
-        f"criterion {name}", f"scores that are not on the dataset's scale ({ours.describe()}): {shown}", remedy
+        f"criterion {name}",
+        f"scores that are not on the dataset's scale ({ours.describe()}): {shown}",
+        remedy,
     )
 
 
@@ -295,9 +409,15 @@ def _raters(base: Dataset, incoming: Dataset) -> list[Rater]:
     for name, rater in incoming.raters.items():
         ours = base.raters.get(name, rater)
         if (ours.kind, ours.group) != (rater.kind, rater.group):
-            problem = f"{rater.kind} of group {rater.group!r} here, {ours.kind} of group {ours.group!r} there"
+            problem = (
+                f"{rater.kind} of group {rater.group!r} here, {ours.kind} of group {ours.group!r}"
+                " there"
+            )
             raise DataError(f"rater {name}", problem, "Two raters need two names")
-    return [*base.raters.values(), *(rater for name, rater in incoming.raters.items() if name not in base.raters)]
+    return [
+        *base.raters.values(),
+        *(rater for name, rater in incoming.raters.items() if name not in base.raters),
+    ]
 
 
 def _once(joined: pd.DataFrame, start: int) -> tuple[Any, int, int]:
@@ -316,26 +436,35 @@ def _once(joined: pd.DataFrame, start: int) -> tuple[Any, int, int]:
 def _sources(base: Dataset, incoming: Dataset, renamed: Mapping[str, str]) -> list[Source]:
     theirs = {renamed.get(name, name): source for name, source in incoming.sources.items()}
     return [
-        replace(
-            source,
-            text=source.text or theirs[name].text,
-            title=source.title or theirs[name].title,
-            references=source.references or theirs[name].references,
-            content=source.content or theirs[name].content,
+        (
+            replace(
+                source,
+                text=source.text or theirs[name].text,
+                title=source.title or theirs[name].title,
+                references=source.references or theirs[name].references,
+                content=source.content or theirs[name].content,
+            )
+            if name in theirs
+            else source
         )
-        if name in theirs
-        else source
         for name, source in base.sources.items()
     ]
 
 
 def _outputs(ours: Mapping[str, Output], incoming: Dataset, met: Mapping[str, str]) -> list[Output]:
     texts = {name: incoming.outputs[theirs].text for theirs, name in met.items()}
-    return [output if output.text else replace(output, text=texts.get(name, "")) for name, output in ours.items()]
+    return [
+        output if output.text else replace(output, text=texts.get(name, ""))
+        for name, output in ours.items()
+    ]
 
 
-def _left_out(base: Dataset, incoming: Dataset, target: Mapping[str, str | None]) -> dict[str, list[str]]:
-    """The further key `left_out` of dataset.toml: how many outputs that people rated each merge lost, and whose."""
+def _left_out(
+    base: Dataset, incoming: Dataset, target: Mapping[str, str | None]
+) -> dict[str, list[str]]:
+    """The further key `left_out` of dataset.toml: how many outputs that people rated each merge
+    lost, and whose.
+    """
     people = [name for name, rater in incoming.raters.items() if rater.kind == "human"]
     rated = set(incoming.ratings.loc[incoming.ratings["rater"].isin(people), "output"].unique())
     lost = Counter(incoming.outputs[name].generator for name in rated if target[name] is None)
@@ -349,7 +478,9 @@ def _left_out(base: Dataset, incoming: Dataset, target: Mapping[str, str | None]
 
 
 def _extra(base: Dataset, incoming: Dataset, renamed: Mapping[str, str]) -> dict[str, Any]:
-    """Base's further keys; its table [generators] is filled up with theirs, for base's generators and new keys only."""
+    """Base's further keys; its table [generators] is filled up with theirs, for base's generators
+    and new keys only.
+    """
     ours, theirs = base.extra.get("generators", {}), incoming.extra.get("generators", {})
     if not isinstance(ours, Mapping) or not isinstance(theirs, Mapping):
         return dict(base.extra)

@@ -16,11 +16,13 @@ PLACES = ("datasets", "runs")  # where a folder may lie that is named without it
 
 
 def no_such(path: str | Path, what: str = "file or folder", remedy: str = "") -> UsageError:
-    """The error for a path where there is nothing, or something else. remedy: what it says where nothing is called
-    nearly like it.
+    """The error for a path where there is nothing, or something else. remedy: what it says where
+    nothing is called nearly like it.
     """
     if Path(path).exists():
-        return UsageError(f"{path}: {'a folder' if Path(path).is_dir() else 'a file'}, not a {what}{remedy}")
+        return UsageError(
+            f"{path}: {'a folder' if Path(path).is_dir() else 'a file'}, not a {what}{remedy}"
+        )
     meant = nearest_path(Path(path))
     if copy := _copy_of_bundled(Path(path)):
         remedy = f"; it comes with METAL, so copy it first: {copy}"
@@ -30,17 +32,24 @@ def no_such(path: str | Path, what: str = "file or folder", remedy: str = "") ->
 
 
 def _copy_of_bundled(path: Path) -> str:
-    """The command that copies a dataset that comes with METAL to where documents name it; empty for other paths."""
+    """The command that copies a dataset that comes with METAL to where documents name it; empty for
+    other paths.
+    """
     from metal.data.files import bundled
 
     with suppress(UsageError):
-        if path.parent == Path("datasets") and ((brought := bundled(str(path))) / "dataset.toml").is_file():
+        if (
+            path.parent == Path("datasets")
+            and ((brought := bundled(str(path))) / "dataset.toml").is_file()
+        ):
             return f"mkdir -p datasets && cp -r {shlex.quote(str(brought))} {path}"
     return ""
 
 
 def nearest_path(path: Path) -> Path | None:
-    """The path that exists and differs least from one that does not: part by part, or in one of PLACES."""
+    """The path that exists and differs least from one that does not: part by part, or in one of
+    PLACES.
+    """
     if len(path.parts) == 1:
         for place in PLACES:
             if (place / path).exists():

@@ -18,28 +18,33 @@ from metal.data.text import first_few, plural
 from metal.errors import DataError
 
 CONTRADICTS = "another answer when swapped"
-IN_PAIRS = "-pairs"  # ends the name of a judge of pairs, where it stands beside judges of single outputs
+# ends the name of a judge of pairs, where it stands beside judges of single outputs
+IN_PAIRS = "-pairs"
 MADE = "pairs"  # the table of dataset.toml where pairs were made of single outputs: of, which, seed
 
 
 def swapped_pairs(dataset: Dataset) -> dict[str, str]:
     """{output: the pair} of the pairs that were shown the other way round."""
     return {
-        output.output: output.of for output in dataset.outputs.values() if output.condition == SWAPPED and output.of
+        output.output: output.of
+        for output in dataset.outputs.values()
+        if output.condition == SWAPPED and output.of
     }
 
 
 def one_item_per_pair(dataset: Dataset) -> Dataset:
     """The dataset with swapped pairs taken for the pairs themselves; itself where it has none.
 
-    Where a rater's answers in both orders differ, its answer is a tie, or missing where the scale has no level `tie`.
-    Confidence is the mean of both orders, and none where the answers differ.
+    Where a rater's answers in both orders differ, its answer is a tie, or missing where the scale
+    has no level `tie`. Confidence is the mean of both orders, and none where the answers differ.
     """
     swapped = swapped_pairs(dataset)
     if not swapped:
         return dataset
     outputs = {
-        swapped.get(name, name): replace(output, output=swapped.get(name, name), of="", condition="")
+        swapped.get(name, name): replace(
+            output, output=swapped.get(name, name), of="", condition=""
+        )
         for name, output in sorted(dataset.outputs.items(), key=lambda item: item[0] not in swapped)
     }
     facts = dataset.ratings.loc[:, facts_in(dataset.ratings)].copy()
@@ -52,29 +57,46 @@ def one_item_per_pair(dataset: Dataset) -> Dataset:
         facts[CONFIDENCE] = mean.mask(differ)
     facts["score"] = answers.transform("first")  # that of the other order may be missing
     scales = {name: criterion.scale for name, criterion in dataset.criteria.items()}
-    ties = {name: math.nan if scale.tie is None else scale.values[scale.tie] for name, scale in scales.items()}
+    ties = {
+        name: math.nan if scale.tie is None else scale.values[scale.tie]
+        for name, scale in scales.items()
+    }
     facts.loc[differ, "score"] = facts.loc[differ, "criterion"].map(ties).astype(float)
-    facts["reason"] = facts["reason"].astype(object).where(~differ, CONTRADICTS).where(facts["score"].isna(), "")
+    facts["reason"] = (
+        facts["reason"].astype(object).where(~differ, CONTRADICTS).where(facts["score"].isna(), "")
+    )
     facts = tidy_facts(facts.drop_duplicates(key))
-    parts = dataset.criteria.values(), dataset.sources.values(), outputs.values(), dataset.raters.values()
+    parts = (
+        dataset.criteria.values(),
+        dataset.sources.values(),
+        outputs.values(),
+        dataset.raters.values(),
+    )
     return assemble(dataset.card, *parts, facts, extra=dataset.extra)
 
 
 def made_pairs(run: Path) -> Path | None:
-    """The folder of the pairs that a run of judges compared, where they were made of single outputs; else None."""
+    """The folder of the pairs that a run of judges compared, where they were made of single
+    outputs; else None.
+    """
     folder = Path(read_run_toml(run)["settings"].get("dataset", ""))
     card = folder / "dataset.toml"
     return folder if card.is_file() and MADE in read_toml(card) else None
 
 
 def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
-    """The dataset with the judges of a run on pairs of its outputs, as raters of these. pairs: their folder.
+    """The dataset with the judges of a run on pairs of its outputs, as raters of these. pairs:
+    their folder.
 
-    A judge's score of an output is the share of its comparisons that the output won, ties half, put on the criterion's
-    scale; its name ends in IN_PAIRS. Raises DataError for pairs of other outputs, or where the dataset has a rater of
-    that name.
+    A judge's score of an output is the share of its comparisons that the output won, ties half, put
+    on the criterion's scale; its name ends in IN_PAIRS. Raises DataError for pairs of other
+    outputs, or where the dataset has a rater of that name.
     """
-    single = {(output.source, output.generator): name for name, output in dataset.outputs.items() if not output.of}
+    single = {
+        (output.source, output.generator): name
+        for name, output in dataset.outputs.items()
+        if not output.of
+    }
     places = {
         name: [single[each] for each in both]
         for name, pair in load_dataset(pairs).outputs.items()
@@ -84,14 +106,20 @@ def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
     names = facts["output"].astype(str).str.removesuffix(f"/{SWAPPED}")
     if not names.isin(list(places)).all():
         raise DataError(
-            where, f"pairs ({pairs}) of outputs that are not in the dataset", "Give the run its own dataset"
+            where,
+            f"pairs ({pairs}) of outputs that are not in the dataset",
+            "Give the run its own dataset",
         )
     table = _won(facts, [places[name] for name in names], dataset.criteria)
     called = {rater.rater: rater.rater.removesuffix(IN_PAIRS) + IN_PAIRS for rater in raters}
     table["rater"] = table["rater"].astype(str).map(called)
     if twice := sorted(dataset.raters.keys() & set(called.values())):
-        raise DataError(where, f"rater {twice[0]!r} is in the dataset already", "Give each run once")
-    all_raters = dict(dataset.raters) | {called[r.rater]: replace(r, rater=called[r.rater]) for r in raters}
+        raise DataError(
+            where, f"rater {twice[0]!r} is in the dataset already", "Give each run once"
+        )
+    all_raters = dict(dataset.raters) | {
+        called[r.rater]: replace(r, rater=called[r.rater]) for r in raters
+    }
     lines = {  # shares of comparisons lie between levels
         name: replace(criterion, scale=Scale("interval", low=ends[0], high=ends[1]))
         for name, criterion in dataset.criteria.items()
@@ -107,34 +135,54 @@ def with_comparisons(dataset: Dataset, run: Path, pairs: Path) -> Dataset:
     return replace(dataset, raters=all_raters, ratings=joined)
 
 
-def _won(facts: pd.DataFrame, pairs: Sequence[Sequence[str]], criteria: Mapping[str, Criterion]) -> pd.DataFrame:
-    """The share of its comparisons that each output won, as a score on the criterion's scale; 0 to 1 without ends.
+def _won(
+    facts: pd.DataFrame, pairs: Sequence[Sequence[str]], criteria: Mapping[str, Criterion]
+) -> pd.DataFrame:
+    """The share of its comparisons that each output won, as a score on the criterion's scale; 0 to
+    1 without ends.
 
     pairs: the first and the second output of each rating.
     """
     won = facts["score"].map({FIRST: 1.0, SECOND: 0.0, TIE: 0.5})
     each = [facts.assign(output=[pair[at] for pair in pairs], share=abs(at - won)) for at in (0, 1)]
-    shares = pd.concat(each).dropna(subset="share").groupby(["output", "criterion", "rater"], observed=True)["share"]
+    shares = (
+        pd.concat(each)
+        .dropna(subset="share")
+        .groupby(["output", "criterion", "rater"], observed=True)["share"]
+    )
     table = shares.mean().reset_index()
     table = table[table["criterion"].isin(list(criteria))]
     asked = [criteria[name] for name in table["criterion"]]
     ends = [
-        (criterion.scale.ends or (0.0, 1.0))[:: 1 if criterion.direction == "higher" else -1] for criterion in asked
+        (criterion.scale.ends or (0.0, 1.0))[:: 1 if criterion.direction == "higher" else -1]
+        for criterion in asked
     ]
-    table["score"] = [worst + share * (best - worst) for share, (worst, best) in zip(table["share"], ends, strict=True)]
+    table["score"] = [
+        worst + share * (best - worst)
+        for share, (worst, best) in zip(table["share"], ends, strict=True)
+    ]
     return table
 
 
 def originals(dataset: Dataset) -> tuple[Dataset, tuple[str, ...]]:
-    """The dataset without outputs that were made from others (probes, repeats, translations back), and a warning.
+    """The dataset without outputs that were made from others (probes, repeats, translations back),
+    and a warning.
 
-    They are no generator's work: only what asks about their conditions counts them. Pairs that were swapped stay.
+    They are no generator's work: only what asks about their conditions counts them. Pairs that were
+    swapped stay.
     """
-    made = {name: output.condition for name, output in dataset.outputs.items() if output.condition not in ("", SWAPPED)}
+    made = {
+        name: output.condition
+        for name, output in dataset.outputs.items()
+        if output.condition not in ("", SWAPPED)
+    }
     if not made:
         return dataset, ()
     kept = [output for name, output in dataset.outputs.items() if name not in made]
     facts = tidy_facts(dataset.ratings[~dataset.ratings["output"].isin(list(made))])
     conditions = first_few(list(dict.fromkeys(made.values())))
-    line = f"{plural(len(made), 'output')} made from others ({conditions}) are no generator's work and are left out"
+    line = (
+        f"{plural(len(made), 'output')} made from others ({conditions}) are no generator's work and"
+        " are left out"
+    )
     return with_parts(dataset, outputs=kept, facts=facts), (line,)

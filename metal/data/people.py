@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
     """The people that `reference` names, in string order.
 
-    reference: "" for all people, `GROUP` or `group=GROUP`, or `rater=A1,A2`. Raises UnknownName for a group or person
-    that does not occur, UsageError when it names nobody.
+    reference: "" for all people, `GROUP` or `group=GROUP`, or `rater=A1,A2`. Raises UnknownName for
+    a group or person that does not occur, UsageError when it names nobody.
     """
     humans = {rater.rater: rater for rater in dataset.raters.values() if rater.kind == "human"}
     what, equals, value = reference.partition("=")
@@ -25,7 +25,10 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
         raise UsageError(f"`reference` {reference}: write group=NAME or rater=NAME,NAME")
     named = [name.strip() for name in value.split(",") if name.strip()]
     if equals and not named:
-        raise UsageError(f"`reference` {reference}: nobody is named; write {what}=NAME, or leave it out for all people")
+        raise UsageError(
+            f"`reference` {reference}: nobody is named; write {what}=NAME, or leave it out for all"
+            " people"
+        )
     if value and what == "group":
         groups = sorted({rater.group for rater in humans.values() if rater.group})
         if value not in groups:
@@ -42,11 +45,16 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
 
 
 def _no_people(dataset: Dataset) -> str:
-    """That nobody in the dataset is a person, and how to say who is: in its folder, or when it is read."""
+    """That nobody in the dataset is a person, and how to say who is: in its folder, or when it is
+    read.
+    """
     problem = f"dataset {dataset.card.name} has no human raters; judges are compared with people"
     if not dataset.raters:
         return problem
     raters = first_few(sorted(dataset.raters), 3)
     if dataset.folder:
-        return f'{problem}. If some of {raters} are people, write their kind "human" in {dataset.folder}/raters.jsonl'
+        return (
+            f'{problem}. If some of {raters} are people, write their kind "human" in'
+            f" {dataset.folder}/raters.jsonl"
+        )
     return f'{problem}. If some of {raters} are people, name them: `kinds={{"NAME": "human"}}`'

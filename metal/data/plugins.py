@@ -1,7 +1,9 @@
-"""What others can add to METAL: providers, judges, formats, metrics, probes, forms, platforms, engines, ...
+"""What others can add to METAL: providers, judges, formats, metrics, probes, forms, platforms,
+engines, ...
 
-Each kind is a group of entry points (`metal.providers`, `metal.formats`, ...). METAL declares its own in
-pyproject.toml as any other package does, and everything that lists a kind reads this one list.
+Each kind is a group of entry points (`metal.providers`, `metal.formats`, ...). METAL declares its
+own in pyproject.toml as any other package does, and everything that lists a kind reads this one
+list.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ def plugins(group: str) -> dict[str, EntryPoint]:
 def load_plugin(group: str, kind: str, name: str, remedy: str = "") -> Any:
     """What the entry point of that name stands for.
 
-    kind: what a message calls it ("format"). Raises UnknownName, and UsageError when it cannot be imported.
+    kind: what a message calls it ("format"). Raises UnknownName, and UsageError when it cannot be
+    imported.
     """
     offered = plugins(group)
     if name not in offered:
@@ -33,16 +36,23 @@ def load_plugin(group: str, kind: str, name: str, remedy: str = "") -> Any:
     try:
         return offered[name].load()
     except (ImportError, AttributeError) as error:
-        raise UsageError(f"{kind} {name} ({offered[name].value}) cannot be loaded: {error}") from error
+        raise UsageError(
+            f"{kind} {name} ({offered[name].value}) cannot be loaded: {error}"
+        ) from error
 
 
 @lru_cache(maxsize=32)
 def _plugins(group: str, path: tuple[str, ...]) -> dict[str, EntryPoint]:
     by_name: dict[str, EntryPoint] = {}
     points = entry_points(group=group)
-    # The order in pyproject.toml is lost on the way: build backends write entry points sorted, or not.
-    for point in sorted(points, key=lambda point: (not point.value.startswith("metal."), point.name)):
+    # The order in pyproject.toml is lost on the way: build backends write entry points sorted, or
+    # not.
+    for point in sorted(
+        points, key=lambda point: (not point.value.startswith("metal."), point.name)
+    ):
         if by_name.setdefault(point.name, point).value != point.value:
             both = f"{by_name[point.name].value} and {point.value}"
-            raise UsageError(f"{both} both offer {point.name!r} in {group}; uninstall or rename one of them")
+            raise UsageError(
+                f"{both} both offer {point.name!r} in {group}; uninstall or rename one of them"
+            )
     return by_name

@@ -18,16 +18,23 @@ def no_progress(done: int, total: int) -> None:
     """Progress that nobody follows."""
 
 
-# Who follows what no parameter tells of, as any work may begin or end with files and tables: called with the unit (a
+# Who follows what no parameter tells of, as any work may begin or end with files and tables: called
+# with the unit (a
 # plural), the steps done and the steps in all; set by who shows it.
-FOLLOWER: ContextVar[Callable[[str, int, int], None]] = ContextVar("FOLLOWER", default=lambda unit, done, total: None)
+FOLLOWER: ContextVar[Callable[[str, int, int], None]] = ContextVar(
+    "FOLLOWER", default=lambda unit, done, total: None
+)
 
 
 def followed(
-    steps: Iterable[Step], progress: Progress | str, total: int | None = None, sizes: Iterable[int] = repeat(1)
+    steps: Iterable[Step],
+    progress: Progress | str,
+    total: int | None = None,
+    sizes: Iterable[int] = repeat(1),
 ) -> Iterator[Step]:
-    """The steps, each counted once it is done. progress: or the unit, for FOLLOWER. total: how many there are, or of
-    their sizes the sum; needed where the steps have no length. Of none nothing is told.
+    """The steps, each counted once it is done. progress: or the unit, for FOLLOWER. total: how many
+    there are, or of their sizes the sum; needed where the steps have no length. Of none nothing is
+    told.
     """
     follow = partial(FOLLOWER.get(), progress) if isinstance(progress, str) else progress
     total = len(cast(Sized, steps)) if total is None else total
@@ -39,15 +46,22 @@ def followed(
                 follow(done, total)
             yield step
             done += size
-    finally:  # also where the rest is not wanted; a total of 0 would say that nobody knows how many there are
+    # also where the rest is not wanted; a total of 0 would say that nobody knows how many there are
+    finally:
         if total:
             follow(total, total)
 
 
 def divided(progress: Progress, *weights: int) -> list[Progress]:
-    """The progress of each part of a job, in per cent of it. weights: how long parts take, beside each other."""
+    """The progress of each part of a job, in per cent of it. weights: how long parts take, beside
+    each other.
+    """
 
     def part(before: int, weight: int) -> Progress:
-        return lambda done, total: progress(int(100 * (before + weight * done / max(total, 1)) / sum(weights)), 100)
+        return lambda done, total: progress(
+            int(100 * (before + weight * done / max(total, 1)) / sum(weights)), 100
+        )
 
-    return [part(end - weight, weight) for end, weight in zip(accumulate(weights), weights, strict=True)]
+    return [
+        part(end - weight, weight) for end, weight in zip(accumulate(weights), weights, strict=True)
+    ]

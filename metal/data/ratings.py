@@ -1,8 +1,8 @@
 """The ratings table: schema, check, join, to arrays (ratings_files.py reads and writes it).
 
-On disk a rating is six facts (FACTS), and those of OPTIONAL that any rating has. In memory they are joined with facts
-about the output and the rater into the tidy table (COLUMNS): one row per rating, names as pandas categories, so that a
-million ratings take some tens of megabytes.
+On disk a rating is six facts (FACTS), and those of OPTIONAL that any rating has. In memory they are
+joined with facts about the output and the rater into the tidy table (COLUMNS): one row per rating,
+names as pandas categories, so that a million ratings take some tens of megabytes.
 """
 
 from __future__ import annotations
@@ -26,9 +26,20 @@ FACTS = ("output", "criterion", "rater", "score", "reason", "comment")
 CONFIDENCE = "confidence"  # the probability of the level that was answered
 EXPECTED = "expected"  # the mean of the levels, each weighted by its probability
 OPTIONAL = (CONFIDENCE, EXPECTED)
-COLUMNS = ("language", "source", "generator", "output", "criterion", "rater", "kind", "group", *FACTS[3:])
+COLUMNS = (
+    "language",
+    "source",
+    "generator",
+    "output",
+    "criterion",
+    "rater",
+    "kind",
+    "group",
+    *FACTS[3:],
+)
 
-FRAME = Path("DataFrame")  # what messages name in place of a file when ratings come from a DataFrame
+# what messages name in place of a file when ratings come from a DataFrame
+FRAME = Path("DataFrame")
 
 # Codes in a code matrix that are not a level of the scale.
 UNANSWERED = -1
@@ -56,12 +67,24 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
         categorical = isinstance(column.dtype, pd.CategoricalDtype)
         facts[name] = _used_only(column) if categorical else column.astype(str).astype("category")
     facts["score"] = pd.to_numeric(frame["score"].reset_index(drop=True)).astype(np.float64)
-    reason = frame["reason"].reset_index(drop=True) if "reason" in frame else pd.Series("", index=range(len(frame)))
+    reason = (
+        frame["reason"].reset_index(drop=True)
+        if "reason" in frame
+        else pd.Series("", index=range(len(frame)))
+    )
     if isinstance(reason.dtype, pd.CategoricalDtype):
-        facts["reason"] = (reason if "" in reason.cat.categories else reason.cat.add_categories([""])).fillna("")
+        facts["reason"] = (
+            reason if "" in reason.cat.categories else reason.cat.add_categories([""])
+        ).fillna("")
     else:
-        facts["reason"] = reason.astype(object).where(reason.notna(), "").astype(str).astype("category")
-    comment = frame["comment"].reset_index(drop=True) if "comment" in frame else pd.Series("", index=range(len(frame)))
+        facts["reason"] = (
+            reason.astype(object).where(reason.notna(), "").astype(str).astype("category")
+        )
+    comment = (
+        frame["comment"].reset_index(drop=True)
+        if "comment" in frame
+        else pd.Series("", index=range(len(frame)))
+    )
     if isinstance(comment.dtype, pd.StringDtype):
         facts["comment"] = comment.fillna("").astype("str")
     else:
@@ -74,7 +97,9 @@ def tidy_facts(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _used_only(column: pd.Series) -> pd.Series:
     """The column without categories that do not occur; counting them is quicker than sorting."""
-    counts = np.bincount(column.array.codes.astype(np.intp) + 1, minlength=len(column.cat.categories) + 1)
+    counts = np.bincount(
+        column.array.codes.astype(np.intp) + 1, minlength=len(column.cat.categories) + 1
+    )
     return column if counts[1:].all() else column.cat.remove_unused_categories()
 
 
@@ -82,7 +107,9 @@ def _used_only(column: pd.Series) -> pd.Series:
 
 
 def row_of(path: Path, row: int) -> str:
-    """The place of a rating as a text editor or spreadsheet counts it (the header is row 1 of a CSV)."""
+    """The place of a rating as a text editor or spreadsheet counts it (the header is row 1 of a
+    CSV).
+    """
     return f"{path} row {row_number(path, row)}"
 
 
@@ -103,13 +130,24 @@ def join(
 ) -> pd.DataFrame:
     """The tidy table: facts joined with outputs and raters, after checking every rating.
 
-    Raises DataError naming the first row that is wrong: unknown output, criterion or rater, a score off
-    the scale or infinite, no score and no reason, an output rated twice by one rater on one criterion.
+    Raises DataError naming the first row that is wrong: unknown output, criterion or rater, a score
+    off the scale or infinite, no score and no reason, an output rated twice by one rater on one
+    criterion.
     """
-    judged = "Ratings need a line in outputs.jsonl, and a run the dataset that it judged (probes: `metal probe report`)"
+    judged = (
+        "Ratings need a line in outputs.jsonl, and a run the dataset that it judged (probes: `metal"
+        " probe report`)"
+    )
     checks = (
         partial(_check_known, facts, "output", outputs, where, judged),
-        partial(_check_known, facts, "criterion", criteria, where, "Declare it in dataset.toml under [criteria]"),
+        partial(
+            _check_known,
+            facts,
+            "criterion",
+            criteria,
+            where,
+            "Declare it in dataset.toml under [criteria]",
+        ),
         partial(_check_known, facts, "rater", raters, where, "Ratings need a line in raters.jsonl"),
         partial(_check_scores, facts, criteria, where),
         partial(check_once, facts, where),
@@ -117,12 +155,21 @@ def join(
     for check in followed(checks, "checks"):
         check()
     table = {name: facts[name] for name in facts_in(facts)}
-    of = {"language": "output", "source": "output", "generator": "output", "kind": "rater", "group": "rater"}
+    of = {
+        "language": "output",
+        "source": "output",
+        "generator": "output",
+        "kind": "rater",
+        "group": "rater",
+    }
     for field, by in followed(of.items(), "columns"):
         records: Mapping[str, Any] = outputs if by == "output" else raters
         values = [getattr(records[name], field) for name in facts[by].cat.categories.tolist()]
         table[field] = _spread(values, facts[by].array.codes)
-    return pd.DataFrame({name: table[name] for name in (*COLUMNS, *facts_in(facts)[len(FACTS) :])}, index=facts.index)
+    return pd.DataFrame(
+        {name: table[name] for name in (*COLUMNS, *facts_in(facts)[len(FACTS) :])},
+        index=facts.index,
+    )
 
 
 def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
@@ -133,8 +180,12 @@ def _spread(values: list[str], codes: np.ndarray[Any, Any]) -> Any:
     return pd.Categorical.from_codes(spread, pd.Index(names, dtype="str"))
 
 
-def _check_known(facts: pd.DataFrame, column: str, names: Mapping[str, Any], where: Path, remedy: str) -> None:
-    unknown = np.array([name not in names for name in facts[column].cat.categories.tolist()], dtype=bool)
+def _check_known(
+    facts: pd.DataFrame, column: str, names: Mapping[str, Any], where: Path, remedy: str
+) -> None:
+    unknown = np.array(
+        [name not in names for name in facts[column].cat.categories.tolist()], dtype=bool
+    )
     if not unknown.any():
         return
     hits = np.flatnonzero(unknown[facts[column].array.codes])
@@ -143,7 +194,8 @@ def _check_known(facts: pd.DataFrame, column: str, names: Mapping[str, Any], whe
     name = str(facts[column].iloc[hits[0]])
     raise DataError(
         row_of(where, int(hits[0])),
-        f"{column} {name!r} does not exist ({plural(len(hits), 'such row')}); {nearest(name, list(names))}",
+        f"{column} {name!r} does not exist ({plural(len(hits), 'such row')});"
+        f" {nearest(name, list(names))}",
         remedy,
     )
 
@@ -167,8 +219,12 @@ def _check_scores(facts: pd.DataFrame, criteria: Mapping[str, Criterion], where:
         _check_expected(facts, criteria, where)
 
 
-def check_on_scale(facts: pd.DataFrame, criteria: Mapping[str, Criterion], place: Callable[[int], str]) -> None:
-    """Raises DataError for the first score off the scale of its criterion. place: what messages call row n (from 0)."""
+def check_on_scale(
+    facts: pd.DataFrame, criteria: Mapping[str, Criterion], place: Callable[[int], str]
+) -> None:
+    """Raises DataError for the first score off the scale of its criterion. place: what messages
+    call row n (from 0).
+    """
     score = facts["score"].to_numpy()
     codes = facts["criterion"].array.codes
     for code, name in enumerate(facts["criterion"].cat.categories):
@@ -178,7 +234,9 @@ def check_on_scale(facts: pd.DataFrame, criteria: Mapping[str, Criterion], place
         if wrong.any():
             row = int(rows[np.flatnonzero(wrong)[0]])
             count = plural(int(wrong.sum()), "such row")
-            problem = f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})"
+            problem = (
+                f"score {score[row]:g} is not on the scale of {name} ({scale.describe()}; {count})"
+            )
             raise DataError(place(row), problem, _scale_that_holds(score[rows], scale, name))
 
 
@@ -194,16 +252,30 @@ def _check_expected(facts: pd.DataFrame, criteria: Mapping[str, Criterion], wher
         outside = expected.notna() & ~expected.between(*scale.ends)
         if outside.any():
             row = int(rows[outside.to_numpy().argmax()])
-            problem = f"expected {facts[EXPECTED].iloc[row]:g} is not on the scale of {name} ({scale.describe()})"
-            raise DataError(row_of(where, row), problem, "It is a mean of levels; leave it out where there is none")
+            problem = (
+                f"expected {facts[EXPECTED].iloc[row]:g} is not on the scale of {name}"
+                f" ({scale.describe()})"
+            )
+            raise DataError(
+                row_of(where, row),
+                problem,
+                "It is a mean of levels; leave it out where there is none",
+            )
 
 
-def _scale_that_holds(scores: np.ndarray[Any, np.dtype[np.float64]], scale: Scale, name: str) -> str:
-    """What to do about scores off the scale: a range or levels that hold all, or a shift that puts all on it."""
+def _scale_that_holds(
+    scores: np.ndarray[Any, np.dtype[np.float64]], scale: Scale, name: str
+) -> str:
+    """What to do about scores off the scale: a range or levels that hold all, or a shift that puts
+    all on it.
+    """
     if not scale.levels:
         low, high = (f"{score:.15g}" for score in (scores.min(), scores.max()))
         ends = {name: f"{low}..{high}"}
-        return f"All scores are from {low} to {high}; if that is the scale: `ranges={ends}`, or say it in dataset.toml"
+        return (
+            f"All scores are from {low} to {high}; if that is the scale: `ranges={ends}`, or say it"
+            " in dataset.toml"
+        )
     shift = scale.values[0] - float(scores.min())
     if shift and not off_scale(scores + shift, scale).any():
         return f"If it begins at {scores.min():g} there: `shifts={ {name: f'{shift:g}'} }`"
@@ -215,7 +287,9 @@ def no_probability(column: pd.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
     return np.asarray(column.notna() & ~column.between(0, 1))
 
 
-def off_scale(score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def off_scale(
+    score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Scale.allows of many scores at once, and its opposite."""
     if scale.levels:
         return np.isin(score, scale.values, invert=True)
@@ -235,24 +309,31 @@ def check_once(facts: pd.DataFrame, where: Path, remedy: str = "Keep one of them
     line = facts.iloc[second]
     raise DataError(
         row_of(where, int(facts.index[second])),
-        f"rater {line['rater']!r} rates output {line['output']!r} on {line['criterion']} a second time "
-        f"(first in row {row_number(where, int(facts.index[first]))}; {plural(int(again.sum()), 'such row')})",
+        f"rater {line['rater']!r} rates output {line['output']!r} on {line['criterion']} a second"
+        f" time (first in row {row_number(where, int(facts.index[first]))};"
+        f" {plural(int(again.sum()), 'such row')})",
         remedy,
     )
 
 
 def _any_twice(key: np.ndarray[Any, np.dtype[np.int64]]) -> bool:
-    """Whether a number occurs twice. key: from 0; counted if the numbers are close together, which is quicker."""
+    """Whether a number occurs twice. key: from 0; counted if the numbers are close together, which
+    is quicker.
+    """
     if not len(key) or int(key.max()) < 4 * len(key) + 1_000_000:
         return bool((np.bincount(key) > 1).any())
     return bool(pd.Series(key).duplicated().any())
 
 
 def rating_keys(facts: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
-    """An integer for each rating; two are equal if and only if output, criterion and rater are the same."""
+    """An integer for each rating; two are equal if and only if output, criterion and rater are the
+    same.
+    """
     key = np.zeros(len(facts), dtype=np.int64)
     for name in ("output", "criterion", "rater"):
-        key = key * max(len(facts[name].cat.categories), 1) + facts[name].array.codes.astype(np.int64)
+        key = key * max(len(facts[name].cat.categories), 1) + facts[name].array.codes.astype(
+            np.int64
+        )
     return key
 
 
@@ -263,10 +344,11 @@ def rating_keys(facts: pd.DataFrame) -> np.ndarray[Any, np.dtype[np.int64]]:
 class CodeMatrix:
     """The ratings of one criterion in one language as class codes.
 
-    codes: (items, raters) positions among the values, UNANSWERED (-1) or NOT_ASKED (-2). values: what each code stands
-    for: the levels of the scale or, where it has none, the scores that occur.
-    sources: (items,) codes of the source each output belongs to. outputs, raters: the names in order.
-    places: (items, raters) the position of each rating among the rows, -1 where there is none.
+    codes: (items, raters) positions among the values, UNANSWERED (-1) or NOT_ASKED (-2). values:
+    what each code stands for: the levels of the scale or, where it has none, the scores that occur.
+    sources: (items,) codes of the source each output belongs to. outputs, raters: the names in
+    order. places: (items, raters) the position of each rating among the rows, -1 where there is
+    none.
     """
 
     codes: np.ndarray[Any, np.dtype[Any]]
@@ -290,12 +372,16 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
     raters, column = names_in(rows["rater"])
     _, source = names_in(rows["source"])
     score = rows["score"].to_numpy()
-    values = np.asarray(criterion.scale.values if criterion.scale.levels else np.unique(score[~np.isnan(score)]))
+    values = np.asarray(
+        criterion.scale.values if criterion.scale.levels else np.unique(score[~np.isnan(score)])
+    )
     order = np.argsort(values)
     place = np.clip(np.searchsorted(values[order], score), 0, max(len(values) - 1, 0))
     few = np.int16 if len(values) < np.iinfo(np.int16).max else np.int32
     codes = np.full((len(outputs), len(raters)), NOT_ASKED, dtype=few)
-    codes[item, column] = np.where(np.isnan(score), UNANSWERED, order[place] if len(values) else UNANSWERED)
+    codes[item, column] = np.where(
+        np.isnan(score), UNANSWERED, order[place] if len(values) else UNANSWERED
+    )
     places = np.full(codes.shape, -1, dtype=np.int32)
     places[item, column] = np.arange(len(rows))
     source_of = np.zeros(len(outputs), dtype=np.int64)
@@ -304,7 +390,9 @@ def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:
 
 
 def names_in(column: pd.Series) -> tuple[list[str], np.ndarray[Any, np.dtype[np.int64]]]:
-    """The names in a categorical column, in string order, and the position of each row's name among them."""
+    """The names in a categorical column, in string order, and the position of each row's name among
+    them.
+    """
     codes = column.array.codes
     used = np.flatnonzero(np.bincount(codes))
     names: list[str] = column.cat.categories[used].tolist()

@@ -39,9 +39,15 @@ _NO_NUMBER = ["", "NaN", "nan", "NA", "null", "None"]
 def find_ratings(folder: str | Path) -> Path:
     """The ratings file of a dataset or run folder: ratings.parquet, .csv or .jsonl."""
     folder = Path(folder)
-    files = [folder / f"ratings{ending}" for ending in FORMATS if (folder / f"ratings{ending}").is_file()]
+    files = [
+        folder / f"ratings{ending}" for ending in FORMATS if (folder / f"ratings{ending}").is_file()
+    ]
     if not files:
-        raise DataError(folder, "no ratings file", "It should hold ratings.parquet, ratings.csv or ratings.jsonl")
+        raise DataError(
+            folder,
+            "no ratings file",
+            "It should hold ratings.parquet, ratings.csv or ratings.jsonl",
+        )
     if len(files) > 1:
         names = ", ".join(path.name for path in files)
         raise DataError(folder, f"two ratings files: {names}", "Keep one; they may differ")
@@ -51,17 +57,24 @@ def find_ratings(folder: str | Path) -> Path:
 def read_facts(path: str | Path) -> pd.DataFrame:
     """The facts in a ratings file (.parquet, .csv, .jsonl).
 
-    Raises DataError for unknown or missing columns, text that is not UTF-8, and scores that are not numbers.
+    Raises DataError for unknown or missing columns, text that is not UTF-8, and scores that are not
+    numbers.
     """
     path = Path(path)
     readers = {".parquet": _read_parquet, ".csv": _read_csv, ".jsonl": _read_jsonl}
     if path.suffix not in readers:
-        raise UsageError(f"{path}: ratings are read from {', '.join(FORMATS)}, not from {path.suffix or 'this'!r}")
+        raise UsageError(
+            f"{path}: ratings are read from {', '.join(FORMATS)}, not from"
+            f" {path.suffix or 'this'!r}"
+        )
     if not path.is_file():
         raise no_such(path, "file")
     table = readers[path.suffix](path)
     try:
-        made = {name: table.select([name]).to_pandas()[name] for name in followed(table.column_names, "columns")}
+        made = {
+            name: table.select([name]).to_pandas()[name]
+            for name in followed(table.column_names, "columns")
+        }
         facts = tidy_facts(pd.DataFrame(made))
     except pa.ArrowException as error:
         raise _damaged(path, error) from None
@@ -69,7 +82,9 @@ def read_facts(path: str | Path) -> pd.DataFrame:
         empty = (facts[name].isna() | (facts[name] == "")).to_numpy()
         if empty.any():
             where = row_of(path, int(empty.argmax()))
-            raise DataError(where, f"{name} is empty", "Every rating names its output, criterion and rater")
+            raise DataError(
+                where, f"{name} is empty", "Every rating names its output, criterion and rater"
+            )
     return facts
 
 
@@ -91,28 +106,42 @@ def _read_parquet(path: Path) -> pa.Table:
     try:
         schema = pq.read_schema(path)
     except (pa.ArrowInvalid, UnicodeDecodeError):
-        raise DataError(path, "not a Parquet file", "Write it again, or give the ratings as .csv or .jsonl") from None
+        raise DataError(
+            path, "not a Parquet file", "Write it again, or give the ratings as .csv or .jsonl"
+        ) from None
     except OSError as error:
         raise _damaged(path, error) from None
     columns = schema.names
     _check_columns(path, columns)
     for name in columns:
         if pa.types.is_nested(schema.field(name).type):
-            raise DataError(path, f"{name} is of type {schema.field(name).type}", "score is a number, the rest is text")
+            raise DataError(
+                path,
+                f"{name} is of type {schema.field(name).type}",
+                "score is a number, the rest is text",
+            )
     names = [name for name in ("output", "criterion", "rater", "reason") if name in columns]
     try:
         file = pq.ParquetFile(path, read_dictionary=names)
-        table = pa.table({name: file.read(columns=[name]).column(0) for name in followed(columns, "columns")})
+        table = pa.table(
+            {name: file.read(columns=[name]).column(0) for name in followed(columns, "columns")}
+        )
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from None
     return _cast(path, table)
 
 
 def _damaged(path: Path, error: Exception) -> Exception:
-    """The error to raise for a fault within a Parquet file; a file that cannot be opened is its own error."""
+    """The error to raise for a fault within a Parquet file; a file that cannot be opened is its own
+    error.
+    """
     if isinstance(error, OSError) and error.errno is not None:
         return error
-    return DataError(path, f"a damaged Parquet file ({' '.join(str(error).split())})", "Take the file from a backup")
+    return DataError(
+        path,
+        f"a damaged Parquet file ({' '.join(str(error).split())})",
+        "Take the file from a backup",
+    )
 
 
 def _read_csv(path: Path) -> pa.Table:
@@ -125,7 +154,9 @@ def _read_csv(path: Path) -> pa.Table:
     except UnicodeDecodeError as error:
         raise not_utf8(path, 0, error) from None
     if not header:
-        raise DataError(path, "the file is empty", f"The first row names the columns: {','.join(FACTS)}")
+        raise DataError(
+            path, "the file is empty", f"The first row names the columns: {','.join(FACTS)}"
+        )
     _check_columns(path, header)
     options = arrow_csv.ConvertOptions(
         column_types={name: _TYPES[name] for name in header},
@@ -135,7 +166,9 @@ def _read_csv(path: Path) -> pa.Table:
     )
     try:
         return arrow_csv.read_csv(
-            path, parse_options=arrow_csv.ParseOptions(newlines_in_values=True), convert_options=options
+            path,
+            parse_options=arrow_csv.ParseOptions(newlines_in_values=True),
+            convert_options=options,
         )
     except pa.ArrowInvalid as error:
         _explain_csv(path, header, error)
@@ -157,7 +190,9 @@ def _explain_csv(path: Path, header: list[str], error: Exception) -> NoReturn:
 
 
 def _read_jsonl(path: Path) -> pa.Table:
-    """Read by columns, a block at a time; if that fails, line by line, so that the error can name the line."""
+    """Read by columns, a block at a time; if that fails, line by line, so that the error can name
+    the line.
+    """
     with path.open("rb") as file:
         blocks = []
         for block in _blocks(file):
@@ -175,7 +210,8 @@ def _blocks(file: BinaryIO, size: int = 1 << 24) -> Iterator[bytes]:
 
 
 def _jsonl_columns(block: bytes) -> pa.Table | None:
-    """The lines of a block as a table; None unless each line is one object of facts of the right types.
+    """The lines of a block as a table; None unless each line is one object of facts of the right
+    types.
 
     A missing key looks like null here, so a null score is accepted only if every line has the key.
     """
@@ -184,10 +220,13 @@ def _jsonl_columns(block: bytes) -> pa.Table | None:
 
     block = block.removeprefix(BOM_UTF8)
     lines = block.count(b"\n") + (not block.endswith(b"\n"))
-    if block[:1] != b"{" or block.count(b"\n{") + 1 != lines:  # pyarrow crashes on a block that begins with null
+    # pyarrow crashes on a block that begins with null
+    if block[:1] != b"{" or block.count(b"\n{") + 1 != lines:
         return None
     plain = {name: pa.float64() if name == "score" else pa.string() for name in FACTS}
-    parse = arrow_json.ParseOptions(explicit_schema=pa.schema(plain), unexpected_field_behavior="error")
+    parse = arrow_json.ParseOptions(
+        explicit_schema=pa.schema(plain), unexpected_field_behavior="error"
+    )
     try:
         table = arrow_json.read_json(pa.BufferReader(block), parse_options=parse)
         table.validate(full=True)
@@ -205,7 +244,11 @@ def _jsonl_columns(block: bytes) -> pa.Table | None:
 def _jsonl_rows(path: Path) -> pa.Table:
     columns: dict[str, list[Any]] = {name: [] for name in _TYPES}
     for row, record in read_jsonl(path):
-        if row == 0 or not record.keys() <= columns.keys() or not record.keys() >= set(REQUIRED_FACTS):
+        if (
+            row == 0
+            or not record.keys() <= columns.keys()
+            or not record.keys() >= set(REQUIRED_FACTS)
+        ):
             _check_columns(path, list(record))
         score = record["score"]
         if score is not None and not isinstance(score, float):
@@ -238,14 +281,19 @@ def _cast(path: Path, table: pa.Table) -> pa.Table:
     try:
         return table.cast(_schema(table.column_names))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError) as error:
-        raise DataError(path, f"columns of the wrong type ({error})", "score is a number, the rest is text") from None
+        raise DataError(
+            path, f"columns of the wrong type ({error})", "score is a number, the rest is text"
+        ) from None
 
 
 # ---------------------------------------------------------------- write
 
 
-def write_ratings(ratings: Iterable[Rating], path: str | Path, optional: Sequence[str] = (), rows: int = 20_000) -> int:
-    """Write ratings as Parquet, `rows` at a time, as a whole or not at all; return how many there were.
+def write_ratings(
+    ratings: Iterable[Rating], path: str | Path, optional: Sequence[str] = (), rows: int = 20_000
+) -> int:
+    """Write ratings as Parquet, `rows` at a time, as a whole or not at all; return how many there
+    were.
 
     optional: the columns to write besides FACTS.
     """
@@ -253,7 +301,10 @@ def write_ratings(ratings: Iterable[Rating], path: str | Path, optional: Sequenc
 
     written, remaining = 0, iter(ratings)
     names = [*FACTS, *optional]
-    with new_file(Path(path)) as partial, pq.ParquetWriter(partial, _schema(names), compression="zstd") as writer:
+    with (
+        new_file(Path(path)) as partial,
+        pq.ParquetWriter(partial, _schema(names), compression="zstd") as writer,
+    ):
         while batch := list(islice(remaining, rows)):
             writer.write_table(_arrow(facts_from(batch).reindex(columns=names)))
             written += len(batch)

@@ -13,7 +13,8 @@ from metal.errors import DataError
 if TYPE_CHECKING:
     import numpy as np
 
-KINDS = {"human": "person", "llm": "LLM judge", "metric": "metric", "baseline": "baseline"}  # of raters, in words
+# of raters, in words
+KINDS = {"human": "person", "llm": "LLM judge", "metric": "metric", "baseline": "baseline"}
 MEASURES = ("nominal", "ordinal", "interval")
 DIRECTIONS = ("higher", "lower")
 
@@ -58,7 +59,9 @@ MOST_LEVELS = 11  # of a scale given by its ends; a longer one is a line of scor
 
 
 def is_free_text(labels: int, answers: int) -> bool:
-    """Whether so many labels are no scale: more than 1,000, or more than 100 and than a third of the answers."""
+    """Whether so many labels are no scale: more than 1,000, or more than 100 and than a third of
+    the answers.
+    """
     return labels > 1000 or (labels > MANY_LABELS and 3 * labels > answers)
 
 
@@ -66,8 +69,8 @@ def is_free_text(labels: int, answers: int) -> bool:
 class Scale:
     """The answers a criterion allows, worst to best as listed by its author.
 
-    levels is empty for a continuous score (measure "interval"), which class-based figures leave out; low and high
-    are then its ends, if it has any.
+    levels is empty for a continuous score (measure "interval"), which class-based figures leave
+    out; low and high are then its ends, if it has any.
     """
 
     measure: Measure
@@ -77,7 +80,9 @@ class Scale:
 
     def __post_init__(self) -> None:
         if self.measure not in MEASURES:
-            raise DataError("scale", f"measure {self.measure!r}", f"use one of {', '.join(MEASURES)}")
+            raise DataError(
+                "scale", f"measure {self.measure!r}", f"use one of {', '.join(MEASURES)}"
+            )
         if not self.levels and self.measure != "interval":
             raise DataError("scale", f"a {self.measure} scale without levels", "list its levels")
         if len(self.levels) == 1:
@@ -87,17 +92,26 @@ class Scale:
             raise DataError("scale", f"level values {values}", "they must be finite and different")
         labels = [level.label for level in self.levels]
         if len(set(labels)) != len(labels) or not all(labels):
-            raise DataError("scale", f"level labels {labels}", "they must be different, and none empty")
+            raise DataError(
+                "scale", f"level labels {labels}", "they must be different, and none empty"
+            )
         if self.measure != "nominal" and values != sorted(values):
-            raise DataError("scale", f"level values {values} do not rise", "list them in rising order")
+            raise DataError(
+                "scale", f"level values {values} do not rise", "list them in rising order"
+            )
         if (self.low is None) != (self.high is None) or (self.levels and self.low is not None):
-            raise DataError("scale", "a range needs both ends, and no levels", "write range = [1, 5]")
+            raise DataError(
+                "scale", "a range needs both ends, and no levels", "write range = [1, 5]"
+            )
         if self.low is not None and self.high is not None and not self.low < self.high:
-            raise DataError("scale", f"range {self.low:g} to {self.high:g}", "write the low end first, e.g. 1-5")
+            raise DataError(
+                "scale", f"range {self.low:g} to {self.high:g}", "write the low end first, e.g. 1-5"
+            )
 
     @classmethod
     def of(cls, text: str) -> Scale:
-        """The scale that a text names: `1-10`, `0-100`, `Bad<Medium<Good`, `0=No,1=Yes`, or labels without an order.
+        """The scale that a text names: `1-10`, `0-100`, `Bad<Medium<Good`, `0=No,1=Yes`, or labels
+        without an order.
 
         Two whole numbers at most ten apart are levels, others the ends of a line of scores.
 
@@ -110,7 +124,9 @@ class Scale:
             return cls("ordinal", levels_from(text))
         if "," in text:
             labels = [label.strip() for label in text.split(",")]
-            return cls("nominal", tuple(Level(float(place), label) for place, label in enumerate(labels)))
+            return cls(
+                "nominal", tuple(Level(float(place), label) for place, label in enumerate(labels))
+            )
         low, high = ends_of(text)
         if low.is_integer() and high.is_integer() and 0 < high - low < MOST_LEVELS:
             values = range(int(low), int(high) + 1)
@@ -133,7 +149,10 @@ class Scale:
     @property
     def tie(self) -> int | None:
         """The place of the level that says that neither is better; None without one."""
-        return next((place for place, level in enumerate(self.levels) if level.label.casefold() == "tie"), None)
+        return next(
+            (place for place, level in enumerate(self.levels) if level.label.casefold() == "tie"),
+            None,
+        )
 
     @property
     def compares(self) -> bool:
@@ -143,7 +162,9 @@ class Scale:
 
     @property
     def ends(self) -> tuple[float, float] | None:
-        """The lowest and the highest score; None for a scale without ends, and for three or more unordered levels."""
+        """The lowest and the highest score; None for a scale without ends, and for three or more
+        unordered levels.
+        """
         if self.levels:
             ranked = self.measure != "nominal" or len(self.levels) == 2
             return (min(self.values), max(self.values)) if ranked else None
@@ -167,7 +188,8 @@ BETTER = "Which of the two is better?"  # what is asked of a pair where nothing 
 class Criterion:
     """What was asked of an output. direction says whether a higher score is better or worse.
 
-    of_source: whether the answer depends on the source, so that a flawless output of another source would be bad.
+    of_source: whether the answer depends on the source, so that a flawless output of another source
+    would be bad.
     """
 
     name: str
@@ -200,24 +222,34 @@ class Criterion:
         return self.question or (BETTER if self.scale.compares else "")
 
     def share(self, score: Scores) -> Scores:
-        """The position of a score (or an array of scores) on the scale, from 0 for the worst to 1 for the best.
+        """The position of a score (or an array of scores) on the scale, from 0 for the worst to 1
+        for the best.
 
-        Five Likert levels become 0, .25, .5, .75, 1, two classes 0 and 1 (GENIE, footnote 6). NaN where the scale has
-        no ends (see Scale.ends).
+        Five Likert levels become 0, .25, .5, .75, 1, two classes 0 and 1 (GENIE, footnote 6). NaN
+        where the scale has no ends (see Scale.ends).
         """
         if self.scale.ends is None:
             return score * math.nan
         low, high = self.scale.ends
-        return (score - low) / (high - low) if self.direction == "higher" else (high - score) / (high - low)
+        return (
+            (score - low) / (high - low)
+            if self.direction == "higher"
+            else (high - score) / (high - low)
+        )
 
 
-# A metric's score: one number for all criteria, higher is better; others are negated when they join (`negated`).
-METRIC_SCORE = Criterion("score", Scale("interval"), label="Score", question="What a metric gives the output.")
+# A metric's score: one number for all criteria, higher is better; others are negated when they join
+# (`negated`).
+METRIC_SCORE = Criterion(
+    "score", Scale("interval"), label="Score", question="What a metric gives the output."
+)
 
 
 @dataclass(frozen=True)
 class Source:
-    """An input: passage, prompt, image, source segment. tokens: of its text. content: equal for translations."""
+    """An input: passage, prompt, image, source segment. tokens: of its text. content: equal for
+    translations.
+    """
 
     source: str
     language: str
@@ -240,9 +272,10 @@ def pair_text(texts: Sequence[str]) -> str:
 class Output:
     """A generator's output for a source. note: the generator's own remark about it.
 
-    chosen: whether it is to be rated; others are only kept. flags: what is wrong with it. tokens: of its text, if
-    counted. first, second: of a pair that is compared, who wrote its two outputs; texts: these two, of which `text` is
-    then made. of: the output that this one was made from, condition: how; SWAPPED for a pair shown the other way round.
+    chosen: whether it is to be rated; others are only kept. flags: what is wrong with it. tokens:
+    of its text, if counted. first, second: of a pair that is compared, who wrote its two outputs;
+    texts: these two, of which `text` is then made. of: the output that this one was made from,
+    condition: how; SWAPPED for a pair shown the other way round.
     """
 
     output: str
@@ -269,7 +302,9 @@ class Output:
         _named(self, "output", "source", "generator")
         if self.texts:
             if len(self.texts) != 2 or self.text not in ("", pair_text(self.texts)):
-                raise DataError(f"output {self.output}", "texts are not the two of a pair", "leave `text` out")
+                raise DataError(
+                    f"output {self.output}", "texts are not the two of a pair", "leave `text` out"
+                )
             object.__setattr__(self, "text", pair_text(self.texts))
 
     @property
@@ -316,18 +351,27 @@ class Rater:
     def __post_init__(self) -> None:
         _named(self, "rater")
         if self.kind not in KINDS:
-            raise DataError(f"rater {self.rater}", f"kind {self.kind!r}", f"use one of {', '.join(KINDS)}")
+            raise DataError(
+                f"rater {self.rater}", f"kind {self.kind!r}", f"use one of {', '.join(KINDS)}"
+            )
 
     @property
     def lasting(self) -> Rater:
-        """The rater without what differs from run to run of one judge: prices, and how many answers a version gave."""
+        """The rater without what differs from run to run of one judge: prices, and how many answers
+        a version gave.
+        """
         about = {key: value for key, value in self.about.items() if key != "dollars_per_thousand"}
-        return replace(self, about=about | ({"versions": set(about["versions"])} if "versions" in about else {}))
+        return replace(
+            self,
+            about=about | ({"versions": set(about["versions"])} if "versions" in about else {}),
+        )
 
 
 @dataclass(frozen=True)
 class Rating:
-    """A rater's answer to a criterion about an output. A missing answer is a rating with a reason, never a number."""
+    """A rater's answer to a criterion about an output. A missing answer is a rating with a reason,
+    never a number.
+    """
 
     output: str
     criterion: str
@@ -349,8 +393,9 @@ class Rating:
 class Estimate:
     """A figure with its doubts.
 
-    value, low, high: None where undefined, for the reason in `reason`. n: the number of items it is computed from.
-    dropped: items left out, by reason. method: of the interval. caveats: what a reader should know.
+    value, low, high: None where undefined, for the reason in `reason`. n: the number of items it is
+    computed from. dropped: items left out, by reason. method: of the interval. caveats: what a
+    reader should know.
     """
 
     value: float | None
@@ -366,10 +411,14 @@ class Estimate:
         if self.value is None and not self.reason:
             raise DataError("estimate", "no value and no reason", "say why it is undefined")
         if self.value is not None and math.isnan(self.value):
-            raise DataError("estimate", "NaN is not a value", "build it with Estimate.undefined(reason)")
+            raise DataError(
+                "estimate", "NaN is not a value", "build it with Estimate.undefined(reason)"
+            )
 
     @classmethod
-    def undefined(cls, reason: str, n: int = 0, dropped: Mapping[str, int] | None = None) -> Estimate:
+    def undefined(
+        cls, reason: str, n: int = 0, dropped: Mapping[str, int] | None = None
+    ) -> Estimate:
         """A figure that has no value here, with the reason."""
         return cls(None, n=n, dropped=dropped or {}, reason=reason)
 

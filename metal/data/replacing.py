@@ -1,8 +1,8 @@
 """What a command may replace: only what the same verb wrote, and nothing that cannot be made again.
 
-A folder is written as a whole or not at all. What `force` replaces is kept beside it, one copy, and so is what the same
-work done again replaces, unless it comes to the same files. That is said: to TELL, which the command line sets;
-elsewhere to the log.
+A folder is written as a whole or not at all. What `force` replaces is kept beside it, one copy, and
+so is what the same work done again replaces, unless it comes to the same files. That is said: to
+TELL, which the command line sets; elsewhere to the log.
 """
 
 from __future__ import annotations
@@ -30,25 +30,30 @@ from metal.data.files import (
 from metal.data.holdings import LEFT, first_row, is_empty, maker_of, others, title, treasures
 from metal.errors import UsageError
 
-TELL: ContextVar[Callable[[str], None]] = ContextVar("TELL", default=logging.getLogger("metal").warning)
+TELL: ContextVar[Callable[[str], None]] = ContextVar(
+    "TELL", default=logging.getLogger("metal").warning
+)
 BY_HAND = "Give another `out`, or move it away by hand"
 
 
 def check_new(folder: Path, maker: str = "", *, force: bool = False, again: bool = False) -> None:
     """Raises UsageError when `folder` exists and may not be replaced, or cannot be written.
 
-    maker: the verb that is to write it. force: whether the user wants to replace what this verb wrote. again: whether
-    it is the same work done again, which needs no word of the user.
+    maker: the verb that is to write it. force: whether the user wants to replace what this verb
+    wrote. again: whether it is the same work done again, which needs no word of the user.
     """
     recover(folder)
     _check_free(folder, maker, force=force, again=again)
     _check_can_be_written(folder)
 
 
-def _check_free(folder: Path, maker: str, *, force: bool, again: bool, successor: Path | None = None) -> None:
+def _check_free(
+    folder: Path, maker: str, *, force: bool, again: bool, successor: Path | None = None
+) -> None:
     """Raises UsageError when `folder` exists and may not be replaced (see check_new).
 
-    successor: what is to take its place. Before that is made, the same work is taken to come to what is there.
+    successor: what is to take its place. Before that is made, the same work is taken to come to
+    what is there.
     """
     if not folder.exists():
         return
@@ -75,14 +80,19 @@ def _check_can_be_written(folder: Path) -> None:
         return
     except OSError as error:
         why = f"{nearest}: {(error.strerror or str(error)).lower()}"
-        raise UsageError(f"{folder} cannot be written ({why}); give another `out`, or change its rights") from None
+        raise UsageError(
+            f"{folder} cannot be written ({why}); give another `out`, or change its rights"
+        ) from None
 
 
-def refusal(folder: Path, maker: str, *, keeping: bool = True, successor: Path | None = None) -> str:
-    """Why this verb does not replace what is in the folder, in a line that says what to do; empty where it does.
+def refusal(
+    folder: Path, maker: str, *, keeping: bool = True, successor: Path | None = None
+) -> str:
+    """Why this verb does not replace what is in the folder, in a line that says what to do; empty
+    where it does.
 
-    keeping: whether what is replaced is kept even where the same takes its place, so that the place for it has to be
-    free. successor: the folder that is to take its place, where that is known.
+    keeping: whether what is replaced is kept even where the same takes its place, so that the place
+    for it has to be free. successor: the folder that is to take its place, where that is known.
     """
     if not folder.is_dir():
         return f"{folder} exists and is a file; give a folder as `out`"
@@ -93,7 +103,9 @@ def refusal(folder: Path, maker: str, *, keeping: bool = True, successor: Path |
         what = title(folder) + (f" and holds {holds}" if holds else "")
         return f"{folder} is {what}; it is not replaced. {BY_HAND}"
     if holds:
-        more = f'`metal.{maker}(resume="{folder}")` goes on with it. ' if "a journal" in holds else ""
+        more = (
+            f'`metal.{maker}(resume="{folder}")` goes on with it. ' if "a journal" in holds else ""
+        )
         return f"{folder} holds {holds} and is not replaced. {more}{BY_HAND}"
     kept = keeping or others(folder) or (successor and not _holds_all(successor, folder))
     return _refusal_of_kept(folder, maker, successor) if kept else ""
@@ -101,38 +113,61 @@ def refusal(folder: Path, maker: str, *, keeping: bool = True, successor: Path |
 
 def _holds_all(successor: Path, folder: Path) -> bool:
     """Whether every file of a folder is in the one that takes its place, with the same bytes."""
-    files = (path for path in folder.rglob("*") if path.name not in LEFT and (path.is_symlink() or not path.is_dir()))
+    files = (
+        path
+        for path in folder.rglob("*")
+        if path.name not in LEFT and (path.is_symlink() or not path.is_dir())
+    )
     pairs = ((path, successor / path.relative_to(folder)) for path in files)
     return all(other.is_file() and filecmp.cmp(path, other, shallow=False) for path, other in pairs)
 
 
 def _refusal_of_kept(folder: Path, maker: str, successor: Path | None) -> str:
-    """Why the copy that an earlier replacement left may not go; empty where it may, or there is none."""
+    """Why the copy that an earlier replacement left may not go; empty where it may, or there is
+    none.
+    """
     kept = kept_name(folder)
     if kept.is_symlink():
         return f"{folder} would be kept as {kept}, which is a link. Move {kept} away by hand first"
     if not kept.exists() or (kept.is_dir() and is_empty(kept)):
         return ""
     own = kept.is_dir() and maker_of(kept) == maker
-    lost = (treasures(kept, successor) or ", ".join(others(kept)[:3])) if own else "work of another kind"
+    lost = (
+        (treasures(kept, successor) or ", ".join(others(kept)[:3]))
+        if own
+        else "work of another kind"
+    )
     if not lost:
         return ""
-    return f"{folder} would be kept as {kept}, which holds {lost} and is not removed. Move {kept} away by hand first"
+    return (
+        f"{folder} would be kept as {kept}, which holds {lost} and is not removed. Move {kept} away"
+        " by hand first"
+    )
 
 
 def remedy(folder: Path, maker: str) -> str:
     """What to do about a folder that is in the way: `force=True` is named only where it works."""
-    return "give another `out`" if refusal(folder, maker) else "give another `out`, or `force=True` to replace it"
+    return (
+        "give another `out`"
+        if refusal(folder, maker)
+        else "give another `out`, or `force=True` to replace it"
+    )
 
 
 def kept_name(folder: Path) -> Path:
     """Where what is replaced is kept, named as `folder` was."""
-    named = folder if folder.name and folder.name != ".." and not folder.is_symlink() else folder.resolve()
+    named = (
+        folder
+        if folder.name and folder.name != ".." and not folder.is_symlink()
+        else folder.resolve()
+    )
     return named.with_name(named.name + REPLACED)
 
 
 @contextmanager
-def new_folder(folder: Path, maker: str = "", *, force: bool = False, again: bool = False) -> Iterator[Path]:
+def new_folder(
+    folder: Path, maker: str = "", *, force: bool = False, again: bool = False
+) -> Iterator[Path]:
     """A folder to fill; it becomes `folder` only when the block ends well (see check_new).
 
     What is replaced is kept, but for the same work done again that comes to the same files.
@@ -155,7 +190,9 @@ def new_folder(folder: Path, maker: str = "", *, force: bool = False, again: boo
 
 @contextmanager
 def rewritten(folder: Path) -> Iterator[Path]:
-    """A folder to fill with a new state of what is in `folder`, whose place it takes when the block ends well."""
+    """A folder to fill with a new state of what is in `folder`, whose place it takes when the block
+    ends well.
+    """
     recover(folder)
     target = folder.resolve()
     with _filled(target) as partial:
@@ -184,7 +221,9 @@ def _partial(target: Path) -> Path:
 
 
 def _change(target: Path, partial: Path, *, keep: bool) -> None:
-    """Let `partial` take the place of `target`. A kill at any moment leaves both of them, or the one to be kept."""
+    """Let `partial` take the place of `target`. A kill at any moment leaves both of them, or the
+    one to be kept.
+    """
     shutil.copymode(target, partial)
     with held(target, "LOCK_EX"):
         if not keep:
@@ -201,7 +240,9 @@ def _change(target: Path, partial: Path, *, keep: bool) -> None:
 
 @contextmanager
 def kept_parts(folder: Path, names: Collection[str]) -> Iterator[None]:
-    """Keep a copy of these files and folders in `folder`, which the block replaces; the rest of it stays there."""
+    """Keep a copy of these files and folders in `folder`, which the block replaces; the rest of it
+    stays there.
+    """
     target = folder.resolve()
     parts = [target / name for name in names if (target / name).exists()]
     if not parts:
@@ -249,7 +290,8 @@ FILE_MARKS = ("dataset.toml", "run.toml")
 
 
 def check_new_file(path: Path, is_ours: Callable[[Path], bool], *, force: bool = False) -> None:
-    """Raises UsageError when `path` exists and may not be replaced, is a folder, or is in a folder of METAL's.
+    """Raises UsageError when `path` exists and may not be replaced, is a folder, or is in a folder
+    of METAL's.
 
     is_ours: whether the file that is there looks like one that the same verb wrote.
     """
@@ -260,10 +302,19 @@ def check_new_file(path: Path, is_ours: Callable[[Path], bool], *, force: bool =
     if not path.exists():
         return
     if path.stat().st_size and not is_ours(path):
-        raise UsageError(f"{path} is not what would be written there; it is not replaced. {BY_HAND}")
+        raise UsageError(
+            f"{path} is not what would be written there; it is not replaced. {BY_HAND}"
+        )
     kept = kept_name(path)
-    if kept.is_symlink() or kept.is_dir() or (kept.exists() and kept.stat().st_size and not is_ours(kept)):
-        raise UsageError(f"{path} would be kept as {kept}, which is something else. Move {kept} away by hand first")
+    if (
+        kept.is_symlink()
+        or kept.is_dir()
+        or (kept.exists() and kept.stat().st_size and not is_ours(kept))
+    ):
+        raise UsageError(
+            f"{path} would be kept as {kept}, which is something else. Move {kept} away by hand"
+            " first"
+        )
     if not force:
         raise UsageError(f"{path} exists; give another `out`, or `force=True` to replace it")
 
@@ -285,10 +336,14 @@ def kept_file(path: Path) -> Iterator[None]:
 
 
 def check_kept_files(places: Collection[Path]) -> None:
-    """Raises UsageError where the copies of files in a folder of METAL's would take the place of something else."""
+    """Raises UsageError where the copies of files in a folder of METAL's would take the place of
+    something else.
+    """
     for kept in map(kept_name, places):
         if kept.is_symlink() or kept.is_dir():
-            raise UsageError(f"{kept} is in the place of what is to be kept. Move {kept} away by hand first")
+            raise UsageError(
+                f"{kept} is in the place of what is to be kept. Move {kept} away by hand first"
+            )
 
 
 def replace_file(path: Path, content: str | bytes) -> None:
@@ -310,7 +365,8 @@ def replace_file(path: Path, content: str | bytes) -> None:
 def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write these files into a folder, where others may be.
 
-    Those that change are kept, one copy, in a folder beside it. Raises UsageError where that holds something else.
+    Those that change are kept, one copy, in a folder beside it. Raises UsageError where that holds
+    something else.
     """
     folder.mkdir(parents=True, exist_ok=True)
     changed = [name for name, content in contents.items() if _differs(folder / name, content)]
@@ -332,10 +388,16 @@ def _keep_files(folder: Path, names: Collection[str], ours: Collection[str]) -> 
     """Copy files to the folder that keeps them. ours: the names that an earlier copy may have."""
     kept, target = kept_name(folder), folder.resolve()
     if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
-        raise UsageError(f"{kept} is in the place of what is to be kept. Move {kept} away by hand first")
-    foreign = [entry.name for entry in kept.iterdir() if entry.name not in ours] if kept.is_dir() else []
+        raise UsageError(
+            f"{kept} is in the place of what is to be kept. Move {kept} away by hand first"
+        )
+    foreign = (
+        [entry.name for entry in kept.iterdir() if entry.name not in ours] if kept.is_dir() else []
+    )
     if foreign:
-        raise UsageError(f"{kept} holds {foreign[0]} and is not replaced. Move {kept} away by hand first")
+        raise UsageError(
+            f"{kept} holds {foreign[0]} and is not replaced. Move {kept} away by hand first"
+        )
     with _filled(target) as partial:
         for name in names:
             shutil.copy2(folder / name, partial / name)

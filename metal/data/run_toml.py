@@ -1,4 +1,6 @@
-"""run.toml: what every run folder says of itself. It is read here only, so that whoever reads it finds every part."""
+"""run.toml: what every run folder says of itself. It is read here only, so that whoever reads it
+finds every part.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,15 @@ _PARTS: dict[str, Any] = {
     "libraries": {},
     "criteria": {},
     "datasets": [
-        {"path": str, "more": _TEXTS, "identity": str, "digest": str, "data": str, "name": str, "reading": _READING}
+        {
+            "path": str,
+            "more": _TEXTS,
+            "identity": str,
+            "digest": str,
+            "data": str,
+            "name": str,
+            "reading": _READING,
+        }
     ],
     "settings": {
         "dataset": str,
@@ -58,14 +68,19 @@ class _Table(dict[str, Any]):
 
 
 def read_run_toml(folder: Path) -> dict[str, Any]:
-    """run.toml of a folder. A part that it lacks is an empty text, list or table, as are all where there is no file.
+    """run.toml of a folder. A part that it lacks is an empty text, list or table, as are all where
+    there is no file.
 
-    Raises DataError for a part of another type, and later for a setting that is looked up and not there.
+    Raises DataError for a part of another type, and later for a setting that is looked up and not
+    there.
     """
     path = folder / RUN_TOML
     content = read_toml(path) if path.is_file() else {}
     _check(content, _PARTS, "", path)
-    empty = {part: type(shape)() if isinstance(shape, dict | list) else "" for part, shape in _PARTS.items()}
+    empty = {
+        part: type(shape)() if isinstance(shape, dict | list) else ""
+        for part, shape in _PARTS.items()
+    }
     about: dict[str, Any] = empty | content
     about["settings"] = _Table(about["settings"], path, "settings")
     about["datasets"] = [_Table(dataset, path, "datasets") for dataset in about["datasets"]]
@@ -73,8 +88,8 @@ def read_run_toml(folder: Path) -> dict[str, Any]:
 
 
 def _check(value: Any, shape: Any, place: str, path: Path) -> None:
-    """Raise DataError where a value has not its shape: a type, [of each], {key: of a key there may be}. A float is any
-    number that is not negative.
+    """Raise DataError where a value has not its shape: a type, [of each], {key: of a key there may
+    be}. A float is any number that is not negative.
     """
     kind, wanted = type(value), shape if isinstance(shape, type) else type(shape)
     if not (kind in (int, float) and value >= 0 if wanted is float else kind is wanted):

@@ -1,4 +1,6 @@
-"""Text on the page: names from files made harmless to look at, and one format for every kind of number."""
+"""Text on the page: names from files made harmless to look at, and one format for every kind of
+number.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ NAME_LENGTH = 80
 
 # Controls, lone surrogates, and the marks that turn the direction of what follows; joiners and
 # left-to-right or right-to-left marks stay, scripts need them.
-HARMFUL = "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
+HARMFUL = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff"
+)
 _UNPRINTABLE = re.compile(f"[{HARMFUL}]")
 ISOLATE, END_ISOLATE = "\u2068", "\u2069"
 _ISOLATED = re.compile(f"{ISOLATE}([^{ISOLATE}{END_ISOLATE}]*){END_ISOLATE}")
@@ -26,7 +30,9 @@ def printable(text: object) -> str:
     plain = str(text)
     if plain.isprintable():
         return plain
-    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", plain.replace("\r\n", "\n").replace("\r", "\n"))
+    return _UNPRINTABLE.sub(
+        "\N{REPLACEMENT CHARACTER}", plain.replace("\r\n", "\n").replace("\r", "\n")
+    )
 
 
 def printable_sentence(text: str) -> str:
@@ -35,7 +41,8 @@ def printable_sentence(text: str) -> str:
         return text
     parts = _ISOLATED.split(text)  # every second one stood in an isolate
     return "".join(
-        f"{ISOLATE}{printable(part)}{END_ISOLATE}" if place % 2 else printable(part) for place, part in enumerate(parts)
+        f"{ISOLATE}{printable(part)}{END_ISOLATE}" if place % 2 else printable(part)
+        for place, part in enumerate(parts)
     )
 
 
@@ -65,7 +72,8 @@ def note(text: object) -> str:
 
 
 def broken(name: str, width: int, measure: Callable[[str], int] = len) -> list[str]:
-    """A name on lines of at most the width, which end at a blank or after `-`, `/`, `_`, `?`, `&` wherever they can.
+    """A name on lines of at most the width, which end at a blank or after `-`, `/`, `_`, `?`, `&`
+    wherever they can.
 
     >>> broken("fake:blind?language=hi, twice", 12)
     ['fake:blind?', 'language=hi,', 'twice']
@@ -81,7 +89,9 @@ def broken(name: str, width: int, measure: Callable[[str], int] = len) -> list[s
 
 
 def within(text: object) -> str:
-    """A name for the middle of a sentence: one written from right to left does not turn what stands around it."""
+    """A name for the middle of a sentence: one written from right to left does not turn what stands
+    around it.
+    """
     line = name(text)
     turns = any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in line)
     return f"{ISOLATE}{line}{END_ISOLATE}" if turns else line
@@ -98,8 +108,12 @@ def slug(text: str) -> str:
 
 
 def known(value: Any) -> bool:
-    """Whether there is a figure: neither None nor NaN, nor the NA of pandas, which compares to nothing."""
-    return type(value).__name__ not in ("NoneType", "NAType") and not (isinstance(value, float) and math.isnan(value))
+    """Whether there is a figure: neither None nor NaN, nor the NA of pandas, which compares to
+    nothing.
+    """
+    return type(value).__name__ not in ("NoneType", "NAType") and not (
+        isinstance(value, float) and math.isnan(value)
+    )
 
 
 def figure(value: Any, form: str = ".2f") -> str:
@@ -112,7 +126,9 @@ def figure(value: Any, form: str = ".2f") -> str:
     if not known(value):
         return UNDEFINED
     text = format(value, form)
-    return (text.lstrip("+-") if float(text.replace(",", "").rstrip("%")) == 0 else text).replace("-", MINUS)
+    return (text.lstrip("+-") if float(text.replace(",", "").rstrip("%")) == 0 else text).replace(
+        "-", MINUS
+    )
 
 
 signed = partial(figure, form="+.2f")  # a difference, with two digits and its sign
@@ -138,8 +154,12 @@ def interval(low: Any, high: Any, form: Any = figure) -> str:
 
 
 def estimate(row: Mapping[str, Any], column: str, form: Callable[[Any], str] = figure) -> str:
-    """A row's figure and the interval in its NAME_low and NAME_high, if there is one: `0.31 [0.20, 0.41]`."""
-    return f"{form(row[column])} {interval(row[f'{column}_low'], row[f'{column}_high'], form)}".strip()
+    """A row's figure and the interval in its NAME_low and NAME_high, if there is one: `0.31 [0.20,
+    0.41]`.
+    """
+    return (
+        f"{form(row[column])} {interval(row[f'{column}_low'], row[f'{column}_high'], form)}".strip()
+    )
 
 
 def ranks(low: Any, high: Any) -> str:
@@ -150,7 +170,8 @@ def ranks(low: Any, high: Any) -> str:
 
 
 def p_value(value: Any, at_most: bool = False) -> str:
-    """Three digits; what is smaller is said to be. at_most: the value is the smallest that its test can give.
+    """Three digits; what is smaller is said to be. at_most: the value is the smallest that its test
+    can give.
 
     >>> p_value(0.0117), p_value(0.0111, at_most=True), p_value(0.0009, at_most=True)
     ('0.012', '≤0.012', '<0.001')
@@ -168,7 +189,9 @@ def p_words(value: float) -> str:
 
 
 def with_minus(words: str) -> str:
-    """A sentence with minus signs before numbers, as figures have them. Tables and messages have hyphens."""
+    """A sentence with minus signs before numbers, as figures have them. Tables and messages have
+    hyphens.
+    """
     return re.sub(r"(?<!\w)-(?=\d)", MINUS, words)
 
 
@@ -178,7 +201,8 @@ def count(value: Any) -> str:
 
 
 def coverage(value: Any) -> str:
-    """A share in whole percent, 0% only where nothing is covered; from 90%, where limits lie, never rounded up.
+    """A share in whole percent, 0% only where nothing is covered; from 90%, where limits lie, never
+    rounded up.
 
     >>> coverage(0.949), coverage(0.999), coverage(1.0), coverage(0.001), coverage(0.667)
     ('94%', '99%', '100%', '1%', '67%')
@@ -236,7 +260,9 @@ def slugs(texts: Iterable[str]) -> dict[str, str]:
 
 def listed(names: list[str]) -> str:
     """`a`, `a and b`, `a, b and c`."""
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+    return (
+        names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+    )
 
 
 def signature_line(parts: Mapping[str, object]) -> str:

@@ -1,9 +1,9 @@
 """Token counts with tiktoken, on all cores, and without a network if possible.
 
-The encoding decides the figures (Bengali has 1.21 tokens per character in cl100k_base and 0.32 in o200k_base), so any
-other is used only on request, and recorded. Its file is read from METAL's cache, from tiktoken's own caches, or from
-installed packages that carry a copy; otherwise it is downloaded into METAL's cache. A file with another hash than
-tiktoken's is never used.
+The encoding decides the figures (Bengali has 1.21 tokens per character in cl100k_base and 0.32 in
+o200k_base), so any other is used only on request, and recorded. Its file is read from METAL's
+cache, from tiktoken's own caches, or from installed packages that carry a copy; otherwise it is
+downloaded into METAL's cache. A file with another hash than tiktoken's is never used.
 """
 
 from __future__ import annotations
@@ -38,7 +38,10 @@ ENCODINGS = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
 # Packages that carry tiktoken's files, and where.
-CARRIERS = {"litellm": "litellm_core_utils/tokenizers", "llama_index.core": "_static/tiktoken_cache"}
+CARRIERS = {
+    "litellm": "litellm_core_utils/tokenizers",
+    "llama_index.core": "_static/tiktoken_cache",
+}
 
 CHUNK = 64  # texts a thread takes at a time
 PIECE = 50_000  # letters of a text that cannot be counted at once
@@ -46,7 +49,9 @@ PATIENCE = 1.0  # seconds until a host counts as out of reach
 
 
 def load_encoding(name: str = ENCODING) -> tiktoken.Encoding:
-    """The encoding of that name. Raises UnknownName, or UsageError when its file cannot be found or downloaded."""
+    """The encoding of that name. Raises UnknownName, or UsageError when its file cannot be found or
+    downloaded.
+    """
     if name not in ENCODINGS:
         raise UnknownName("encoding", name, ENCODINGS)
     path = _file(name)
@@ -71,7 +76,8 @@ def cache_folder() -> Path:
 def _file(name: str) -> Path:
     """The encoding's file, downloaded into METAL's cache if this machine has no copy."""
     url = f"https://{HOST}/encodings/{name}.tiktoken"
-    file_name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()  # as tiktoken names it
+    # as tiktoken names it
+    file_name = hashlib.sha1(url.encode(), usedforsecurity=False).hexdigest()
     path = cache_folder() / file_name
     for place in (path, *_copies(file_name)):
         if place.is_file() and hashlib.sha256(place.read_bytes()).hexdigest() == ENCODINGS[name]:
@@ -109,8 +115,9 @@ def _downloaded(url: str, name: str, path: Path) -> bytes:
         except (URLError, OSError, http.client.HTTPException) as error:  # the last: it broke off
             problem = f"{HOST}: {error}"
     raise UsageError(
-        f"the tokenizer {name} is not on this machine and {problem}. Put {url.rsplit('/', 1)[1]}, downloaded "
-        f"elsewhere, at {path}, or install a package that carries it (pip install llama-index-core)"
+        f"the tokenizer {name} is not on this machine and {problem}. Put {url.rsplit('/', 1)[1]},"
+        f" downloaded elsewhere, at {path}, or install a package that carries it (pip install"
+        " llama-index-core)"
     )
 
 
@@ -119,7 +126,9 @@ def reachable(host: str) -> bool:
 
     Always true with a proxy, which cannot be asked.
     """
-    if any(os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")):
+    if any(
+        os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
+    ):
         return True
     try:
         socket.create_connection((host, 443), timeout=PATIENCE).close()
@@ -131,13 +140,19 @@ def reachable(host: str) -> bool:
 # ---------------------------------------------------------------- counting
 
 
-def count_tokens(texts: Iterable[str], encoding: tiktoken.Encoding, threads: int | None = None) -> Iterator[int]:
+def count_tokens(
+    texts: Iterable[str], encoding: tiktoken.Encoding, threads: int | None = None
+) -> Iterator[int]:
     """How many tokens each text has, in order; special tokens count as plain text.
 
     Holds a few chunks for each thread at a time. threads: all cores unless given.
     """
     if threads is None:
-        threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        threads = (
+            len(os.sched_getaffinity(0))
+            if hasattr(os, "sched_getaffinity")
+            else os.cpu_count() or 1
+        )
     waiting: deque[Future[list[int]]] = deque()
     following = iter(texts)
     with ThreadPoolExecutor(threads) as pool:
@@ -160,8 +175,8 @@ def _count(texts: list[str], encoding: tiktoken.Encoding) -> list[int]:
 def count_text(text: str, encoding: tiktoken.Encoding) -> int:
     """How many tokens a text has; special tokens count as plain text.
 
-    tiktoken's pattern cannot match a run of about a million blanks; such a text is counted in pieces, each of which
-    may have one token more than in the text.
+    tiktoken's pattern cannot match a run of about a million blanks; such a text is counted in
+    pieces, each of which may have one token more than in the text.
     """
     try:
         text.encode()
@@ -170,7 +185,9 @@ def count_text(text: str, encoding: tiktoken.Encoding) -> int:
     try:
         return _length(text, encoding)
     except ValueError:  # raised by the pattern only
-        return sum(_length(text[start : start + PIECE], encoding) for start in range(0, len(text), PIECE))
+        return sum(
+            _length(text[start : start + PIECE], encoding) for start in range(0, len(text), PIECE)
+        )
 
 
 def _length(text: str, encoding: tiktoken.Encoding) -> int:

@@ -1,7 +1,7 @@
 """How each person rates beside their colleagues: what can be said of raters without test questions.
 
-One row per person x language x criterion, one over all criteria. Colleagues are the people of a group who rated the
-same outputs on the same criterion. `monitor_tables.stands_out` reads the rows.
+One row per person x language x criterion, one over all criteria. Colleagues are the people of a
+group who rated the same outputs on the same criterion. `monitor_tables.stands_out` reads the rows.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ SCALES_DIFFER = "the criteria have different scales"
 NO_ANSWER = "no answer"
 NO_COMMENT = "no comments"
 
-TESTED = ("agreement_difference", "severity", "label_difference")  # each corrected over people, by Holm
+# each corrected over people, by Holm
+TESTED = ("agreement_difference", "severity", "label_difference")
 
 
 def behaviour(
@@ -46,32 +47,41 @@ def behaviour(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """How each person rates beside the others: a row for each person x language x criterion, and one for each person x
-    language over ALL_CRITERIA, by language, group, person and criterion in declared order.
+    """How each person rates beside the others: a row for each person x language x criterion, and
+    one for each person x language over ALL_CRITERIA, by language, group, person and criterion in
+    declared order.
 
-    People are set beside their own group, because a crowd outvotes its experts where both rated. distrusted: people who
-    are nobody's colleagues, because they are known to be noisy; they are set beside the others all the same. Columns:
+    People are set beside their own group, because a crowd outvotes its experts where both rated.
+    distrusted: people who are nobody's colleagues, because they are known to be noisy; they are set
+    beside the others all the same. Columns:
 
-    ratings, unanswered; shared: ratings of outputs that a colleague rated too, on `sources` sources; ties: those of
-    them without a most frequent label among the colleagues.
-    majority_agreement: share of the others where the label is the most frequent one of the colleagues.
-    agreement, colleagues_agreement: on outputs with two colleagues or more (`compared`), the share of colleagues who
-    agree, and of pairs of them who agree among themselves; agreement_difference: the first minus the second.
-    severity: how much lower than the colleagues' mean the scores are, in shares of the scale (below 0: milder);
-    distance: the mean of the difference without its sign.
-    label, label_share, colleagues_label_share: the most frequent label on shared ratings; label_difference.
-    dawid_skene, mace: competence (see colleagues.py); over all criteria their mean, weighted by ratings.
-    commented: share of ratings with a comment; repeated: share of comments that the person also made on another output,
-    colleagues_repeated: the same of all colleagues; repeated_comment, repeated_outputs: the most frequent, on how many.
-    For agreement_difference, severity and label_difference: _low, _high (95%, bootstrap over sources), _p (two-sided,
-    see clustered_mean; that of the label times the number of labels it was chosen from) and _p_adjusted, corrected over
-    all people and languages of one criterion.
+    ratings, unanswered; shared: ratings of outputs that a colleague rated too, on `sources`
+    sources; ties: those of them without a most frequent label among the colleagues.
+    majority_agreement: share of the others where the label is the most frequent one of the
+    colleagues. agreement, colleagues_agreement: on outputs with two colleagues or more
+    (`compared`), the share of colleagues who agree, and of pairs of them who agree among
+    themselves; agreement_difference: the first minus the second. severity: how much lower than the
+    colleagues' mean the scores are, in shares of the scale (below 0: milder); distance: the mean of
+    the difference without its sign. label, label_share, colleagues_label_share: the most frequent
+    label on shared ratings; label_difference. dawid_skene, mace: competence (see colleagues.py);
+    over all criteria their mean, weighted by ratings. commented: share of ratings with a comment;
+    repeated: share of comments that the person also made on another output, colleagues_repeated:
+    the same of all colleagues; repeated_comment, repeated_outputs: the most frequent, on how many.
+    For agreement_difference, severity and label_difference: _low, _high (95%, bootstrap over
+    sources), _p (two-sided, see clustered_mean; that of the label times the number of labels it was
+    chosen from) and _p_adjusted, corrected over all people and languages of one criterion.
     undefined: which figures have no value, and why. Undefined figures are NaN, never 0.
     """
     bootstrap = SourceBootstrap(resamples, seed)
     slices: list[tuple[list[ColleaguesCell], list[str]]] = []
-    for group in sorted({rater.group for rater in dataset.raters.values() if rater.kind == "human"}):
-        examined = [name for name, each in dataset.raters.items() if each.kind == "human" and each.group == group]
+    for group in sorted(
+        {rater.group for rater in dataset.raters.values() if rater.kind == "human"}
+    ):
+        examined = [
+            name
+            for name, each in dataset.raters.items()
+            if each.kind == "human" and each.group == group
+        ]
         people = [name for name in examined if name not in distrusted] or examined
         table = dataset.ratings[dataset.ratings["rater"].isin(examined)]
         grouped = dict(list(table.groupby(["language", "criterion"], observed=True)))
@@ -82,7 +92,8 @@ def behaviour(
                 if (language, name) in grouped
             ]
             slices.append((cells, examined))
-    slices.sort(key=lambda part: part[0][0].language)  # few people take longer to fit: groups in turn, at an even rate
+    # few people take longer to fit: groups in turn, at an even rate
+    slices.sort(key=lambda part: part[0][0].language)
     sizes = [sum(len(cell.rows) for cell in cells) for cells, _ in slices]
     rows: list[dict[str, Any]] = []
     for (cells, examined), advance in zip(slices, divided(progress, *sizes), strict=True):
@@ -90,7 +101,9 @@ def behaviour(
     rows.sort(key=lambda row: (row["language"], row["group"], row["rater"]))
     table = pd.DataFrame(rows, columns=list(COLUMNS))
     for name in TESTED:
-        corrected = table.groupby("criterion", observed=True)[f"{name}_p"].transform(lambda p: holm(p.to_numpy()))
+        corrected = table.groupby("criterion", observed=True)[f"{name}_p"].transform(
+            lambda p: holm(p.to_numpy())
+        )
         table[f"{name}_p_adjusted"] = corrected.astype(np.float64)
     return table
 
@@ -104,7 +117,9 @@ def _of_language(
 ) -> Iterator[dict[str, Any]]:
     """The rows of one language, person by person."""
     fitting, comparing = divided(progress, 3, 1)
-    fitted = [competences(cell.rows, cell.criterion, cell.people) for cell in followed(cells, fitting)]
+    fitted = [
+        competences(cell.rows, cell.criterion, cell.people) for cell in followed(cells, fitting)
+    ]
     same_scale = len({cell.criterion.scale for cell in cells}) == 1
     all_answers = all_cells_together([cell.answers for cell in cells])
     parts: list[tuple[str, Criterion | None, ColleagueAnswers]]
@@ -116,18 +131,31 @@ def _of_language(
         if not any(asked):
             continue
         rater = dataset.raters[name]
-        about = {"rater": name, "kind": rater.kind, "group": rater.group, "language": cells[0].language}
+        about = {
+            "rater": name,
+            "kind": rater.kind,
+            "group": rater.group,
+            "language": cells[0].language,
+        }
         competent: list[Any] = [part.get(name) for part in fitted]
         competent.append(Competence.mean(competent))
-        for part, times, comments, competence in zip(parts, [*asked, sum(asked)], repeated, competent, strict=True):
+        for part, times, comments, competence in zip(
+            parts, [*asked, sum(asked)], repeated, competent, strict=True
+        ):
             criterion_name, criterion, answers = part
             if times:
-                row = _row(answers, name, times, criterion, bootstrap) | _comments(answers, name, comments)
+                row = _row(answers, name, times, criterion, bootstrap) | _comments(
+                    answers, name, comments
+                )
                 yield _noted(about | {"criterion": criterion_name} | row, competence)
 
 
 def _row(
-    answers: ColleagueAnswers, name: str, asked: int, criterion: Criterion | None, bootstrap: SourceBootstrap
+    answers: ColleagueAnswers,
+    name: str,
+    asked: int,
+    criterion: Criterion | None,
+    bootstrap: SourceBootstrap,
 ) -> dict[str, Any]:
     """The figures of one person. criterion: None where labels cannot be counted together."""
     own = answers.rows_of(name)
@@ -153,24 +181,44 @@ def _row(
 
 
 def _label(
-    answers: ColleagueAnswers, shared: Codes, criterion: Criterion | None, bootstrap: SourceBootstrap
+    answers: ColleagueAnswers,
+    shared: Codes,
+    criterion: Criterion | None,
+    bootstrap: SourceBootstrap,
 ) -> dict[str, Any]:
-    """The most frequent label of a person's shared ratings beside how often the colleagues gave it there."""
+    """The most frequent label of a person's shared ratings beside how often the colleagues gave it
+    there.
+    """
     row: dict[str, Any] = {"label": "", "label_share": np.nan, "colleagues_label_share": np.nan}
     levels = criterion.scale.levels if criterion else ()
     if not levels or not len(shared):
-        return row | _tested("label_difference", clustered_mean(np.zeros(0), np.zeros(0, dtype=int), bootstrap))
+        return row | _tested(
+            "label_difference", clustered_mean(np.zeros(0), np.zeros(0, dtype=int), bootstrap)
+        )
     code = answers.code[shared]
     label = int(np.bincount(code, minlength=len(levels)).argmax())
     own, theirs = (code == label).astype(np.float64), answers.label_shares[shared, label]
-    row |= {"label": levels[label].shown, "label_share": _mean(own), "colleagues_label_share": _mean(theirs)}
-    test = _tested("label_difference", clustered_mean(own - theirs, answers.source_code[shared], bootstrap))
-    chosen = {"label_difference_p": min(1.0, test["label_difference_p"] * len(levels))}  # the most frequent of so many
+    row |= {
+        "label": levels[label].shown,
+        "label_share": _mean(own),
+        "colleagues_label_share": _mean(theirs),
+    }
+    test = _tested(
+        "label_difference", clustered_mean(own - theirs, answers.source_code[shared], bootstrap)
+    )
+    # the most frequent of so many
+    chosen = {"label_difference_p": min(1.0, test["label_difference_p"] * len(levels))}
     return row | test | ({} if np.isnan(test["label_difference_p"]) else chosen)
 
 
 def _tested(name: str, test: ClusteredMean) -> dict[str, Any]:
-    figures = {"": test.mean, "_low": test.low, "_high": test.high, "_p": test.p, "_p_adjusted": test.p}
+    figures = {
+        "": test.mean,
+        "_low": test.low,
+        "_high": test.high,
+        "_p": test.p,
+        "_p_adjusted": test.p,
+    }
     return {f"{name}{part}": value for part, value in figures.items()}
 
 
@@ -183,9 +231,15 @@ def _mean(values: Any) -> float:
 
 
 def _repeated_of_all(answers: ColleagueAnswers) -> pd.DataFrame:
-    """The comments of everybody: rater, text (white space and case apart), on how many outputs they made it."""
-    text = np.array([" ".join(str(comment).split()).casefold() for comment in answers.comment], dtype=object)
-    frame = pd.DataFrame({"rater": answers.rater, "output": answers.output, "text": text, "shown": answers.comment})
+    """The comments of everybody: rater, text (white space and case apart), on how many outputs they
+    made it.
+    """
+    text = np.array(
+        [" ".join(str(comment).split()).casefold() for comment in answers.comment], dtype=object
+    )
+    frame = pd.DataFrame(
+        {"rater": answers.rater, "output": answers.output, "text": text, "shown": answers.comment}
+    )
     frame = frame[frame["text"] != ""]
     return frame.assign(outputs=frame.groupby(["rater", "text"])["output"].transform("nunique"))
 
@@ -204,7 +258,10 @@ def _comments(answers: ColleagueAnswers, name: str, comments: pd.DataFrame) -> d
     }
     again = own[own["outputs"] > 1].sort_values(["outputs", "text"], ascending=[False, True])
     if len(again):
-        row |= {"repeated_comment": str(again["shown"].iloc[0]), "repeated_outputs": int(again["outputs"].iloc[0])}
+        row |= {
+            "repeated_comment": str(again["shown"].iloc[0]),
+            "repeated_outputs": int(again["outputs"].iloc[0]),
+        }
     return row
 
 
@@ -232,7 +289,18 @@ def _noted(row: dict[str, Any], competence: Competence) -> dict[str, Any]:
 
 
 COLUMNS = (
-    *("rater", "kind", "group", "language", "criterion", "ratings", "unanswered", "shared", "sources", "ties"),
+    *(
+        "rater",
+        "kind",
+        "group",
+        "language",
+        "criterion",
+        "ratings",
+        "unanswered",
+        "shared",
+        "sources",
+        "ties",
+    ),
     *("majority_agreement", "compared", "agreement", "colleagues_agreement"),
     *(f"agreement_difference{part}" for part in ("", "_low", "_high", "_p", "_p_adjusted")),
     *(f"severity{part}" for part in ("", "_low", "_high", "_p", "_p_adjusted")),

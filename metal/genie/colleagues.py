@@ -1,5 +1,5 @@
-"""People beside those who rated the same outputs: their answers, each beside the colleagues' answers, and how competent
-they seem from these (Dawid-Skene, MACE), without a test question.
+"""People beside those who rated the same outputs: their answers, each beside the colleagues'
+answers, and how competent they seem from these (Dawid-Skene, MACE), without a test question.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from metal.stats.patterns import Codes, Numbers
 
 @dataclass(frozen=True)
 class ColleagueAnswers:
-    """The answers of a cell, or of several one after the other. Arrays have one row per answer, names as they are.
+    """The answers of a cell, or of several one after the other. Arrays have one row per answer,
+    names as they are.
 
-    beside: each among its colleagues' on the same output and criterion. signed: share of the scale minus the mean share
-    of the colleagues. code: class codes. labels: of each cell.
+    beside: each among its colleagues' on the same output and criterion. signed: share of the scale
+    minus the mean share of the colleagues. code: class codes. labels: of each cell.
     """
 
     rater: Codes
@@ -44,12 +45,17 @@ class ColleagueAnswers:
 
     @cached_property
     def label_shares(self) -> Numbers:
-        """(answers, levels) the share of the colleagues who gave each label; cells of one scale only."""
+        """(answers, levels) the share of the colleagues who gave each label; cells of one scale
+        only.
+        """
         return np.concatenate([labels.shares() for labels in self.labels])
 
     @cached_property
     def _rows(self) -> dict[str, Codes]:
-        return {str(name): np.sort(rows) for name, rows in pd.Series(self.rater).groupby(self.rater).indices.items()}
+        return {
+            str(name): np.sort(rows)
+            for name, rows in pd.Series(self.rater).groupby(self.rater).indices.items()
+        }
 
     def rows_of(self, rater: str) -> Codes:
         """Indices of the answers of a rater."""
@@ -58,7 +64,9 @@ class ColleagueAnswers:
 
 @dataclass(frozen=True)
 class ColleaguesCell:
-    """One language x criterion: rows of the ratings table by the people and by whoever is set beside them."""
+    """One language x criterion: rows of the ratings table by the people and by whoever is set
+    beside them.
+    """
 
     language: str
     criterion: Criterion
@@ -68,7 +76,11 @@ class ColleaguesCell:
     @cached_property
     def asked(self) -> dict[str, int]:
         """How many rows each rater has, answered or not."""
-        return {str(name): int(count) for name, count in self.rows["rater"].value_counts().items() if count}
+        return {
+            str(name): int(count)
+            for name, count in self.rows["rater"].value_counts().items()
+            if count
+        }
 
     @cached_property
     def answers(self) -> ColleagueAnswers:
@@ -87,7 +99,9 @@ class ColleaguesCell:
         beside = labels.beside()
         if not levels:
             nothing = np.full(len(score), np.nan)
-            beside = Beside(beside.others, nothing, nothing, nothing, np.zeros(len(score), dtype=bool))
+            beside = Beside(
+                beside.others, nothing, nothing, nothing, np.zeros(len(score), dtype=bool)
+            )
         rater, source, output, comment = (
             rows[name].to_numpy(dtype=object) for name in ("rater", "source", "output", "comment")
         )
@@ -114,17 +128,20 @@ def all_cells_together(parts: Sequence[ColleagueAnswers]) -> ColleagueAnswers:
     )
 
 
-# Beyond so many answers MACE gets fewer starts and iterations: its competences are known well enough by then, and where
+# Beyond so many answers MACE gets fewer starts and iterations: its competences are known well
+# enough by then, and where
 # labels hold no signal it would creep on for minutes.
 MANY_ANSWERS = 20_000
 NO_LEVELS = "the criterion has no levels"
-MISNAMED = "in Dawid and Skene's model a label came to mean another"  # DawidSkene.misnamed: right is not right then
+# DawidSkene.misnamed: right is not right then
+MISNAMED = "in Dawid and Skene's model a label came to mean another"
 
 
 @dataclass(frozen=True)
 class Competence:
-    """dawid_skene: expected share of right answers; mace: probability of knowing. NaN where undefined. ratings: that
-    it rests on. reason: why dawid_skene is undefined, where the criterion or the model is to blame.
+    """dawid_skene: expected share of right answers; mace: probability of knowing. NaN where
+    undefined. ratings: that it rests on. reason: why dawid_skene is undefined, where the criterion
+    or the model is to blame.
     """
 
     dawid_skene: float
@@ -134,7 +151,9 @@ class Competence:
 
     @classmethod
     def mean(cls, parts: Sequence[Competence | None]) -> Competence:
-        """Over several criteria, weighted by ratings; criteria where it is undefined have no part in it."""
+        """Over several criteria, weighted by ratings; criteria where it is undefined have no part
+        in it.
+        """
         defined = [part for part in parts if part is not None]
         reasons = {part.reason for part in defined}
         return cls(
@@ -145,23 +164,35 @@ class Competence:
         )
 
 
-def competences(rows: pd.DataFrame, criterion: Criterion, people: frozenset[str]) -> Mapping[str, Competence]:
+def competences(
+    rows: pd.DataFrame, criterion: Criterion, people: frozenset[str]
+) -> Mapping[str, Competence]:
     """The competence of every rater in `rows` (one language x criterion).
 
-    People are fitted together; whoever is not a person is fitted with all people and nobody else, so that ten judges of
-    one family do not decide what is true. Persons who are not among `people` are fitted with them, all in one fit.
+    People are fitted together; whoever is not a person is fitted with all people and nobody else,
+    so that ten judges of one family do not decide what is true. Persons who are not among `people`
+    are fitted with them, all in one fit.
     """
     if not criterion.scale.levels:
         counts = rows["rater"].value_counts()
-        return {str(name): Competence(np.nan, np.nan, int(count), NO_LEVELS) for name, count in counts.items() if count}
+        return {
+            str(name): Competence(np.nan, np.nan, int(count), NO_LEVELS)
+            for name, count in counts.items()
+            if count
+        }
     matrix = code_matrix(rows, criterion)
     panel = [name for name in matrix.raters if name in people]
     fitted = _fitted(matrix.of(panel), panel, len(criterion.scale.levels))
     kinds = dict(zip(rows["rater"].astype(str), rows["kind"].astype(str), strict=True))
     others = [name for name in matrix.raters if name not in people]
     persons = [name for name in others if kinds[name] == "human"]
-    for beside in [*([persons] if persons else []), *([name] for name in others if name not in persons)]:
-        together = _fitted(matrix.of([*panel, *beside]), [*panel, *beside], len(criterion.scale.levels))
+    for beside in [
+        *([persons] if persons else []),
+        *([name] for name in others if name not in persons),
+    ]:
+        together = _fitted(
+            matrix.of([*panel, *beside]), [*panel, *beside], len(criterion.scale.levels)
+        )
         fitted |= {name: together[name] for name in beside}
     return fitted
 
@@ -174,7 +205,10 @@ def _fitted(codes: Codes, names: Sequence[str], levels: int) -> dict[str, Compet
     many = answers.given.sum() > MANY_ANSWERS
     guessing = mace(answers, **({"starts": 3, "max_iterations": 60} if many else {}))
     figures = zip(first, guessing.competence.tolist(), answers.given.tolist(), strict=True)
-    return {name: Competence(*values, MISNAMED if lost else "") for name, values in zip(names, figures, strict=True)}
+    return {
+        name: Competence(*values, MISNAMED if lost else "")
+        for name, values in zip(names, figures, strict=True)
+    }
 
 
 def _weighted(parts: Sequence[tuple[float, int]]) -> float:

@@ -1,4 +1,6 @@
-"""People left out of a dataset, with what each of them loses; who fails test questions, for other analyses."""
+"""People left out of a dataset, with what each of them loses; who fails test questions, for other
+analyses.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ EXCLUSIONS = ("rater", "language", "criterion", "ratings", "why")
 
 @dataclass(frozen=True)
 class Exclusion:
-    """The people left out. why: rater -> reasons. dropped: a row (rater, language, criterion, ratings) each.
+    """The people left out. why: rater -> reasons. dropped: a row (rater, language, criterion,
+    ratings) each.
 
     outputs: how many lost a rating.
     """
@@ -32,20 +35,24 @@ class Exclusion:
     def table(self) -> pd.DataFrame:
         """`dropped` with the reasons, for a run's tables."""
         reasons = {name: "; ".join(why) for name, why in self.why.items()}
-        return self.dropped.astype({"rater": str}).assign(why=[reasons[name] for name in self.dropped["rater"]])
+        return self.dropped.astype({"rater": str}).assign(
+            why=[reasons[name] for name in self.dropped["rater"]]
+        )
 
     @property
     def lines(self) -> list[str]:
         """One line per person, for warnings and reports."""
         counts = self.dropped.groupby("rater", observed=True)["ratings"].sum().to_dict()
         return [
-            f"{name} is excluded as noisy ({'; '.join(reasons)}): {int(counts.get(name, 0)):,} ratings dropped"
+            f"{name} is excluded as noisy ({'; '.join(reasons)}): {int(counts.get(name, 0)):,}"
+            " ratings dropped"
             for name, reasons in self.why.items()
         ]
 
 
 def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]]) -> tuple[Dataset, Exclusion]:
-    """The dataset without the ratings of its noisy people, and an account of it. LLM judges and metrics stay.
+    """The dataset without the ratings of its noisy people, and an account of it. LLM judges and
+    metrics stay.
 
     noisy: rater -> reasons. Raises UsageError when no person would be left.
     """
@@ -53,12 +60,18 @@ def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]]) -> tuple[Dat
     why = {name: reasons for name, reasons in noisy.items() if name in people}
     if why and people <= set(why):
         raise UsageError(
-            f"dataset {dataset.card.name}: all {len(people)} people are noisy by their test questions; without them "
-            "there is nobody to compare with. Look at the questions with `metal.monitor(...)`"
+            f"dataset {dataset.card.name}: all {len(people)} people are noisy by their test"
+            " questions; without them there is nobody to compare with. Look at the questions with"
+            " `metal.monitor(...)`"
         )
     table = dataset.ratings
     dropped = table[table["rater"].isin(list(why))]
-    counts = dropped.groupby(["rater", "language", "criterion"], observed=True).size().rename("ratings").reset_index()
+    counts = (
+        dropped.groupby(["rater", "language", "criterion"], observed=True)
+        .size()
+        .rename("ratings")
+        .reset_index()
+    )
     exclusion = Exclusion(dict(sorted(why.items())), counts, int(dropped["output"].nunique()))
     return _without_raters(dataset, set(why)), exclusion
 
@@ -66,7 +79,12 @@ def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]]) -> tuple[Dat
 def only_people(dataset: Dataset, people: Collection[str]) -> Dataset:
     """The dataset with only these people's ratings; judges and metrics stay."""
     return _without_raters(
-        dataset, {name for name, rater in dataset.raters.items() if rater.kind == "human" and name not in people}
+        dataset,
+        {
+            name
+            for name, rater in dataset.raters.items()
+            if rater.kind == "human" and name not in people
+        },
     )
 
 
@@ -93,8 +111,12 @@ class _Result(Protocol):
 Result = TypeVar("Result", bound=_Result)
 
 
-def with_exclusions(result: Result, excluded: Exclusion | None, warnings: Iterable[str] = ()) -> Result:
-    """The result with a warning and a table about the people left out, and further warnings before its own."""
+def with_exclusions(
+    result: Result, excluded: Exclusion | None, warnings: Iterable[str] = ()
+) -> Result:
+    """The result with a warning and a table about the people left out, and further warnings before
+    its own.
+    """
     lines = excluded.lines if excluded else []
     tables = {**result.tables, "exclusions": excluded.table} if excluded else result.tables
     return replace(result, warnings=(*lines, *warnings, *result.warnings), tables=tables)
@@ -103,20 +125,25 @@ def with_exclusions(result: Result, excluded: Exclusion | None, warnings: Iterab
 # ---------------------------------------------------------------- from test questions on disk
 
 
-def without_noisy(dataset: Dataset, folder: Path, runs: Iterable[Path], model: str) -> tuple[Dataset, Exclusion | None]:
-    """The dataset without its noisy people, and who they are; the dataset itself where `model` is empty.
+def without_noisy(
+    dataset: Dataset, folder: Path, runs: Iterable[Path], model: str
+) -> tuple[Dataset, Exclusion | None]:
+    """The dataset without its noisy people, and who they are; the dataset itself where `model` is
+    empty.
 
-    model: of metal.genie.noisy. folder, runs: where the test questions are. Raises UsageError where no person answered
-    a test question.
+    model: of metal.genie.noisy. folder, runs: where the test questions are. Raises UsageError where
+    no person answered a test question.
     """
     if not model:
         return dataset, None
     gold = read_tests(dataset, folder, runs)
     examined = set(gold.answers["rater"].astype(str))
-    if not any(rater.kind == "human" and name in examined for name, rater in dataset.raters.items()):
+    if not any(
+        rater.kind == "human" and name in examined for name, rater in dataset.raters.items()
+    ):
         raise UsageError(
-            f"`exclude_noisy`: nobody answered a test question of {folder} (judges are not left out); hide some with "
-            f"`metal.annotate_export({str(folder)!r}, test_questions=True)`"
+            f"`exclude_noisy`: nobody answered a test question of {folder} (judges are not left"
+            f" out); hide some with `metal.annotate_export({str(folder)!r}, test_questions=True)`"
         )
     return without(dataset, _noisy(dataset, folder, gold, model))
 
@@ -127,13 +154,16 @@ def warnings_of_tests(dataset: Dataset, folder: Path, runs: Iterable[Path]) -> l
     leaks = leak_warning(dataset, gold.questions)
     noisy = _noisy(dataset, folder, gold) if len(gold.answers) else {}
     return [leaks] * bool(leaks) + [
-        f"{name} fails its test questions ({'; '.join(why)}); `metal.monitor({str(folder)!r})` shows all"
+        f"{name} fails its test questions ({'; '.join(why)}); `metal.monitor({str(folder)!r})`"
+        " shows all"
         for name, why in noisy.items()
         if dataset.raters[name].kind != "human"
     ]
 
 
-def _noisy(dataset: Dataset, folder: Path, gold: GoldQuestions, model: str = "") -> Mapping[str, tuple[str, ...]]:
+def _noisy(
+    dataset: Dataset, folder: Path, gold: GoldQuestions, model: str = ""
+) -> Mapping[str, tuple[str, ...]]:
     """Rater -> why; the default model where none is named."""
     from metal.building.store import read_compared
     from metal.genie.monitoring import monitor  # which imports scipy

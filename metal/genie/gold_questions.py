@@ -1,7 +1,8 @@
 """Test questions: outputs for which the right answers are known, hidden among those to be rated.
 
-A positive question shows a source with its own gold (its reference), a negative one with the gold of another source
-(GENIE, section 5). Raters see them as outputs like any other, but they stay out of the dataset's own outputs.
+A positive question shows a source with its own gold (its reference), a negative one with the gold
+of another source (GENIE, section 5). Raters see them as outputs like any other, but they stay out
+of the dataset's own outputs.
 """
 
 from __future__ import annotations
@@ -47,14 +48,21 @@ class Shares:
         return cls(*shares)
 
     def of(self, outputs: int) -> dict[str, int]:
-        """The number of questions of each side for this many outputs: at least 1 where the share is above 0."""
+        """The number of questions of each side for this many outputs: at least 1 where the share is
+        above 0.
+        """
         shares = {POSITIVE: self.positive, NEGATIVE: self.negative}
-        return {side: max(1, round(share * outputs)) if share and outputs else 0 for side, share in shares.items()}
+        return {
+            side: max(1, round(share * outputs)) if share and outputs else 0
+            for side, share in shares.items()
+        }
 
 
 @dataclass(frozen=True)
 class DrawnQuestions:
-    """Test questions for some outputs. short: (language, side) -> how many fewer than wanted, for lack of golds."""
+    """Test questions for some outputs. short: (language, side) -> how many fewer than wanted, for
+    lack of golds.
+    """
 
     questions: tuple[Output, ...]
     short: Mapping[tuple[str, str], int]
@@ -71,12 +79,13 @@ def draw(
 ) -> DrawnQuestions:
     """Test questions to hide among the outputs, for each of their languages.
 
-    The sources with a gold are put in an order that depends on seed and ids alone. Negative questions take the first of
-    them, each with the gold of the next one that differs, the last with that of the first: golds are permuted
-    cyclically, and no source meets its own. Positive questions take the last ones, so that no source has both while
-    there are enough sources. A larger number of questions contains the smaller one.
-    earlier: questions of earlier exports, by id; they stay as they were asked. used: ids of questions answered in
-    earlier rounds; asked again they would say nothing new.
+    The sources with a gold are put in an order that depends on seed and ids alone. Negative
+    questions take the first of them, each with the gold of the next one that differs, the last with
+    that of the first: golds are permuted cyclically, and no source meets its own. Positive
+    questions take the last ones, so that no source has both while there are enough sources. A
+    larger number of questions contains the smaller one. earlier: questions of earlier exports, by
+    id; they stay as they were asked. used: ids of questions answered in earlier rounds; asked again
+    they would say nothing new.
     """
     outputs = list(outputs)
     questions: list[Output] = []
@@ -86,19 +95,29 @@ def draw(
         ring = _ring({output.source for output in in_language}, sources, language, seed)
         wanted = shares.of(len(in_language))
         candidates = {
-            NEGATIVE: (_question(NEGATIVE, language, source, other) for source, other in _shifted(ring)),
+            NEGATIVE: (
+                _question(NEGATIVE, language, source, other) for source, other in _shifted(ring)
+            ),
             POSITIVE: (_question(POSITIVE, language, source, source) for source in reversed(ring)),
         }
         for side, possible in candidates.items():
-            drawn = list(islice((question for question in possible if question.output not in used), wanted[side]))
+            drawn = list(
+                islice(
+                    (question for question in possible if question.output not in used), wanted[side]
+                )
+            )
             questions += drawn
             if len(drawn) < wanted[side]:
                 short[language, side] = wanted[side] - len(drawn)
     earlier = earlier or {}
-    return DrawnQuestions(tuple(earlier.get(question.output, question) for question in questions), short)
+    return DrawnQuestions(
+        tuple(earlier.get(question.output, question) for question in questions), short
+    )
 
 
-def _ring(names: Iterable[str], sources: Mapping[str, Source], language: str, seed: int) -> list[Source]:
+def _ring(
+    names: Iterable[str], sources: Mapping[str, Source], language: str, seed: int
+) -> list[Source]:
     """The sources that have a gold, in the order of a hash of seed, language and id."""
 
     def place(source: Source) -> tuple[bytes, str]:
@@ -114,7 +133,9 @@ def gold(source: Source) -> str:
 
 
 def _shifted(ring: Sequence[Source]) -> Iterator[tuple[Source, Source]]:
-    """Each source with the next one in the ring that has another gold; none for a source that has all the golds."""
+    """Each source with the next one in the ring that has another gold; none for a source that has
+    all the golds.
+    """
     golds = [_normalised(gold(source)) for source in ring]
     different = set(golds)
     for place, source in enumerate(ring):
@@ -149,18 +170,21 @@ def side_of(output: str) -> str:
 def tells(criterion: Criterion, side: str) -> bool:
     """Whether a right answer on the criterion can be told from a wrong one.
 
-    Its scale needs a best and a worst end, and for a negative question the source must matter: a gold of another source
-    is as well written as any.
+    Its scale needs a best and a worst end, and for a negative question the source must matter: a
+    gold of another source is as well written as any.
     """
     return criterion.scale.ends is not None and (side == POSITIVE or criterion.of_source)
 
 
-def rightness(criterion: Criterion, side: str, scores: Numbers, *, comparative: bool = False) -> Numbers:
-    """(answers,) 1 for each score on the right side of the middle of the scale, else 0; NaN without a score.
+def rightness(
+    criterion: Criterion, side: str, scores: Numbers, *, comparative: bool = False
+) -> Numbers:
+    """(answers,) 1 for each score on the right side of the middle of the scale, else 0; NaN without
+    a score.
 
-    The middle itself is wrong on both sides. Where outputs are rated against the gold (comparative), the middle is what
-    a positive question deserves, because there the gold is compared with itself. Source: GENIE, section 5 (binarised at
-    0.5).
+    The middle itself is wrong on both sides. Where outputs are rated against the gold
+    (comparative), the middle is what a positive question deserves, because there the gold is
+    compared with itself. Source: GENIE, section 5 (binarised at 0.5).
     """
     share = criterion.share(scores)
     right = share < 0.5 if side == NEGATIVE else (share >= 0.5 if comparative else share > 0.5)
@@ -171,13 +195,21 @@ def check_ids(dataset: Dataset, questions: Iterable[Output]) -> None:
     """Raises UsageError where an output of the dataset has the id of a question."""
     for name in (question.output for question in questions):
         if name in dataset.outputs:
-            raise UsageError(f"dataset {dataset.card.name}: output {name!r} has the id of a test question; rename it")
+            raise UsageError(
+                f"dataset {dataset.card.name}: output {name!r} has the id of a test question;"
+                " rename it"
+            )
 
 
 def with_questions(dataset: Dataset, questions: Sequence[Output]) -> Dataset:
-    """The dataset with its test questions among the outputs, for a judge. Raises UsageError as `check_ids`."""
+    """The dataset with its test questions among the outputs, for a judge. Raises UsageError as
+    `check_ids`.
+    """
     check_ids(dataset, questions)
-    return replace(dataset, outputs={**dataset.outputs, **{question.output: question for question in questions}})
+    return replace(
+        dataset,
+        outputs={**dataset.outputs, **{question.output: question for question in questions}},
+    )
 
 
 def apart(facts: pd.DataFrame, questions: Collection[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -187,7 +219,9 @@ def apart(facts: pd.DataFrame, questions: Collection[str]) -> tuple[pd.DataFrame
 
 
 def without_unused_names(rows: pd.DataFrame) -> pd.DataFrame:
-    """The rows, numbered from 0; names that do not occur in them are no longer categories of their columns."""
+    """The rows, numbered from 0; names that do not occur in them are no longer categories of their
+    columns.
+    """
     rows = rows.reset_index(drop=True)
     for column in rows.columns:
         if isinstance(rows[column].dtype, pd.CategoricalDtype):
@@ -196,9 +230,11 @@ def without_unused_names(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def leaked(dataset: Dataset, questions: Mapping[str, Output]) -> list[str]:
-    """The dataset's outputs that show what a test question shows, so that judges would rate it as a generator's work.
+    """The dataset's outputs that show what a test question shows, so that judges would rate it as a
+    generator's work.
 
-    Such an output has the id of a question, or the text of a negative question about the same source.
+    Such an output has the id of a question, or the text of a negative question about the same
+    source.
     """
     shown = {
         (question.source, _normalised(question.text))
@@ -218,6 +254,7 @@ def leak_warning(dataset: Dataset, questions: Mapping[str, Output]) -> str:
     if not leaks:
         return ""
     return (
-        f"{len(leaks):,} outputs of the dataset show what a test question shows, the first {leaks[0]!r}: test "
-        "questions are not outputs of a generator; take them out of outputs.jsonl and the ratings"
+        f"{len(leaks):,} outputs of the dataset show what a test question shows, the first"
+        f" {leaks[0]!r}: test questions are not outputs of a generator; take them out of"
+        " outputs.jsonl and the ratings"
     )

@@ -1,7 +1,7 @@
 """How everybody did on the test questions, and who is noisy by that (GENIE, section 5).
 
-Each language x criterion is a task of its own, whose annotators are modelled apart; positive and negative questions
-too, and who is noisy on either is noisy.
+Each language x criterion is a task of its own, whose annotators are modelled apart; positive and
+negative questions too, and who is noisy on either is noisy.
 """
 
 from __future__ import annotations
@@ -28,7 +28,18 @@ WORKERS = (
     *(f"{side}_{figure}" for side in SIDES for figure in (*FIGURES, "noisy")),
     *("unanswered", "noisy"),
 )
-MIXTURES = ("language", "criterion", "side", "fitted_on", "workers", "questions", "component", "share", "alpha", "beta")
+MIXTURES = (
+    "language",
+    "criterion",
+    "side",
+    "fitted_on",
+    "workers",
+    "questions",
+    "component",
+    "share",
+    "alpha",
+    "beta",
+)
 RATERS = (
     *("rater", "kind", "group", "languages"),
     *(f"{side}_{figure}" for side in SIDES for figure in ("right", "asked")),
@@ -39,8 +50,9 @@ QUESTIONS = ("language", "side", "question", "source", "gold_of", "criterion", "
 
 @dataclass(frozen=True)
 class DoubtedQuestions:
-    """A task and side on which most people fail: the questions are at fault there, or what the criterion is said to
-    look at, and nobody is called noisy for it. failed, people: how many, of those who were asked.
+    """A task and side on which most people fail: the questions are at fault there, or what the
+    criterion is said to look at, and nobody is called noisy for it. failed, people: how many, of
+    those who were asked.
     """
 
     language: str
@@ -52,7 +64,8 @@ class DoubtedQuestions:
 
 @dataclass(frozen=True)
 class Monitoring:
-    """workers: one row per rater, language and criterion. raters: one row per rater. mixtures: what was fitted.
+    """workers: one row per rater, language and criterion. raters: one row per rater. mixtures: what
+    was fitted.
 
     questions: how each question did. noisy: rater -> why, in words, for those who are.
     """
@@ -73,29 +86,39 @@ def trials(
 ) -> pd.DataFrame:
     """Answers to test questions with what is known of them: language, side, and `right`, 1 or 0.
 
-    right is NaN for an answer without a score; answers that can be neither right nor wrong (see `tells`) are left
-    out. comparative: criteria that compare an output with the gold. Raises UsageError for an answer to a question
-    that nobody asked, and on a criterion that is not there.
+    right is NaN for an answer without a score; answers that can be neither right nor wrong (see
+    `tells`) are left out. comparative: criteria that compare an output with the gold. Raises
+    UsageError for an answer to a question that nobody asked, and on a criterion that is not there.
     """
     table = answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
     table[["output", "criterion", "rater"]] = table[["output", "criterion", "rater"]].astype(str)
     _check_known(table, "output", questions, "test question")
     _check_known(table, "criterion", criteria, "criterion")
-    table["language"] = table["output"].map({name: question.language for name, question in questions.items()})
+    table["language"] = table["output"].map(
+        {name: question.language for name, question in questions.items()}
+    )
     table["side"] = table["output"].map({name: side_of(name) for name in questions})
     parts = []
     for (name, side), rows in table.groupby(["criterion", "side"], sort=False):
         criterion, side = criteria[str(name)], str(side)
         if tells(criterion, side):
             scores = rows["score"].to_numpy(dtype=np.float64)
-            parts.append(rows.assign(right=rightness(criterion, side, scores, comparative=name in comparative)))
-    return pd.concat(parts) if parts else table.iloc[:0].assign(right=np.array([], dtype=np.float64))
+            parts.append(
+                rows.assign(
+                    right=rightness(criterion, side, scores, comparative=name in comparative)
+                )
+            )
+    return (
+        pd.concat(parts) if parts else table.iloc[:0].assign(right=np.array([], dtype=np.float64))
+    )
 
 
 def _check_known(table: pd.DataFrame, column: str, names: Container[str], what: str) -> None:
     for name in sorted(set(table[column])):
         if name not in names:
-            raise UsageError(f"test_questions/ has answers of {what} {name!r}, which the dataset does not have")
+            raise UsageError(
+                f"test_questions/ has answers of {what} {name!r}, which the dataset does not have"
+            )
 
 
 def monitor(
@@ -111,10 +134,11 @@ def monitor(
 ) -> Monitoring:
     """Model the answers to the test questions.
 
-    A task's model is learned from its people; where no person answered, from everybody. LLM judges are held against
-    what was learned from people: the same rule for all. Where most people (of three or more) fail, the questions are
-    doubted and nobody is noisy for them. Raters without a test question have no row.
-    Raises UsageError as `trials`, and for answers of a rater who is not there.
+    A task's model is learned from its people; where no person answered, from everybody. LLM judges
+    are held against what was learned from people: the same rule for all. Where most people (of
+    three or more) fail, the questions are doubted and nobody is noisy for them. Raters without a
+    test question have no row. Raises UsageError as `trials`, and for answers of a rater who is not
+    there.
     """
     table = trials(answers, questions, criteria, comparative)
     _check_known(table, "rater", raters, "rater")
@@ -122,7 +146,10 @@ def monitor(
     mixtures: list[dict[str, Any]] = []
     doubted: list[DoubtedQuestions] = []
     order = {name: place for place, name in enumerate(criteria)}
-    cells = sorted({*zip(table["language"], table["criterion"], strict=True)}, key=lambda c: (c[0], order[c[1]]))
+    cells = sorted(
+        {*zip(table["language"], table["criterion"], strict=True)},
+        key=lambda c: (c[0], order[c[1]]),
+    )
     for language, criterion in cells:
         in_cell = table[(table["language"] == language) & (table["criterion"] == criterion)]
         names = sorted(in_cell["rater"].unique())
@@ -137,26 +164,37 @@ def monitor(
             people = np.array([raters[name].kind == "human" for name in names])
             of_people = asked[people].any()
             learned_from = people if of_people else np.ones(len(names), dtype=bool)
-            learned = examine(right[learned_from], asked[learned_from], model, noisy_beta=noisy_beta, seed=seed)
-            mixtures += _mixture_rows(learned, language, criterion, side, PEOPLE if of_people else EVERYBODY)
+            learned = examine(
+                right[learned_from], asked[learned_from], model, noisy_beta=noisy_beta, seed=seed
+            )
+            mixtures += _mixture_rows(
+                learned, language, criterion, side, PEOPLE if of_people else EVERYBODY
+            )
             examination = learned.after(right, asked)
             posterior = np.stack([examination.p_noisy, examination.accuracy, *examination.interval])
             noisy_here, examined = examination.noisy, people & (asked > 0)
             failed = int(noisy_here[examined].sum())
             if examined.sum() >= FEWEST and failed > examined.sum() / 2:
-                doubted.append(DoubtedQuestions(language, criterion, side, failed, int(examined.sum())))
+                doubted.append(
+                    DoubtedQuestions(language, criterion, side, failed, int(examined.sum()))
+                )
                 noisy_here = np.zeros_like(noisy_here)
             for at in np.flatnonzero(asked):
                 row = rows[names[at]]
                 figures = (int(asked[at]), int(right[at]), *posterior[:, at])
                 row |= {f"{side}_{key}": value for key, value in zip(FIGURES, figures, strict=True)}
-                row |= {f"{side}_noisy": bool(noisy_here[at]), "noisy": bool(row["noisy"] or noisy_here[at])}
+                row |= {
+                    f"{side}_noisy": bool(noisy_here[at]),
+                    "noisy": bool(row["noisy"] or noisy_here[at]),
+                }
         workers += rows.values()
     frame = pd.DataFrame(workers, columns=list(WORKERS))
     noisy: dict[str, list[str]] = {}
     for row in workers:
         if row["noisy"]:
-            noisy.setdefault(row["rater"], []).extend(why_noisy(row, criteria[row["criterion"]].title))
+            noisy.setdefault(row["rater"], []).extend(
+                why_noisy(row, criteria[row["criterion"]].title)
+            )
     return Monitoring(
         frame,
         rater_table(frame, criteria),
@@ -179,7 +217,13 @@ def _blank(language: str, criterion: str, rater: Rater) -> dict[str, Any]:
 def _counts(rows: pd.DataFrame, names: list[str]) -> pd.DataFrame:
     """asked and right of each rater, in the order of the names."""
     answered = rows[rows["right"].notna()]
-    counts = answered.groupby("rater")["right"].agg(["size", "sum"]).reindex(names).fillna(0).astype(np.int64)
+    counts = (
+        answered.groupby("rater")["right"]
+        .agg(["size", "sum"])
+        .reindex(names)
+        .fillna(0)
+        .astype(np.int64)
+    )
     return counts.rename(columns={"size": "asked", "sum": "right"})
 
 
@@ -187,7 +231,9 @@ def _mixture_rows(
     examination: Examination, language: str, criterion: str, side: str, fitted_on: str
 ) -> Iterator[dict[str, Any]]:
     mixture = examination.mixture
-    for place, (share, alpha, beta) in enumerate(zip(mixture.probabilities, mixture.alpha, mixture.beta, strict=True)):
+    for place, (share, alpha, beta) in enumerate(
+        zip(mixture.probabilities, mixture.alpha, mixture.beta, strict=True)
+    ):
         yield {
             "language": language,
             "criterion": criterion,
@@ -209,14 +255,19 @@ def why_noisy(row: Mapping[str, Any], criterion: str) -> Iterator[str]:
         if row[f"{side}_noisy"]:
             counts = f"{row[f'{side}_right']} of {row[f'{side}_asked']} right"
             shown = f"{p:.3f}" if p < 0.9995 else "above 0.999"
-            yield f"{side} questions on {criterion} ({language_name(row['language'])}): {counts}, P {shown}"
+            yield (
+                f"{side} questions on {criterion} ({language_name(row['language'])}): {counts}, P"
+                f" {shown}"
+            )
 
 
 def rater_table(workers: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:
-    """One row per rater, noisiest first: right answers of all given, the task and side that speak most against them.
+    """One row per rater, noisiest first: right answers of all given, the task and side that speak
+    most against them.
 
-    weakest: where p_noisy is highest; that figure and the accuracy (posterior mean and interval, which lean on
-    everybody else's) are of that cell, as is share_right, of their own answers alone, with Jeffreys' 95% interval.
+    weakest: where p_noisy is highest; that figure and the accuracy (posterior mean and interval,
+    which lean on everybody else's) are of that cell, as is share_right, of their own answers alone,
+    with Jeffreys' 95% interval.
     """
     rows = []
     for rater, of_rater in workers.groupby("rater", sort=True):
@@ -227,20 +278,32 @@ def rater_table(workers: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.
         summary["languages"] = ", ".join(sorted({row["language"] for row in cells}))
         for side in SIDES:
             summary |= {key: int(of_rater[key].sum()) for key in (f"{side}_right", f"{side}_asked")}
-        summary |= {"unanswered": int(of_rater["unanswered"].sum()), "noisy": bool(of_rater["noisy"].any())}
+        summary |= {
+            "unanswered": int(of_rater["unanswered"].sum()),
+            "noisy": bool(of_rater["noisy"].any()),
+        }
         if places:
-            row, side = max(places, key=lambda place: (place[0][f"{place[1]}_noisy"], place[0][f"{place[1]}_p_noisy"]))
+            row, side = max(
+                places,
+                key=lambda place: (place[0][f"{place[1]}_noisy"], place[0][f"{place[1]}_p_noisy"]),
+            )
             criterion = criteria[row["criterion"]].title
-            summary["weakest"] = f"{side} questions on {criterion} ({language_name(row['language'])})"
+            summary["weakest"] = (
+                f"{side} questions on {criterion} ({language_name(row['language'])})"
+            )
             summary |= {key: row[f"{side}_{key}"] for key in FIGURES[2:]}
             summary |= _own_share(row[f"{side}_right"], row[f"{side}_asked"])
         rows.append(summary)
     table = pd.DataFrame(rows, columns=list(RATERS))
-    return table.sort_values("p_noisy", ascending=False, kind="stable", na_position="last", ignore_index=True)
+    return table.sort_values(
+        "p_noisy", ascending=False, kind="stable", na_position="last", ignore_index=True
+    )
 
 
 def _own_share(right: int, asked: int) -> dict[str, float]:
-    """Share right with Jeffreys' interval, whose ends are 0 and 1 where none or all are right (Brown et al. 2001)."""
+    """Share right with Jeffreys' interval, whose ends are 0 and 1 where none or all are right
+    (Brown et al. 2001).
+    """
     from scipy.special import betaincinv
 
     low, high = betaincinv(right + 0.5, asked - right + 0.5, [0.025, 0.975])
@@ -249,12 +312,18 @@ def _own_share(right: int, asked: int) -> dict[str, float]:
 
 
 def question_table(table: pd.DataFrame, questions: Mapping[str, Output]) -> pd.DataFrame:
-    """How often each question was answered and answered right; one that nobody gets right may have a bad gold."""
+    """How often each question was answered and answered right; one that nobody gets right may have
+    a bad gold.
+    """
     answered = table[table["right"].notna()]
     counted = answered.groupby(["output", "criterion"])["right"].agg(["size", "sum"]).reset_index()
     rows = []
     for name, criterion, asked, right in counted.itertuples(index=False):
         about = {"language": questions[name].language, "side": side_of(name), "question": name}
-        about |= {"source": questions[name].source, "gold_of": questions[name].note, "criterion": criterion}
+        about |= {
+            "source": questions[name].source,
+            "gold_of": questions[name].note,
+            "criterion": criterion,
+        }
         rows.append({**about, "asked": asked, "right": int(right)})
     return pd.DataFrame(rows, columns=list(QUESTIONS))

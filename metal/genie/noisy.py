@@ -1,17 +1,21 @@
-"""Noisy annotators, found by how many test questions they answered right: the eight models of GENIE's Table 1.
+"""Noisy annotators, found by how many test questions they answered right: the eight models of
+GENIE's Table 1.
 
-A model has a prior of people's accuracy (a `BetaMixture`), fixed or learned from the people themselves, and a
-criterion: by *rate*, those with an accuracy below 0.9 are noisy; by *class*, those who come from a component other than
-the most accurate one. People are flagged when the posterior probability of that is above 0.99. "Above" matters: the
-uniform prior gives exactly 0.99 to whoever got their only question wrong (the paper says "at least" and "more than").
+A model has a prior of people's accuracy (a `BetaMixture`), fixed or learned from the people
+themselves, and a criterion: by *rate*, those with an accuracy below 0.9 are noisy; by *class*,
+those who come from a component other than the most accurate one. People are flagged when the
+posterior probability of that is above 0.99. "Above" matters: the uniform prior gives exactly 0.99
+to whoever got their only question wrong (the paper says "at least" and "more than").
 
-Default is the learned prior of two components by rate. The paper's choice, the same by class, over-flags people with
-hundreds of questions: someone a little less accurate than the others surely comes from the wider component.
-The fixed noisy component has beta 4.5, as printed, which cannot flag anyone with four questions or fewer; 9.5 can.
-Source: Khashabi et al. (2022), section 5 and appendix B.1.
+Default is the learned prior of two components by rate. The paper's choice, the same by class,
+over-flags people with hundreds of questions: someone a little less accurate than the others surely
+comes from the wider component. The fixed noisy component has beta 4.5, as printed, which cannot
+flag anyone with four questions or fewer; 9.5 can. Source: Khashabi et al. (2022), section 5 and
+appendix B.1.
 
-`simulate` says how well each model finds noisy annotators whose truth is known, as the study of appendix B.2 does. The
-question counts of WMT21, which the paper took, were not published; here they are geometric with mean 10.
+`simulate` says how well each model finds noisy annotators whose truth is known, as the study of
+appendix B.2 does. The question counts of WMT21, which the paper took, were not published; here they
+are geometric with mean 10.
 """
 
 from __future__ import annotations
@@ -34,7 +38,8 @@ THRESHOLD = 0.9  # by rate, the accuracy below which someone is noisy
 CERTAINTY = 0.99  # someone is called noisy when the posterior probability is above this
 DEFAULT_MODEL = "rate-learned-2"
 NOISY_BETA = 4.5
-# People made up, 20 questions each, who join the others when a prior is learned: they keep EM steady (B.1).
+# People made up, 20 questions each, who join the others when a prior is learned: they keep EM
+# steady (B.1).
 PSEUDO_RIGHT = np.array([19] * 36 + [1, 1, 5, 10])
 PSEUDO_ASKED = np.full(40, 20)
 _ROUNDING = 1e-12  # a posterior of exactly 0.99 is not above it, whatever its last digit
@@ -57,10 +62,14 @@ class NoiseModel:
         return self.prior == "learned"
 
     def fixed_prior(self, noisy_beta: float = NOISY_BETA) -> BetaMixture:
-        """The prior of a model that is not learned. noisy_beta: beta of the noisy one of two fixed components."""
+        """The prior of a model that is not learned. noisy_beta: beta of the noisy one of two fixed
+        components.
+        """
         if self.components == 2:
             return _mixture((0.05, 0.5, noisy_beta), (0.95, 9.5, 0.5))
-        alpha, beta = {"Jeffreys": (0.5, 0.5), "uniform": (1.0, 1.0), "fixed": (4.0, 1.0)}[self.prior]
+        alpha, beta = {"Jeffreys": (0.5, 0.5), "uniform": (1.0, 1.0), "fixed": (4.0, 1.0)}[
+            self.prior
+        ]
         return _mixture((1.0, alpha, beta))
 
     def probability_noisy(self, mixture: BetaMixture, right: Counts, asked: Counts) -> Numbers:
@@ -88,7 +97,9 @@ MODELS = {
 
 @dataclass(frozen=True)
 class Examination:
-    """What test questions say about people. right, asked: (people,). mixture: the prior, as fixed or learned."""
+    """What test questions say about people. right, asked: (people,). mixture: the prior, as fixed
+    or learned.
+    """
 
     model: NoiseModel
     mixture: BetaMixture
@@ -116,7 +127,9 @@ class Examination:
         return self.mixture.accuracy_interval(self.right, self.asked).T
 
     def after(self, right: Counts, asked: Counts) -> Examination:
-        """The same with newer counts, perhaps of other people: posteriors under this mixture, nothing fitted again."""
+        """The same with newer counts, perhaps of other people: posteriors under this mixture,
+        nothing fitted again.
+        """
         return Examination(self.model, self.mixture, right, asked)
 
 
@@ -128,7 +141,8 @@ def find_model(name: str) -> NoiseModel:
 
 
 def model_and_beta(text: str) -> tuple[str, float]:
-    """`class-fixed-2@9.5`: the model's name and the beta of its noisy component, NOISY_BETA where there is no @.
+    """`class-fixed-2@9.5`: the model's name and the beta of its noisy component, NOISY_BETA where
+    there is no @.
 
     Raises UnknownName for a model that is not there, UsageError for a beta that cannot be.
     """
@@ -139,17 +153,25 @@ def model_and_beta(text: str) -> tuple[str, float]:
     except ValueError:
         value = 0.0
     if not 0 < value < 1000:
-        raise UsageError(f"model {text}: after @ stands the beta of its noisy component, such as 9.5")
+        raise UsageError(
+            f"model {text}: after @ stands the beta of its noisy component, such as 9.5"
+        )
     return name, value
 
 
 def examine(
-    right: Counts, asked: Counts, model: str = DEFAULT_MODEL, *, noisy_beta: float = NOISY_BETA, seed: int = 0
+    right: Counts,
+    asked: Counts,
+    model: str = DEFAULT_MODEL,
+    *,
+    noisy_beta: float = NOISY_BETA,
+    seed: int = 0,
 ) -> Examination:
     """Who is noisy, of people who answered `right` of `asked` test questions right, (people,) each.
 
-    Positive and negative questions are examined separately. Someone who was asked nothing has the prior as posterior.
-    noisy_beta: see `NoiseModel.fixed_prior`. seed: of the starts of EM, as in appendix B.1.
+    Positive and negative questions are examined separately. Someone who was asked nothing has the
+    prior as posterior. noisy_beta: see `NoiseModel.fixed_prior`. seed: of the starts of EM, as in
+    appendix B.1.
     """
     chosen = find_model(model)
     if noisy_beta <= 0:
@@ -182,10 +204,22 @@ def _mixture(*components: tuple[float, float, float]) -> BetaMixture:
 
 # Test questions answered, from and to.
 BUCKETS = {"1-4": (1, 4), "5-14": (5, 14), "15+": (15, np.inf)}
-COLUMNS = ("model", "bucket", "precision", "precision_se", "recall", "recall_se", "flagged", "noisy", "workers")
+COLUMNS = (
+    "model",
+    "bucket",
+    "precision",
+    "precision_se",
+    "recall",
+    "recall_se",
+    "flagged",
+    "noisy",
+    "workers",
+)
 
-# Precision and recall in % as printed in Table 1. Several cells do not follow from the paper's text: the printed
-# component of class-fixed-2 can flag nobody at 1-4, and whatever component is put in its place, recall at 5-14 stays
+# Precision and recall in % as printed in Table 1. Several cells do not follow from the paper's
+# text: the printed
+# component of class-fixed-2 can flag nobody at 1-4, and whatever component is put in its place,
+# recall at 5-14 stays
 # near 44% with the question counts used here, and near 60% with the most favourable ones.
 PRINTED: dict[str, dict[str, tuple[int, int]]] = {
     name: dict(zip(BUCKETS, cells, strict=True))
@@ -204,7 +238,9 @@ PRINTED: dict[str, dict[str, tuple[int, int]]] = {
 
 @dataclass(frozen=True)
 class Round:
-    """One round of annotation: (workers,) test questions asked and right, and who is noisy in truth."""
+    """One round of annotation: (workers,) test questions asked and right, and who is noisy in
+    truth.
+    """
 
     right: Counts
     asked: Counts
@@ -214,8 +250,9 @@ class Round:
 def draw_round(rng: np.random.Generator, workers: int, mean_questions: float = 10.0) -> Round:
     """A round as appendix B.2 says, with geometric question counts (1 or more).
 
-    A worker is noisy with probability uniform(1%, 10%). Accuracies are Beta: of the noisy, mean uniform(0, 0.5) and
-    concentration uniform(5, 50); of the others, uniform(0.95, 1) and uniform(100, 1000). All drawn once a round.
+    A worker is noisy with probability uniform(1%, 10%). Accuracies are Beta: of the noisy, mean
+    uniform(0, 0.5) and concentration uniform(5, 50); of the others, uniform(0.95, 1) and
+    uniform(100, 1000). All drawn once a round.
     """
     share = rng.uniform(0.01, 0.1)
     mean = np.array([rng.uniform(0.95, 1), rng.uniform(0, 0.5)])
@@ -238,16 +275,21 @@ def simulate(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """Precision and recall of each model by how many questions people had, over `seeds` x `rounds` rounds.
+    """Precision and recall of each model by how many questions people had, over `seeds` x `rounds`
+    rounds.
 
-    A row is a model and a bucket, columns `COLUMNS`: precision, the share of noisy people among the flagged (NaN where
-    nobody was flagged), recall, the share of flagged people among the noisy (NaN where nobody was noisy), both pooled
-    over all rounds; their standard errors, with rounds as what is drawn (NaN from a single round); people flagged,
-    noisy and in all. Every round is learned from by itself. The seeds are seed, seed + 1, ...
+    A row is a model and a bucket, columns `COLUMNS`: precision, the share of noisy people among the
+    flagged (NaN where nobody was flagged), recall, the share of flagged people among the noisy (NaN
+    where nobody was noisy), both pooled over all rounds; their standard errors, with rounds as what
+    is drawn (NaN from a single round); people flagged, noisy and in all. Every round is learned
+    from by itself. The seeds are seed, seed + 1, ...
     """
     chosen = [find_model(name) for name in dict.fromkeys(models)]
     if min(len(chosen), seeds, rounds, workers) < 1 or mean_questions < 1:
-        raise UsageError("a simulation needs a model, and 1 or more seeds, rounds, workers and questions per worker")
+        raise UsageError(
+            "a simulation needs a model, and 1 or more seeds, rounds, workers and questions per"
+            " worker"
+        )
     counted: dict[str, list[Counts]] = {model.name: [] for model in chosen}
     for done in followed(range(seeds), progress):
         rng = np.random.default_rng(seed + done)
@@ -267,7 +309,11 @@ def _flags(
         if model.learned and model.components not in learned:
             groups = [with_pseudo_people(workers.right, workers.asked) for workers in drawn]
             learned[model.components] = fit_groups(groups, learning_starts(model.components))
-        priors = learned[model.components] if model.learned else [model.fixed_prior(noisy_beta)] * len(drawn)
+        priors = (
+            learned[model.components]
+            if model.learned
+            else [model.fixed_prior(noisy_beta)] * len(drawn)
+        )
         flags = [
             is_noisy(model.probability_noisy(prior, workers.right, workers.asked))
             for prior, workers in zip(priors, drawn, strict=True)
@@ -279,7 +325,9 @@ def _count(drawn: Sequence[Round], flags: Sequence[Flags]) -> Counts:
     """(rounds, buckets, 4): people flagged and noisy, flagged, noisy, in all."""
     counts = []
     for workers, flagged in zip(drawn, flags, strict=True):
-        inside = [(workers.asked >= low) & (workers.asked <= high) for low, high in BUCKETS.values()]
+        inside = [
+            (workers.asked >= low) & (workers.asked <= high) for low, high in BUCKETS.values()
+        ]
         kinds = (flagged & workers.noisy, flagged, workers.noisy, np.ones_like(flagged))
         counts.append([[np.sum(kind & bucket) for kind in kinds] for bucket in inside])
     return np.array(counts)
@@ -300,7 +348,9 @@ def _rows(model: str, counts: Counts) -> Iterator[dict[str, Any]]:
 
 
 def _share(part: Counts, total_of: Counts) -> tuple[float, float]:
-    """Sum of `part` over sum of `whole`, (rounds,) each, and its standard error as a ratio of means over rounds."""
+    """Sum of `part` over sum of `whole`, (rounds,) each, and its standard error as a ratio of means
+    over rounds.
+    """
     total = int(total_of.sum())
     if not total:
         return np.nan, np.nan

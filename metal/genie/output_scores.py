@@ -1,4 +1,6 @@
-"""The outputs of a leaderboard and what each got, as shares of the scale: 0 the worst, 1 the best (Criterion.share)."""
+"""The outputs of a leaderboard and what each got, as shares of the scale: 0 the worst, 1 the best
+(Criterion.share).
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,11 @@ DIGITS = 12
 
 @dataclass(frozen=True)
 class Outputs:
-    """The outputs of a leaderboard, in string order, so that no figure depends on the order of lines.
+    """The outputs of a leaderboard, in string order, so that no figure depends on the order of
+    lines.
 
-    generator: (outputs,) codes into `generators`, in string order. source: (outputs,) codes. language: (outputs,).
+    generator: (outputs,) codes into `generators`, in string order. source: (outputs,) codes.
+    language: (outputs,).
     """
 
     names: tuple[str, ...]
@@ -35,7 +39,9 @@ class Outputs:
     generators: tuple[str, ...]
 
     @classmethod
-    def of(cls, dataset: Dataset, languages: Collection[str], sources: Collection[str] | None) -> Outputs:
+    def of(
+        cls, dataset: Dataset, languages: Collection[str], sources: Collection[str] | None
+    ) -> Outputs:
         """The outputs in these languages, of these sources (None: of all)."""
         chosen = [
             dataset.outputs[name]
@@ -56,8 +62,9 @@ class Outputs:
 class OutputScores:
     """What some raters gave the outputs on a criterion.
 
-    share: (outputs,) NaN where there is no score. output, rater: (ratings,) each rating's output and rater (codes of
-    the ratings table). unanswered: (outputs,) ratings without a score. criteria: how many were put together.
+    share: (outputs,) NaN where there is no score. output, rater: (ratings,) each rating's output
+    and rater (codes of the ratings table). unanswered: (outputs,) ratings without a score.
+    criteria: how many were put together.
     """
 
     criterion: str
@@ -70,7 +77,9 @@ class OutputScores:
 
 @dataclass(frozen=True)
 class _Ratings:
-    """(ratings,) those that some raters gave the outputs: rows of `Outputs`, codes of the ratings table, scores."""
+    """(ratings,) those that some raters gave the outputs: rows of `Outputs`, codes of the ratings
+    table, scores.
+    """
 
     row: Codes
     rater: Codes
@@ -81,19 +90,25 @@ class _Ratings:
 def _ratings(dataset: Dataset, outputs: Outputs, raters: Collection[str]) -> _Ratings:
     table = dataset.ratings
     place = {name: row for row, name in enumerate(outputs.names)}
-    row_of = np.array([place.get(name, -1) for name in table["output"].cat.categories] or [-1], dtype=np.int64)
-    chosen = np.array([name in raters for name in table["rater"].cat.categories] or [False], dtype=bool)
+    row_of = np.array(
+        [place.get(name, -1) for name in table["output"].cat.categories] or [-1], dtype=np.int64
+    )
+    chosen = np.array(
+        [name in raters for name in table["rater"].cat.categories] or [False], dtype=bool
+    )
     row, rater = row_of[table["output"].array.codes], table["rater"].array.codes.astype(np.int64)
     kept = np.flatnonzero((row >= 0) & chosen[rater])
     criterion = table["criterion"].array.codes.astype(np.int64)
-    return _Ratings(row[kept], rater[kept], criterion[kept], table["score"].to_numpy(dtype=np.float64)[kept])
+    return _Ratings(
+        row[kept], rater[kept], criterion[kept], table["score"].to_numpy(dtype=np.float64)[kept]
+    )
 
 
 def output_scores(
     dataset: Dataset, outputs: Outputs, raters: Collection[str], aggregate: Aggregation = "mean"
 ) -> dict[str, OutputScores]:
-    """By criterion, in declared order, what these raters gave; criteria on which they rated none of the outputs are
-    not in it. Criteria without ends have NaN for every share.
+    """By criterion, in declared order, what these raters gave; criteria on which they rated none of
+    the outputs are not in it. Criteria without ends have NaN for every share.
     """
     ratings = _ratings(dataset, outputs, raters)
     size = len(outputs.names)
@@ -104,18 +119,24 @@ def output_scores(
         if not len(answered):
             continue
         row, score = ratings.row[answered], ratings.score[answered]
-        unanswered = np.bincount(ratings.row[asked], minlength=size) - np.bincount(row, minlength=size)
+        unanswered = np.bincount(ratings.row[asked], minlength=size) - np.bincount(
+            row, minlength=size
+        )
         share = _aggregated(dataset.criteria[name], score, row, size, aggregate)
         scores[name] = OutputScores(name, share, row, ratings.rater[answered], unanswered)
     return {name: scores[name] for name in dataset.criteria if name in scores}
 
 
-def _aggregated(criterion: Criterion, scores: Numbers, rows: Codes, size: int, aggregate: Aggregation) -> Numbers:
+def _aggregated(
+    criterion: Criterion, scores: Numbers, rows: Codes, size: int, aggregate: Aggregation
+) -> Numbers:
     """(size,) one share per output."""
     shares = criterion.share(scores)
     if aggregate == "majority" and criterion.scale.levels:
         labels, label = np.unique(scores, return_inverse=True)
-        votes = np.bincount(rows * len(labels) + label, minlength=size * len(labels)).reshape(size, len(labels))
+        votes = np.bincount(rows * len(labels) + label, minlength=size * len(labels)).reshape(
+            size, len(labels)
+        )
         most = (votes == votes.max(axis=1, keepdims=True)) & (votes > 0)
         means = ratio(most @ criterion.share(labels), most.sum(axis=1))
     else:
@@ -124,7 +145,9 @@ def _aggregated(criterion: Criterion, scores: Numbers, rows: Codes, size: int, a
 
 
 def together(parts: Sequence[OutputScores]) -> OutputScores:
-    """`overall`: of each output the mean of its shares on these criteria; none where one of them is missing."""
+    """`overall`: of each output the mean of its shares on these criteria; none where one of them is
+    missing.
+    """
     share: Numbers = np.round(np.stack([part.share for part in parts]).mean(axis=0), DIGITS)
     complete = ~np.isnan(share)
     kept = [complete[part.output] for part in parts]
@@ -138,8 +161,12 @@ def together(parts: Sequence[OutputScores]) -> OutputScores:
     )
 
 
-def scores_of_each(dataset: Dataset, outputs: Outputs, raters: Collection[str]) -> dict[str, dict[str, Numbers]]:
-    """rater -> criterion -> (outputs,) the scores as they stand, NaN where there is none; in the order of `raters`."""
+def scores_of_each(
+    dataset: Dataset, outputs: Outputs, raters: Collection[str]
+) -> dict[str, dict[str, Numbers]]:
+    """rater -> criterion -> (outputs,) the scores as they stand, NaN where there is none; in the
+    order of `raters`.
+    """
     ratings = _ratings(dataset, outputs, raters)
     names, criteria = (dataset.ratings[key].cat.categories for key in ("rater", "criterion"))
     key = ratings.rater * max(len(criteria), 1) + ratings.criterion
@@ -150,7 +177,10 @@ def scores_of_each(dataset: Dataset, outputs: Outputs, raters: Collection[str]) 
             continue
         scores = np.full(len(outputs.names), np.nan)
         scores[ratings.row[part]] = ratings.score[part]
-        rater, criterion = str(names[ratings.rater[part[0]]]), str(criteria[ratings.criterion[part[0]]])
+        rater, criterion = (
+            str(names[ratings.rater[part[0]]]),
+            str(criteria[ratings.criterion[part[0]]]),
+        )
         by_rater.setdefault(rater, {})[criterion] = scores
     return {rater: by_rater[rater] for rater in raters if rater in by_rater}
 
@@ -158,10 +188,11 @@ def scores_of_each(dataset: Dataset, outputs: Outputs, raters: Collection[str]) 
 def sources_chosen(sources: Iterable[Source], number: int, seed: int = 0) -> frozenset[str]:
     """The ids of `number` sources of each language, at random; all of a language that has no more.
 
-    Each source has a place by chance that depends on (seed, language, source) alone, and the first `number` of a
-    language are chosen. So the choice does not depend on the order of lines or on other languages, generators have no
-    part in it, and a larger number keeps what a smaller one chose. A source that is added can take the place of the
-    last one. Raises UsageError for a number below 1. Source: GENIE, section 6 (a subsample that is random, but fixed).
+    Each source has a place by chance that depends on (seed, language, source) alone, and the first
+    `number` of a language are chosen. So the choice does not depend on the order of lines or on
+    other languages, generators have no part in it, and a larger number keeps what a smaller one
+    chose. A source that is added can take the place of the last one. Raises UsageError for a number
+    below 1. Source: GENIE, section 6 (a subsample that is random, but fixed).
     >>> sorted(sources_chosen([Source(f"s{place}", "en") for place in range(9)], 2))
     ['s2', 's8']
     """

@@ -30,7 +30,9 @@ QUESTIONS, ANSWERS = "outputs.jsonl", "ratings.parquet"
 
 @dataclass(frozen=True)
 class GoldQuestions:
-    """questions: by id. answers: as the dataset's ratings (output, criterion, rater, score, reason, comment)."""
+    """questions: by id. answers: as the dataset's ratings (output, criterion, rater, score, reason,
+    comment).
+    """
 
     questions: Mapping[str, Output]
     answers: pd.DataFrame
@@ -40,7 +42,9 @@ class GoldQuestions:
         """Four hexadecimal digits that change with any answer; empty without answers."""
         if not len(self.answers):
             return ""
-        rows = self.answers.loc[:, ["output", "criterion", "rater", "score"]].astype({"score": np.float64})
+        rows = self.answers.loc[:, ["output", "criterion", "rater", "score"]].astype(
+            {"score": np.float64}
+        )
         hashes = np.sort(pd.util.hash_pandas_object(rows, index=False).to_numpy())
         return hashlib.sha256(hashes.tobytes()).hexdigest()[:4]
 
@@ -63,8 +67,9 @@ def read_answers(folder: Path) -> pd.DataFrame:
 def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> GoldQuestions:
     """The questions and answers of the dataset in `folder`, with those of judges' runs.
 
-    dataset: with the runs' raters. Raises DataError where two folders ask different things under one id, and for an
-    answer that could not be a rating: about a question nobody asked, off the scale, or given twice.
+    dataset: with the runs' raters. Raises DataError where two folders ask different things under
+    one id, and for an answer that could not be a rating: about a question nobody asked, off the
+    scale, or given twice.
     """
     questions: dict[str, Output] = {}
     answers = []
@@ -75,12 +80,19 @@ def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> Gol
                 raise DataError(
                     place / FOLDER / QUESTIONS,
                     f"{name} shows another text than in {folder / FOLDER}",
-                    "The references have changed since; judge again with `metal.judge(test_questions=True)`",
+                    "The references have changed since; judge again with"
+                    " `metal.judge(test_questions=True)`",
                 )
         answers_here = read_answers(place)
         if len(answers_here):
             where = place / FOLDER / ANSWERS
-            join(answers_here, criteria=dataset.criteria, outputs=asked_here, raters=dataset.raters, where=where)
+            join(
+                answers_here,
+                criteria=dataset.criteria,
+                outputs=asked_here,
+                raters=dataset.raters,
+                where=where,
+            )
         answers.append(answers_here)
     return GoldQuestions(questions, concat_facts(answers))
 
@@ -117,22 +129,29 @@ def draw_questions(
 
     earlier, used: as `draw`.
 
-    Raises UsageError where the dataset's sources have no references, where no criterion can tell a right answer from a
-    wrong one, and where an output has the id of a question.
+    Raises UsageError where the dataset's sources have no references, where no criterion can tell a
+    right answer from a wrong one, and where an output has the id of a question.
     """
     shares = Shares.read(wanted)
     if not any(criterion.scale.ends for criterion in dataset.criteria.values()):
-        raise UsageError(f"`test_questions`: no criterion of {dataset.card.name} has a best and a worst score")
+        raise UsageError(
+            f"`test_questions`: no criterion of {dataset.card.name} has a best and a worst score"
+        )
     drawn = draw(dataset.sources, outputs, shares, seed=seed, earlier=earlier, used=used)
     if not drawn.questions and used:
-        raise UsageError("`test_questions`: every gold was asked about in an earlier round; go on without it")
+        raise UsageError(
+            "`test_questions`: every gold was asked about in an earlier round; go on without it"
+        )
     if not drawn.questions:
         raise UsageError(
-            f"`test_questions`: the sources of {dataset.card.name} have no references to make them from "
-            "(`references` in sources.jsonl)"
+            f"`test_questions`: the sources of {dataset.card.name} have no references to make them"
+            " from (`references` in sources.jsonl)"
         )
     check_ids(dataset, drawn.questions)
     why = "for want of different golds" + (" that were not asked about" if used else "")
     for (language, side), missing in drawn.short.items():
-        say(f"warning: {language_name(language)}: {missing:,} {side} test questions fewer than wanted, {why}")
+        say(
+            f"warning: {language_name(language)}: {missing:,} {side} test questions fewer than"
+            f" wanted, {why}"
+        )
     return drawn.questions

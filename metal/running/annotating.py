@@ -1,4 +1,6 @@
-"""Annotation: what was handed out, posted and fetched; and how answers of people become ratings of a dataset."""
+"""Annotation: what was handed out, posted and fetched; and how answers of people become ratings of
+a dataset.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HandedOut:
-    """What an export wrote. added: criteria that were added to the dataset. notes: warnings, e.g. what was left out."""
+    """What an export wrote. added: criteria that were added to the dataset. notes: warnings, e.g.
+    what was left out.
+    """
 
     dataset: Path
     out: Path
@@ -38,11 +42,12 @@ class HandedOut:
 class ImportReport:
     """What an import brought into a dataset.
 
-    data: the dataset with the new ratings. answers: counts by person (see CheckedAnswers). notes: what was left out,
-    and why. tests: how everybody did on the test questions so far, None if nobody answered any. agreement: a row for
-    each language and criterion (items; percent_agreement, fleiss_kappa and alpha with NAME_low and NAME_high;
-    None or NaN if undefined). ambiguous: what everybody rated differently (see metal.building.answers.ambiguous), also
-    in the file `ambiguous_file`. written: False after a dry run.
+    data: the dataset with the new ratings. answers: counts by person (see CheckedAnswers). notes:
+    what was left out, and why. tests: how everybody did on the test questions so far, None if
+    nobody answered any. agreement: a row for each language and criterion (items; percent_agreement,
+    fleiss_kappa and alpha with NAME_low and NAME_high; None or NaN if undefined). ambiguous: what
+    everybody rated differently (see metal.building.answers.ambiguous), also in the file
+    `ambiguous_file`. written: False after a dry run.
     """
 
     dataset: Path
@@ -58,10 +63,11 @@ class ImportReport:
 
 @dataclass(frozen=True)
 class Posted:
-    """What a push did. count: `unit`s (tasks, projects) posted now; before: those that an earlier push had posted.
+    """What a push did. count: `unit`s (tasks, projects) posted now; before: those that an earlier
+    push had posted.
 
-    where: on which server, in words. state: the campaign's folder. workers: the page where people find the tasks.
-    campaigns: how many the dataset has on this platform.
+    where: on which server, in words. state: the campaign's folder. workers: the page where people
+    find the tasks. campaigns: how many the dataset has on this platform.
     """
 
     campaign: str
@@ -76,7 +82,9 @@ class Posted:
 
 @dataclass(frozen=True)
 class Pulled:
-    """What a pull did. report: None if nothing had been submitted. standing: the campaign's figures now."""
+    """What a pull did. report: None if nothing had been submitted. standing: the campaign's figures
+    now.
+    """
 
     campaign: str
     report: ImportReport | None
@@ -93,11 +101,13 @@ def import_answers(
     group: str = "native",
     dry_run: bool = False,
 ) -> ImportReport:
-    """Check answers, and write the dataset with their ratings: the one way in, for files and for platforms.
+    """Check answers, and write the dataset with their ratings: the one way in, for files and for
+    platforms.
 
-    dataset: its folder, from where `dataset_to_change` gave `loaded`. notes: on the answers, e.g. how many were left
-    out. group: of raters who are new. Nothing is written if anything is wrong, or in a dry run. Raises UsageError if no
-    tasks were handed out; other errors: see `check_answers`.
+    dataset: its folder, from where `dataset_to_change` gave `loaded`. notes: on the answers, e.g.
+    how many were left out. group: of raters who are new. Nothing is written if anything is wrong,
+    or in a dry run. Raises UsageError if no tasks were handed out; other errors: see
+    `check_answers`.
     """
     from metal.boards.store import keep_ratings, with_submissions
     from metal.building.answers import ambiguous, check_answers, turned
@@ -150,7 +160,9 @@ def import_answers(
         after,
         checked,
         (*notes, *changed),
-        monitor(tested, questions, after.criteria, after.raters, comparative=compared) if len(tested) else None,
+        monitor(tested, questions, after.criteria, after.raters, comparative=compared)
+        if len(tested)
+        else None,
         _agreement(after),
         unclear,
         dataset / FOLDER / AMBIGUOUS,
@@ -166,16 +178,21 @@ def _first_counts(
     *,
     replace: bool,
 ) -> tuple[list[Answer], list[str]]:
-    """The answers, without changed ones to test questions that the person had answered before, and a note on these.
+    """The answers, without changed ones to test questions that the person had answered before, and
+    a note on these.
 
-    A platform may give a worker the same question in two campaigns. The second answer is not evidence, and no reason
-    to stop an import. before: test answers so far.
+    A platform may give a worker the same question in two campaigns. The second answer is not
+    evidence, and no reason to stop an import. before: test answers so far.
     """
     from metal.building.answers import read_score
 
-    rows = zip(*(before[name].tolist() for name in ("output", "rater", "criterion", "score")), strict=True)
+    rows = zip(
+        *(before[name].tolist() for name in ("output", "rater", "criterion", "score")), strict=True
+    )
     scores_before = {
-        (str(output), str(rater), str(name)): score for output, rater, name, score in rows if not math.isnan(score)
+        (str(output), str(rater), str(name)): score
+        for output, rater, name, score in rows
+        if not math.isnan(score)
     }
     kept, changed = [], 0
     for answer in answers:
@@ -195,27 +212,39 @@ def _first_counts(
 
 
 def _standing(
-    dataset: Dataset, questions: Mapping[str, Output], tested: pd.DataFrame, compared: Container[str]
+    dataset: Dataset,
+    questions: Mapping[str, Output],
+    tested: pd.DataFrame,
+    compared: Container[str],
 ) -> dict[str, dict[str, Any]]:
     """Each person's ratings, and for each side of the test questions [right, answered]."""
     from metal.genie.monitoring import trials
 
     table = dataset.ratings
     counts = table[table["kind"] == "human"].groupby("rater", observed=True).size()
-    standing: dict[str, dict[str, Any]] = {str(name): {"ratings": int(count)} for name, count in counts.items()}
+    standing: dict[str, dict[str, Any]] = {
+        str(name): {"ratings": int(count)} for name, count in counts.items()
+    }
     answered = trials(tested, questions, dataset.criteria, compared).dropna(subset=["right"])
     for (rater, side), rows in answered.groupby(["rater", "side"]):
-        standing.setdefault(str(rater), {"ratings": 0})[str(side)] = [int(rows["right"].sum()), len(rows)]
+        standing.setdefault(str(rater), {"ratings": 0})[str(side)] = [
+            int(rows["right"].sum()),
+            len(rows),
+        ]
     return standing
 
 
 def _raters(dataset: Path, loaded: Dataset, checked: CheckedAnswers, group: str) -> Iterable[Rater]:
-    """The dataset's raters and those who answered. Raises DataError for the name of a rater who is not a person."""
+    """The dataset's raters and those who answered. Raises DataError for the name of a rater who is
+    not a person.
+    """
     from metal.data.records import Rater
 
     raters = dict(loaded.raters)
     for name, languages in checked.raters.items():
-        rater = raters.setdefault(name, Rater(name, "human", group, {"language": ", ".join(sorted(languages))}))
+        rater = raters.setdefault(
+            name, Rater(name, "human", group, {"language": ", ".join(sorted(languages))})
+        )
         if rater.kind != "human":
             problem = f"rater {name!r} is of kind {rater.kind}"
             raise DataError(dataset / "raters.jsonl", problem, "People need other names")

@@ -25,7 +25,15 @@ from metal.errors import Declined, UsageError
 from metal.raters.judges.call import FAILING, VERDICT, JudgeStopped
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.collect import CallStatistics, index_journal, verdicts_to_reuse
-from metal.raters.judges.engine import BATCH, LOCAL, Engine, EngineOptions, Rules, Session, load_engine
+from metal.raters.judges.engine import (
+    BATCH,
+    LOCAL,
+    Engine,
+    EngineOptions,
+    Rules,
+    Session,
+    load_engine,
+)
 from metal.raters.judges.fake import FAKE
 from metal.raters.judges.functions import PROVIDER as FUNCTION
 from metal.raters.judges.journal import FILE as JOURNAL
@@ -48,11 +56,12 @@ def unwatched(engine: Engine) -> Iterator[Callable[[], None]]:
 class Callbacks:
     """What a run does with what there is to say. Every default stays silent and goes on.
 
-    say: a note or a warning. estimated: calls, tokens and cost to come, and what they are about, before anything is
-    sent. confirm: whether to go on, where something is to be paid. watch: entered with the engine while it works;
-    what it gives is called again and again, to show the progress. progress: of what comes before and after that.
-    interrupted: what a first Ctrl-C came to. signals: whether Ctrl-C, SIGTERM and SIGHUP stop the run in good order;
-    only in the main thread.
+    say: a note or a warning. estimated: calls, tokens and cost to come, and what they are about,
+    before anything is sent. confirm: whether to go on, where something is to be paid. watch:
+    entered with the engine while it works; what it gives is called again and again, to show the
+    progress. progress: of what comes before and after that. interrupted: what a first Ctrl-C came
+    to. signals: whether Ctrl-C, SIGTERM and SIGHUP stop the run in good order; only in the main
+    thread.
     """
 
     say: Callable[[str], None] = lambda line: None
@@ -80,9 +89,10 @@ class Terms:
 class Outcome:
     """What came of a job.
 
-    estimates: what was to come before it began. statistics: of the answers, by judge or generator; empty for a dry
-    run. stopped: models that could not go on, with the reason. waiting: calls that are with the provider; missing:
-    those not made; failed: those without a reply; unused: answers to calls that the run no longer has.
+    estimates: what was to come before it began. statistics: of the answers, by judge or generator;
+    empty for a dry run. stopped: models that could not go on, with the reason. waiting: calls that
+    are with the provider; missing: those not made; failed: those without a reply; unused: answers
+    to calls that the run no longer has.
     """
 
     what: str
@@ -105,8 +115,12 @@ class Outcome:
 
     @property
     def kept_in_vain(self) -> bool:
-        """Whether something came that may have been paid for, and nothing of it is what was asked for."""
-        return not self.answered and any(each.heard or each.kept_bodies for each in self.statistics.values())
+        """Whether something came that may have been paid for, and nothing of it is what was asked
+        for.
+        """
+        return not self.answered and any(
+            each.heard or each.kept_bodies for each in self.statistics.values()
+        )
 
     @property
     def complete(self) -> bool:
@@ -115,7 +129,9 @@ class Outcome:
 
 
 def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
-    """Run a coroutine to its end, whether or not this thread is inside an event loop (as notebooks are)."""
+    """Run a coroutine to its end, whether or not this thread is inside an event loop (as notebooks
+    are).
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -125,10 +141,11 @@ def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
 
 
 async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> Outcome:
-    """A job, from the estimate to what came of it. Nothing is sent before `callbacks.confirm` says so.
+    """A job, from the estimate to what came of it. Nothing is sent before `callbacks.confirm` says
+    so.
 
-    Raises UsageError when the folder, the terms or the answer of `confirm` forbid it, and JudgeStopped, with nothing
-    left behind, when no call of a new run was answered.
+    Raises UsageError when the folder, the terms or the answer of `confirm` forbid it, and
+    JudgeStopped, with nothing left behind, when no call of a new run was answered.
     """
     if terms.max_cost is not None:
         check_priced(job.plan.models)
@@ -136,17 +153,24 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
         check_new(out, job.command, force=True)
     for run in terms.reuse:
         if not (run / JOURNAL).is_file():
-            raise UsageError(f'`reuse="{run}"`: no {JOURNAL} there; give a run folder of `metal.{job.command}`')
+            raise UsageError(
+                f'`reuse="{run}"`: no {JOURNAL} there; give a run folder of `metal.{job.command}`'
+            )
     if terms.dry_run:
         waiting = set() if terms.force else under_way(out, terms.how)
         if waiting:
             callbacks.say(f"{len(waiting):,} calls are in open batches.")
-        coming = _estimates(job, _answered_before(job, out, terms), waiting, terms, callbacks.progress)
+        coming = _estimates(
+            job, _answered_before(job, out, terms), waiting, terms, callbacks.progress
+        )
         return Outcome(job.what(), coming, dry_run=True)
     engine = load_engine(terms.how.engine)
     models = [model for model in job.plan.models if model.provider not in (FUNCTION, FAKE)]
     if terms.how.engine != LOCAL and len(models) < len(job.plan.models):
-        raise UsageError("functions and synthetic judges are called in this process; leave out `engine` and `batch`")
+        raise UsageError(
+            "functions and synthetic judges are called in this process; leave out `engine` and"
+            " `batch`"
+        )
     await engine.check(models, terms.how)
     new = not out.exists()
     check_place(out, job.command, force=terms.force)
@@ -161,7 +185,9 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
             raise
         job.begin(out, force=terms.force)
         began = time.monotonic()
-        ended = await _run(engine, job, out, answered, terms, callbacks) if job.plan.models else None
+        ended = (
+            await _run(engine, job, out, answered, terms, callbacks) if job.plan.models else None
+        )
         if (new or terms.force) and ended and (why := _in_vain(job, out, ended)):
             clear(out)
             discard(out)
@@ -177,7 +203,9 @@ def _estimates(
     for run in terms.reuse:
         for path in journals(run):
             keys = keys | {bytes.fromhex(key) for key, kind, _, _ in scan(path) if kind == VERDICT}
-    return estimates(job.plan, keys, terms.limit, batch=terms.how.engine == BATCH, progress=progress)
+    return estimates(
+        job.plan, keys, terms.limit, batch=terms.how.engine == BATCH, progress=progress
+    )
 
 
 def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
@@ -188,17 +216,22 @@ def _answered_before(job: Job, out: Path, terms: Terms) -> Answered:
     return read_answered(job.request.reask, *journals(out))
 
 
-def _prepare(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> tuple[Answered, list[CostEstimate]]:
+def _prepare(
+    job: Job, out: Path, terms: Terms, callbacks: Callbacks
+) -> tuple[Answered, list[CostEstimate]]:
     """What is answered already, and what is to come, once somebody has agreed to pay for it."""
     waiting = under_way(out, terms.how)
     answered = _answered_before(job, out, terms)
     if terms.how.cancelling:
         callbacks.say(
-            f"{len(waiting):,} calls are in open batches; cancelling them, and fetching what has been answered."
+            f"{len(waiting):,} calls are in open batches; cancelling them, and fetching what has"
+            " been answered."
         )
         return answered, []
     if waiting:
-        callbacks.say(f"{len(waiting):,} calls are in open batches; their answers are fetched as they come.")
+        callbacks.say(
+            f"{len(waiting):,} calls are in open batches; their answers are fetched as they come."
+        )
     coming = _estimates(job, answered, waiting, terms, callbacks.progress)
     if not waiting:
         answered.begins = {estimate.model.name: estimate.begins for estimate in coming}
@@ -227,9 +260,13 @@ async def _run(
         if terms.max_cost is not None:  # of the whole run, whatever sessions it took
             prices = {model.name: (model.price, model.batch_price) for model in job.plan.models}
             statistics = index_journal(job.plan, out / JOURNAL).statistics
-            spent = (statistics[name].cost(*prices[model]) for (model, _), name in job.plan.names.items())
+            spent = (
+                statistics[name].cost(*prices[model]) for (model, _), name in job.plan.names.items()
+            )
             answered.spent = sum(dollars or 0.0 for dollars in spent)
-        engine = kind(Session(job.plan, journal, answered, rules, secrets, out, terms.how, job.open_client))
+        engine = kind(
+            Session(job.plan, journal, answered, rules, secrets, out, terms.how, job.open_client)
+        )
         restore = _stop_on_interrupt(engine, callbacks) if callbacks.signals else lambda: None
         try:
             await _watched(engine, callbacks)
@@ -240,7 +277,9 @@ async def _run(
     return engine
 
 
-def _reuse(job: Job, journal: Journal, answered: Answered, terms: Terms, callbacks: Callbacks) -> None:
+def _reuse(
+    job: Job, journal: Journal, answered: Answered, terms: Terms, callbacks: Callbacks
+) -> None:
     """Take over other runs' verdicts, with the run they come from."""
     others = [run for run in terms.reuse if run.resolve() != journal.path.parent.resolve()]
     paths = [path for run in others for path in journals(run)]
@@ -254,10 +293,11 @@ def _reuse(job: Job, journal: Journal, answered: Answered, terms: Terms, callbac
 
 
 def _stop_on_interrupt(engine: Engine, callbacks: Callbacks) -> Callable[[], None]:
-    """Ctrl-C or SIGTERM begin no more calls; a second one drops those in flight. Returns what undoes this.
+    """Ctrl-C or SIGTERM begin no more calls; a second one drops those in flight. Returns what
+    undoes this.
 
-    A terminal that closes (SIGHUP) may say so twice, and cannot be written to any more: the calls in flight are
-    finished in silence. With nohup nothing happens.
+    A terminal that closes (SIGHUP) may say so twice, and cannot be written to any more: the calls
+    in flight are finished in silence. With nohup nothing happens.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
     screens = [number for number in (1, 2) if os.isatty(number)]
@@ -281,17 +321,20 @@ def _stop_on_interrupt(engine: Engine, callbacks: Callbacks) -> Callable[[], Non
     try:
         for number, handler in handlers.items():
             loop.add_signal_handler(number, handler)
-    except NotImplementedError:  # Windows: Ctrl-C ends the program at once; the journal has what arrived
+    # Windows: Ctrl-C ends the program at once; the journal has what arrived
+    except NotImplementedError:
         return lambda: None
 
     def restore() -> None:
-        if engine.stopping.is_set():  # what follows is short, and a further Ctrl-C would only break into it
+        # what follows is short, and a further Ctrl-C would only break into it
+        if engine.stopping.is_set():
             signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             loop.add_signal_handler(signal.SIGINT, lambda: None)  # another thread may get it
         else:
             loop.remove_signal_handler(signal.SIGINT)
         loop.remove_signal_handler(signal.SIGTERM)  # and SIGHUP stays harmless to the end
-        signal.set_wakeup_fd(-1)  # the loop closes the file first, and what arrives before it knows would complain
+        # the loop closes the file first, and what arrives before it knows would complain
+        signal.set_wakeup_fd(-1)
 
     return restore
 
@@ -313,8 +356,8 @@ async def _watched(engine: Engine, callbacks: Callbacks) -> None:
 
 
 def _in_vain(job: Job, out: Path, engine: Engine) -> str:
-    """Why all that was asked of any model failed; empty where something was answered, may have been paid, or may yet
-    come.
+    """Why all that was asked of any model failed; empty where something was answered, may have been
+    paid, or may yet come.
     """
     if job.answers_itself or engine.stopping.is_set() or engine.over_budget:
         return ""
@@ -331,13 +374,18 @@ def _stopped(job: Job, engine: Engine, statistics: Mapping[str, CallStatistics])
     reasons = {}
     for state in engine.progress:
         model = state.model.name
-        of_model = [statistics[name] for (asked, _), name in job.plan.names.items() if asked == model]
+        of_model = [
+            statistics[name] for (asked, _), name in job.plan.names.items() if asked == model
+        ]
         failures = sum((each.failures for each in of_model), Counter[str]())
         if state.stopped:
             reasons[model] = state.stopped
         elif state.kinds and failures and not any(each.heard for each in of_model):
             [(reason, _)] = failures.most_common(1)
-            reasons[model] = f"{plural(sum(state.kinds.values()), 'call')} failed and none was answered: {reason}"
+            reasons[model] = (
+                f"{plural(sum(state.kinds.values()), 'call')} failed and none was answered:"
+                f" {reason}"
+            )
     return reasons
 
 
@@ -345,12 +393,17 @@ def _without_answer(job: Job, statistics: Mapping[str, CallStatistics]) -> dict[
     """Models that replied, but never with what was asked for, with what they replied instead."""
     reasons = {}
     for model in job.plan.models:
-        of_model = [statistics[name] for (asked, _), name in job.plan.names.items() if asked == model.name]
+        of_model = [
+            statistics[name] for (asked, _), name in job.plan.names.items() if asked == model.name
+        ]
         replies = sum(each.replies + each.reused for each in of_model)
         if replies and not any(each.answered for each in of_model):
             kinds = sum((each.kinds for each in of_model), Counter[str]())
             counted = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-            reasons[model.name] = f"{plural(replies, 'reply', 'replies')} came and none holds a {job.wanted}: {counted}"
+            reasons[model.name] = (
+                f"{plural(replies, 'reply', 'replies')} came and none holds a {job.wanted}:"
+                f" {counted}"
+            )
     return reasons
 
 

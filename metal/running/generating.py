@@ -1,4 +1,6 @@
-"""A generation run: what was asked of `metal.generate`, its parts, its run folder, and what it adds to the dataset."""
+"""A generation run: what was asked of `metal.generate`, its parts, its run folder, and what it adds
+to the dataset.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,8 @@ from metal.version import __version__
 
 @dataclass(frozen=True)
 class GenerateRequest(Request):
-    """What a run was asked to write: everything that decides which calls it has. The same in run.toml.
+    """What a run was asked to write: everything that decides which calls it has. The same in
+    run.toml.
 
     How outputs are chosen may change when it is resumed: nothing is asked again for it.
     """
@@ -91,9 +94,9 @@ class GenerateJob(Job):
             if before and before != about["prompt"]:
                 where = " with another `out`" if refusal(out, self.command) else ""
                 raise UsageError(
-                    f"{self.folder} has texts of {name} with the prompt {before}, which is {about['prompt']} now; give "
-                    f"the new one another name (generate/NAME.toml), or `force=True`{where} to replace texts that "
-                    "nobody rated"
+                    f"{self.folder} has texts of {name} with the prompt {before}, which is"
+                    f" {about['prompt']} now; give the new one another name (generate/NAME.toml),"
+                    f" or `force=True`{where} to replace texts that nobody rated"
                 )
         super().check(out)
 
@@ -107,12 +110,16 @@ class GenerateJob(Job):
         tallies = index.statistics if index else {}
         fresh = self._fresh(dataset, index)
         before = dict(dataset.extra.get("generators", {}))
-        silent = {name for name in before if not (name in tallies and tallies[name].sent)}  # answered other runs only
-        generators = {name: about for name, about in self._generators(tallies).items() if name not in silent}
+        # answered other runs only
+        silent = {name for name in before if not (name in tallies and tallies[name].sent)}
+        generators = {
+            name: about for name, about in self._generators(tallies).items() if name not in silent
+        }
         kept = self._together(dataset, fresh, generators)
         generators = before | generators
         people = dataset.ratings[dataset.ratings["kind"] == "human"]
-        held = {*map(str, people["output"].unique()), *read_tasks(self.folder).values()}  # by people, rated or not
+        # by people, rated or not
+        held = {*map(str, people["output"].unique()), *read_tasks(self.folder).values()}
         drawn = choose(
             [output for output in kept.values() if output.generator in generators],
             held=held,
@@ -121,15 +128,23 @@ class GenerateJob(Job):
             seed=self.request.seed,
         )
         self.outputs = drawn
-        chosen = {"seed": self.request.seed, "choose": self.request.choose, "keep_flagged": self.request.keep_flagged}
+        chosen = {
+            "seed": self.request.seed,
+            "choose": self.request.choose,
+            "keep_flagged": self.request.keep_flagged,
+        }
         extra = dict(dataset.extra) | {"generators": generators, "generate": chosen}
         others = [output for output in kept.values() if output.generator not in generators]
         together = {output.output: output for output in [*others, *drawn]}
         changed = replace(dataset, outputs=together, extra=extra)
         update_dataset(changed, self.folder)
         not_asked = sum(tally.not_asked for tally in tallies.values())
-        self.write_run(out, state={"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked})
-        tables = generated(changed, drawn, sorted({source.language for source in self.plan.sources}))
+        self.write_run(
+            out, state={"outputs": len(fresh), "not_asked": not_asked, "complete": not not_asked}
+        )
+        tables = generated(
+            changed, drawn, sorted({source.language for source in self.plan.sources})
+        )
         write_results(out, self.notes, (), tables)
         return tallies
 
@@ -137,10 +152,14 @@ class GenerateJob(Job):
     def signature(self) -> str:
         asked = {"models": "+".join(self.request.models), "quality": "+".join(self.request.quality)}
         chosen = {"choose": self.request.choose, "seed": self.request.seed}
-        return signature_line({"metal": __version__, "data": self.dataset.identity} | asked | chosen)
+        return signature_line(
+            {"metal": __version__, "data": self.dataset.identity} | asked | chosen
+        )
 
     def _fresh(self, dataset: Dataset, index: JournalIndex | None) -> list[Output]:
-        """What the run has written so far, with its flags; what has lost its source meanwhile is left out."""
+        """What the run has written so far, with its flags; what has lost its source meanwhile is
+        left out.
+        """
         texts = list(generated_outputs(self.plan, index)) if index else []
         if REFERENCE in self.request.quality:
             texts += references(self.plan.sources)
@@ -151,7 +170,8 @@ class GenerateJob(Job):
     def _together(
         self, dataset: Dataset, fresh: Iterable[Output], generators: Mapping[str, Mapping[str, Any]]
     ) -> dict[str, Output]:
-        """The dataset's outputs and the fresh ones. What has been rated stays the text that was rated.
+        """The dataset's outputs and the fresh ones. What has been rated stays the text that was
+        rated.
 
         Texts that one of the generators wrote when it was told otherwise go.
         """
@@ -163,13 +183,24 @@ class GenerateJob(Job):
             if name in before and before[name].get("prompt") != generators[name].get("prompt")
         }
         old = {
-            name: output for name, output in dataset.outputs.items() if output.generator not in stale or name in rated
+            name: output
+            for name, output in dataset.outputs.items()
+            if output.generator not in stale or name in rated
         }
         new = {output.output: output for output in fresh}
-        differ = [name for name in new if name in rated and name in old and new[name].text != old[name].text]
+        differ = [
+            name
+            for name in new
+            if name in rated and name in old and new[name].text != old[name].text
+        ]
         if differ:
-            self.notes.append(f"{len(differ):,} outputs have been rated and keep their text, though there is a new one")
-        return old | {name: output for name, output in new.items() if name not in rated or name not in old}
+            self.notes.append(
+                f"{len(differ):,} outputs have been rated and keep their text, though there is a"
+                " new one"
+            )
+        return old | {
+            name: output for name, output in new.items() if name not in rated or name not in old
+        }
 
     def digests(self) -> dict[str, str]:
         return {instruction.quality: instruction.digest for instruction in self.plan.instructions}
@@ -181,7 +212,9 @@ class GenerateJob(Job):
             model = next(model for model in self.plan.models if model.name == model_name)
             instruction = next(each for each in self.plan.instructions if each.quality == quality)
             tally = tallies.get(name, CallStatistics())
-            described = {key: value for key, value in model.described().items() if key != "parameters"}
+            described = {
+                key: value for key, value in model.described().items() if key != "parameters"
+            }
             about[name] = described | {
                 "quality": quality,
                 "through": "guidance" if model.provider == "guidance" else "structured output",
@@ -191,7 +224,9 @@ class GenerateJob(Job):
             }
             facts: dict[str, dict[str, Any]] = {
                 "rejected": {key: whole_text(why) for key, why in tally.rejected.items()},
-                "versions": {whole_text(version): count for version, count in tally.versions.most_common()},
+                "versions": {
+                    whole_text(version): count for version, count in tally.versions.most_common()
+                },
             }
             about[name] |= {key: fact for key, fact in facts.items() if fact}
         if REFERENCE in self.request.quality:
@@ -199,11 +234,14 @@ class GenerateJob(Job):
         return about
 
     def _token_counter(self, dataset: Dataset) -> Callable[[str], int | None]:
-        """Tokens in the encoding that the passages were counted in; None where its file cannot be had."""
+        """Tokens in the encoding that the passages were counted in; None where its file cannot be
+        had.
+        """
         name = str(dataset.extra.get("sample", {}).get("encoding", ENCODING))
         try:
             encoding = load_encoding(name)
-        except (MetalError, OSError) as error:  # what was generated is paid for, and worth more than its token counts
+        # what was generated is paid for, and worth more than its token counts
+        except (MetalError, OSError) as error:
             self.notes.append(f"tokens were not counted: {error}")
             return lambda text: None
         return lambda text: count_text(text, encoding)
@@ -212,11 +250,22 @@ class GenerateJob(Job):
 def _english(rubrics: Mapping[str, Rubric]) -> Iterator[tuple[str, str]]:
     """English texts that are always at hand: the rubrics' own."""
     for rubric in rubrics.values():
-        yield "en", " ".join([rubric.simple, rubric.detailed, *(level.definition for level in rubric.levels.values())])
+        yield (
+            "en",
+            " ".join(
+                [
+                    rubric.simple,
+                    rubric.detailed,
+                    *(level.definition for level in rubric.levels.values()),
+                ]
+            ),
+        )
 
 
 def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
-    """The dataset's passages, and what people wrote of them, each with its language; of a pair theirs."""
+    """The dataset's passages, and what people wrote of them, each with its language; of a pair
+    theirs.
+    """
     for source in dataset.sources.values():
         theirs, ours = sides(source.language)
         yield theirs, source.text
@@ -224,12 +273,18 @@ def _in_languages(dataset: Dataset) -> Iterator[tuple[str, str]]:
             yield ours, text
 
 
-def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None = None) -> GenerateJob:
-    """The dataset, models and instructions of a request. Raises UsageError, UnknownName or DataError."""
+def generate_job(
+    request: GenerateRequest, folder: Path, concurrency: int | None = None
+) -> GenerateJob:
+    """The dataset, models and instructions of a request. Raises UsageError, UnknownName or
+    DataError.
+    """
     dataset = load_dataset(folder)
     check_outside(folder)
     if not (os.access(folder, os.W_OK) and os.access(folder.resolve().parent, os.W_OK)):
-        raise UsageError(f"{folder} cannot be written to; change its rights, or generate into a copy of it")
+        raise UsageError(
+            f"{folder} cannot be written to; change its rights, or generate into a copy of it"
+        )
     named = named_models(judges_files())
     models = tuple(
         with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
@@ -240,7 +295,9 @@ def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None
     languages = sorted({source.language for source in dataset.sources.values()})
     check_languages(request.languages, languages)
     sources = [
-        source for source in dataset.sources.values() if not request.languages or source.language in request.languages
+        source
+        for source in dataset.sources.values()
+        if not request.languages or source.language in request.languages
     ]
     usable = [source for source in sources if source.text.strip()]
     if not usable:
@@ -248,7 +305,9 @@ def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None
     folders = prompt_folders(request.prompt_folders, folder)
     rubrics = rubrics_for(dataset.criteria.values(), folders, needed=())
     instructions: tuple[Instruction, ...] = tuple(
-        load_instruction(quality, folders, rubrics) for quality in request.quality if quality != REFERENCE
+        load_instruction(quality, folders, rubrics)
+        for quality in request.quality
+        if quality != REFERENCE
     )
     if any(instruction.shows_criteria for instruction in instructions):
         rubrics_for(dataset.criteria.values(), folders)  # which refuses what nothing describes
@@ -261,16 +320,27 @@ def generate_job(request: GenerateRequest, folder: Path, concurrency: int | None
     alone = {language_name(each.language) for each in usable if len({*sides(each.language)}) == 1}
     if TRANSLATION in request.quality and alone:
         raise UsageError(
-            f'`quality="translation"` takes passages of language pairs (en-hi), not in {listed(sorted(alone))}; give '
-            "`languages` that are pairs, as `metal.bias_plan` writes them"
+            '`quality="translation"` takes passages of language pairs (en-hi), not in'
+            f" {listed(sorted(alone))}; give `languages` that are pairs, as `metal.bias_plan`"
+            " writes them"
         )
     if REFERENCE in request.quality and (bare := sum(not source.references for source in usable)):
         if bare == len(usable) and not instructions:
             raise UsageError(
-                f'no passage of {folder} has a reference; add them to its sources.jsonl: "references": ["...", ...]'
+                f"no passage of {folder} has a reference; add them to its sources.jsonl:"
+                ' "references": ["...", ...]'
             )
-        warnings.append(f"warning: {plural(bare, 'passage')} without a reference, of which `reference` has no output")
+        warnings.append(
+            f"warning: {plural(bare, 'passage')} without a reference, of which `reference` has no"
+            " output"
+        )
     plan = Generation(models, instructions, usable)
     return GenerateJob(
-        request, folder, dataset, plan, warnings=tuple(warnings), concurrency=concurrency, rubrics=rubrics
+        request,
+        folder,
+        dataset,
+        plan,
+        warnings=tuple(warnings),
+        concurrency=concurrency,
+        rubrics=rubrics,
     )

@@ -1,4 +1,6 @@
-"""A job that asks models, and its run folder: begun, resumed, replaced; and the engine that it needs."""
+"""A job that asks models, and its run folder: begun, resumed, replaced; and the engine that it
+needs.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,17 @@ from metal.raters.judges.models import Model
 from metal.raters.judges.providers import open_client
 from metal.runs.parts import manifest
 
-PARTS = ("run.toml", JOURNAL, LEDGER, "raters.jsonl", "ratings.parquet", "warnings.txt", "report.html")
-PARAMETERS = {"judges": "judge", "prompts": "prompt", "models": "model"}  # where a setting is named otherwise
+PARTS = (
+    "run.toml",
+    JOURNAL,
+    LEDGER,
+    "raters.jsonl",
+    "ratings.parquet",
+    "warnings.txt",
+    "report.html",
+)
+# where a setting is named otherwise
+PARAMETERS = {"judges": "judge", "prompts": "prompt", "models": "model"}
 
 
 def engine_of(out: Path) -> str:
@@ -43,22 +54,25 @@ def engine_of(out: Path) -> str:
 
 
 def under_way(out: Path, how: EngineOptions) -> set[bytes]:
-    """The keys of questions in open batches. Raises UsageError when another engine would pay for them again."""
+    """The keys of questions in open batches. Raises UsageError when another engine would pay for
+    them again.
+    """
     keys = open_calls(out)
     if keys and how.engine != BATCH:
         raise UsageError(
-            f'{out}: {len(keys):,} calls are in open batches; fetch them with `metal.judge(resume="{out}")`, or '
-            f'cancel them with `metal.judge_cancel("{out}")`'
+            f"{out}: {len(keys):,} calls are in open batches; fetch them with"
+            f' `metal.judge(resume="{out}")`, or cancel them with `metal.judge_cancel("{out}")`'
         )
     return keys
 
 
 @dataclass(frozen=True)
 class Request:
-    """What a run was asked to do: texts, whole numbers and tuples of texts that decide which calls it has.
+    """What a run was asked to do: texts, whole numbers and tuples of texts that decide which calls
+    it has.
 
-    LISTS: tuples that may grow when the run is resumed. OPEN: those of them where empty means all. SAME: settings that
-    must stay what they were.
+    LISTS: tuples that may grow when the run is resumed. OPEN: those of them where empty means all.
+    SAME: settings that must stay what they were.
     """
 
     LISTS: ClassVar[tuple[str, ...]]
@@ -66,7 +80,9 @@ class Request:
     SAME: ClassVar[tuple[str, ...]]
 
     def first_conflict(self, older: Any) -> str:
-        """The first setting that neither equals the older request's nor asks for more than it; empty if none."""
+        """The first setting that neither equals the older request's nor asks for more than it;
+        empty if none.
+        """
         for name in self.LISTS:
             asked, before = getattr(self, name), getattr(older, name)
             if name in self.OPEN and not asked:
@@ -77,7 +93,9 @@ class Request:
         return self.reduced(older) or next(changed, "")
 
     def reduced(self, older: Any) -> str:
-        """The first setting besides LISTS that asks for less than the older request's; empty if none."""
+        """The first setting besides LISTS that asks for less than the older request's; empty if
+        none.
+        """
         return ""
 
 
@@ -88,8 +106,9 @@ Kind = TypeVar("Kind", bound=Request)
 class Job(ABC):
     """A request with its parts: what a verb wants to have asked, and what it makes of the answers.
 
-    folder: of the dataset. warnings: what to know before anything is asked. concurrency: calls in flight, where that
-    was said. DESCRIBED: the key of the models' settings in run.toml. wanted: what a reply is to hold.
+    folder: of the dataset. warnings: what to know before anything is asked. concurrency: calls in
+    flight, where that was said. DESCRIBED: the key of the models' settings in run.toml. wanted:
+    what a reply is to hold.
     """
 
     command: ClassVar[str]
@@ -135,17 +154,24 @@ class Job(ABC):
         self._check_same(out, older, settings.get("dataset", ""))
         for key, now, changed in (
             ("identities", self._identities(), "its code, judges.toml or the environment"),
-            ("prompt_hashes", self.digests(), "the prompts' files, or the criteria asked together,"),
+            (
+                "prompt_hashes",
+                self.digests(),
+                "the prompts' files, or the criteria asked together,",
+            ),
         ):
             for name, digest in settings.get(key, {}).items():
                 if now.get(name, digest) != digest:
                     raise UsageError(
-                        f"{out}: {name} is not what it was when the run began ({changed} changed), and every call "
-                        "would be made again; change it back, or give another `out`"
+                        f"{out}: {name} is not what it was when the run began ({changed} changed),"
+                        " and every call would be made again; change it back, or give another"
+                        " `out`"
                     )
 
     def _check_same(self, out: Path, older: Request, dataset: str) -> None:
-        """Raises UsageError when the request is not the older one, or more of it, over the same dataset."""
+        """Raises UsageError when the request is not the older one, or more of it, over the same
+        dataset.
+        """
         different = self.request.first_conflict(older)
         if different:
             had = getattr(older, different) or "all"
@@ -153,7 +179,9 @@ class Job(ABC):
             parameter = PARAMETERS.get(different, different)
             more = "ask for the same or for more of it"
             if different == "judges":
-                more = f'`metal.judge(resume="{out}", judge="{",".join(self.raters)}")` adds to them'
+                more = (
+                    f'`metal.judge(resume="{out}", judge="{",".join(self.raters)}")` adds to them'
+                )
             raise UsageError(
                 f'{out} was begun with `{parameter}="{shown}"`; {more}, or give another `out` '
                 f'(and `reuse="{out}"`, so that nothing is paid twice)'
@@ -163,11 +191,18 @@ class Job(ABC):
 
     def _identities(self) -> dict[str, str]:
         """A hash of all that may change a model's answers, by name."""
-        texts = {model.name: json.dumps(model.identity, sort_keys=True, default=str) for model in self.plan.models}
-        return {name: blake2b(text.encode(), digest_size=8).hexdigest() for name, text in texts.items()}
+        texts = {
+            model.name: json.dumps(model.identity, sort_keys=True, default=str)
+            for model in self.plan.models
+        }
+        return {
+            name: blake2b(text.encode(), digest_size=8).hexdigest() for name, text in texts.items()
+        }
 
     def begin(self, out: Path, *, force: bool) -> None:
-        """Take away what a killed process left, with force another run, and write what the run is to run.toml."""
+        """Take away what a killed process left, with force another run, and write what the run is
+        to run.toml.
+        """
         for path in _left_over(out):
             path.unlink()
         if force:
@@ -184,11 +219,21 @@ class Job(ABC):
     def write_run(self, out: Path, **more: Any) -> None:
         """run.toml: all that is needed to repeat or resume the run. more: how far it is."""
         asked = asdict(self.request)
-        settings = {key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()}
-        settings |= {"dataset": str(self.folder), "identities": self._identities(), "prompt_hashes": self.digests()}
+        settings = {
+            key: list(value) if isinstance(value, tuple) else value for key, value in asked.items()
+        }
+        settings |= {
+            "dataset": str(self.folder),
+            "identities": self._identities(),
+            "prompt_hashes": self.digests(),
+        }
         settings |= {"concurrency": self.concurrency} if self.concurrency else {}
-        settings |= {self.DESCRIBED: {model.name: model.described() for model in self.plan.models}} | more
-        about = manifest(self.command, self.dataset, [self.folder], settings, self.raters, self.signature)
+        settings |= {
+            self.DESCRIBED: {model.name: model.described() for model in self.plan.models}
+        } | more
+        about = manifest(
+            self.command, self.dataset, [self.folder], settings, self.raters, self.signature
+        )
         write_new(out / "run.toml", tomli_w.dumps(about.to_dict()))
 
 
@@ -196,7 +241,9 @@ def check_place(out: Path, command: str, *, force: bool) -> None:
     """Make the run folder where it is missing. Raises UsageError when something else is there."""
     if (out / "run.toml").is_file() and not ((out / "dataset.toml").is_file() or force):
         read_settings(out, command)  # a run of this kind
-    elif not out.is_dir() or any(path.name != LOCK and path not in _left_over(out) for path in out.iterdir()):
+    elif not out.is_dir() or any(
+        path.name != LOCK and path not in _left_over(out) for path in out.iterdir()
+    ):
         check_new(out, command, force=force)
     out.mkdir(parents=True, exist_ok=True)
 
@@ -237,7 +284,8 @@ def read_settings(out: Path, command: str) -> Mapping[str, Any]:
 
 
 def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mapping[str, Any]]:
-    """What a run was asked to do, and all of its settings. Raises UsageError when it is not a run of this command.
+    """What a run was asked to do, and all of its settings. Raises UsageError when it is not a run
+    of this command.
 
     A setting that is not there has its default: the run was begun before there was such a setting.
     """
@@ -250,10 +298,20 @@ def read_request(out: Path, command: str, kind: type[Kind]) -> tuple[Kind, Mappi
     for key, value in asked.items():
         parts = value if isinstance(value, list | tuple) else [value]
         wanted = type(defaults[key]) if type(defaults[key]) in (int, bool) else str
-        if not all(type(part) is wanted for part in parts) or not isinstance(settings.get("dataset"), str):
-            raise DataError(out / "run.toml", f"{key} is {value!r}", "Restore the file, or begin a new run with `out`")
+        if not all(type(part) is wanted for part in parts) or not isinstance(
+            settings.get("dataset"), str
+        ):
+            raise DataError(
+                out / "run.toml",
+                f"{key} is {value!r}",
+                "Restore the file, or begin a new run with `out`",
+            )
     if type(settings.get("concurrency", 1)) is not int or settings.get("concurrency", 1) < 1:
         problem = f"concurrency is {settings['concurrency']!r}"
-        raise DataError(out / "run.toml", problem, "Write how many calls may be in flight, or take it out")
-    plain: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
+        raise DataError(
+            out / "run.toml", problem, "Write how many calls may be in flight, or take it out"
+        )
+    plain: dict[str, Any] = {
+        key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()
+    }
     return kind(**plain), settings

@@ -1,4 +1,6 @@
-"""The prompts of a judges' run: where they are looked for, what they say on each criterion, and which say the same."""
+"""The prompts of a judges' run: where they are looked for, what they say on each criterion, and
+which say the same.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
     folders = [Path(name) for name in given]
     for folder in folders:
         if not folder.is_dir():
-            raise no_such(folder, "folder", "; `prompt_folders` hold judge/NAME.toml, criteria/NAME.toml")
+            raise no_such(
+                folder, "folder", "; `prompt_folders` hold judge/NAME.toml, criteria/NAME.toml"
+            )
     return [*folders, *([dataset / "prompts"] if dataset else []), bundled("prompts")]
 
 
@@ -40,7 +44,8 @@ def load_prompts(
     languages: Iterable[str] = (),
     pairs: bool = False,
 ) -> tuple[Prompt, ...]:
-    """The prompts of a request, with their rubrics. languages: of the outputs (see OF_TEXT); pairs: of two compared.
+    """The prompts of a request, with their rubrics. languages: of the outputs (see OF_TEXT); pairs:
+    of two compared.
 
     The request's question is all that judges are told about the criterion, besides its levels.
     """
@@ -59,16 +64,21 @@ def load_prompts(
         rubrics = rubrics_for(wanted, described_in, needed=(), language=language, flip=request.flip)
         for name, rubric in rubrics.items():
             if rubric.compared and not template.shows_references:
-                raise UsageError(f"{name} compares with the reference; show it to judges: `with_reference=True`")
+                raise UsageError(
+                    f"{name} compares with the reference; show it to judges: `with_reference=True`"
+                )
             if not pairs and says_nothing(rubric):
                 raise UsageError(
-                    f"criterion {name} has neither a question nor a description; give `question`, e.g. "
+                    f"criterion {name} has neither a question nor a description; give `question`,"
+                    " e.g. "
                     f'"Does the answer help?", or {where_to_ask(name)}'
                 )
         check_described(rubrics, template.needed, language)
         unlevelled = [name for name, rubric in rubrics.items() if not rubric.criterion.scale.levels]
         if template.letters and unlevelled:
-            raise UsageError(f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another")
+            raise UsageError(
+                f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another"
+            )
         prompt = Prompt(template, rubrics, prompt_language)
         for criterion in rubrics:  # a fault in a template shows before anything is sent
             prompt.digest(criterion)
@@ -79,34 +89,49 @@ def load_prompts(
         return tuple(load(name, prompt_language) for name in names)
     spoken = {language: sides(language)[1].split("-")[0] for language in sorted(languages)}
     if not set(spoken.values()) - {"en"}:
-        raise UsageError('`prompt_language="text"`: all outputs are in English, as the prompts are; leave it out')
-    others = {name: {code: load(name, own) for code, own in spoken.items() if own != "en"} for name in names}
+        raise UsageError(
+            '`prompt_language="text"`: all outputs are in English, as the prompts are; leave it out'
+        )
+    others = {
+        name: {code: load(name, own) for code, own in spoken.items() if own != "en"}
+        for name in names
+    }
     return tuple(replace(load(name, ""), by_language=others[name]) for name in names)
 
 
 def says_nothing(rubric: Rubric) -> bool:
-    """Whether a criterion has neither a question nor a description that a judge could be asked with."""
+    """Whether a criterion has neither a question nor a description that a judge could be asked
+    with.
+    """
     return not (rubric.criterion.question or rubric.simple or rubric.detailed)
 
 
 def unexplained(criteria: Iterable[Criterion], dataset: Path | None) -> list[str]:
-    """The criteria that need a question before a judge can be asked. dataset: its folder, which may have prompts."""
+    """The criteria that need a question before a judge can be asked. dataset: its folder, which may
+    have prompts.
+    """
     rubrics = rubrics_for(criteria, prompt_folders((), dataset), needed=())
     return [name for name, rubric in rubrics.items() if says_nothing(rubric)]
 
 
 def asked_by(question: str, criteria: Sequence[Criterion]) -> Criterion:
-    """The one criterion, with the question of the request. Raises UsageError for several, or an empty question."""
+    """The one criterion, with the question of the request. Raises UsageError for several, or an
+    empty question.
+    """
     if not question.strip():
         raise UsageError("`question` is empty; ask something, or leave it out")
     if len(criteria) != 1:
         several = listed([criterion.name for criterion in criteria])
-        raise UsageError(f"`question` is about one criterion, and there are {several}; say which with `criteria`")
+        raise UsageError(
+            f"`question` is about one criterion, and there are {several}; say which with `criteria`"
+        )
     return replace(criteria[0], question=question.strip())
 
 
 def distinct(prompts: Iterable[Prompt]) -> tuple[tuple[Prompt, ...], list[str]]:
-    """The prompts without those that send what an earlier one sends, and a note on each that was left out."""
+    """The prompts without those that send what an earlier one sends, and a note on each that was
+    left out.
+    """
     kept: list[Prompt] = []
     notes = []
     for prompt in prompts:
@@ -114,13 +139,22 @@ def distinct(prompts: Iterable[Prompt]) -> tuple[tuple[Prompt, ...], list[str]]:
         if same is None:
             kept.append(prompt)
             continue
-        why = "; a description of the criterion would tell them apart" if DETAILED in prompt.template.needed else ""
-        notes.append(f"note: prompt {prompt.name} says what {same.name} says: one judge, named by {same.name}{why}")
+        why = (
+            "; a description of the criterion would tell them apart"
+            if DETAILED in prompt.template.needed
+            else ""
+        )
+        notes.append(
+            f"note: prompt {prompt.name} says what {same.name} says: one judge, named by"
+            f" {same.name}{why}"
+        )
     return tuple(kept), notes
 
 
 def undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
-    """A warning where a prompt that describes criteria thoroughly has only the question and the levels of some."""
+    """A warning where a prompt that describes criteria thoroughly has only the question and the
+    levels of some.
+    """
     bare = {
         name
         for prompt in prompts
@@ -128,7 +162,10 @@ def undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
         if DETAILED in prompt.template.needed and not rubric.detailed
     }
     if bare:
-        yield f"warning: no detailed description of {listed(sorted(bare))}: judges are told the question and the levels"
+        yield (
+            f"warning: no detailed description of {listed(sorted(bare))}: judges are told the"
+            " question and the levels"
+        )
 
 
 def unreviewed(prompts: Iterable[Prompt]) -> Iterator[str]:
@@ -136,4 +173,7 @@ def unreviewed(prompts: Iterable[Prompt]) -> Iterator[str]:
     spoken = chain.from_iterable((prompt, *prompt.by_language.values()) for prompt in prompts)
     codes = {prompt.template.language for prompt in spoken if prompt.unreviewed}
     if languages := sorted(language_name(code) for code in codes if code):
-        yield f"warning: no speaker has reviewed the prompts in {listed(languages)}; have `metal.prompt_show` read"
+        yield (
+            f"warning: no speaker has reviewed the prompts in {listed(languages)}; have"
+            " `metal.prompt_show` read"
+        )

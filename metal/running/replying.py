@@ -1,8 +1,9 @@
-"""What judges were asked about an output, and what came back: a run's journal, with the messages built again.
+"""What judges were asked about an output, and what came back: a run's journal, with the messages
+built again.
 
-The journal holds no messages: they follow from prompts and texts. They are built as they were for the run, and a
-message counts as the one that was sent where its key is the journal's, or the hash of its prompt and of the texts is
-the run's.
+The journal holds no messages: they follow from prompts and texts. They are built as they were for
+the run, and a message counts as the one that was sent where its key is the journal's, or the hash
+of its prompt and of the texts is the run's.
 """
 
 from __future__ import annotations
@@ -28,10 +29,11 @@ from metal.runs.judges_run import texts_digest
 
 @dataclass(frozen=True)
 class ReplyRecord:
-    """One answer to a call, or why there is none. ask: which time it was asked. message: the provider's words.
+    """One answer to a call, or why there is none. ask: which time it was asked. message: the
+    provider's words.
 
-    text: of the reply; reply: all of it, as it came. dollars: None without a price. seconds: None in a batch. version:
-    of the model, as the provider calls it. reused: taken from another run.
+    text: of the reply; reply: all of it, as it came. dollars: None without a price. seconds: None
+    in a batch. version: of the model, as the provider calls it. reused: taken from another run.
     """
 
     ask: int
@@ -51,10 +53,11 @@ class ReplyRecord:
 
 @dataclass(frozen=True)
 class AskedCall:
-    """A call to a judge about an output. criteria: one, or those asked together. sample: of repeated calls.
+    """A call to a judge about an output. criteria: one, or those asked together. sample: of
+    repeated calls.
 
-    system, user: the messages as they were sent, None where they cannot be built again; about_messages says why, or
-    how far they were checked.
+    system, user: the messages as they were sent, None where they cannot be built again;
+    about_messages says why, or how far they were checked.
     """
 
     run: str
@@ -70,7 +73,9 @@ class AskedCall:
 
 
 class JournaledRun:
-    """A judges' run whose calls are looked up. dataset: the run's, None where it is not there any more."""
+    """A judges' run whose calls are looked up. dataset: the run's, None where it is not there any
+    more.
+    """
 
     def __init__(self, run: Path, dataset: Dataset | None) -> None:
         self.run, self.dataset = run, dataset
@@ -87,7 +92,9 @@ class JournaledRun:
             return None, str(error)
 
     def calls(self, output: str) -> Iterator[AskedCall]:
-        """The calls about an output that the journal knows of, in the order in which the run asks them."""
+        """The calls about an output that the journal knows of, in the order in which the run asks
+        them.
+        """
         first_records: dict[str, dict[str, Any]] = {}
         answers: dict[str, list[dict[str, Any]]] = {}
         for record in self._records(output):
@@ -96,10 +103,14 @@ class JournaledRun:
         questions = self._questions(output)
         same = {question.key for question, _ in questions.values()}
         for (judge, prompt, criteria, sample), (question, model) in questions.items():
-            if question.key in answers:  # also of a second name of the model, which is asked nothing twice
+            # also of a second name of the model, which is asked nothing twice
+            if question.key in answers:
                 call = AskedCall(str(self.run), _judge(judge, prompt), output, criteria, sample)
                 yield self._whole(
-                    call, question.key, question, [_answered(each, model) for each in answers[question.key]]
+                    call,
+                    question.key,
+                    question,
+                    [_answered(each, model) for each in answers[question.key]],
                 )
         for key, record in first_records.items():
             if key not in same:
@@ -112,7 +123,8 @@ class JournaledRun:
         """The records about an output; other lines are not parsed."""
         path = self.run / JOURNAL
         spelled = {
-            json.dumps(output, ensure_ascii=ascii_only).encode("utf-8", "replace") for ascii_only in (True, False)
+            json.dumps(output, ensure_ascii=ascii_only).encode("utf-8", "replace")
+            for ascii_only in (True, False)
         }
         for _, kind, place, line in scan(path):
             if kind != REJECTED and any(each in line for each in spelled):
@@ -121,7 +133,9 @@ class JournaledRun:
                     yield record
 
     def _questions(self, output: str) -> dict[tuple[Any, ...], tuple[JudgingQuestion, Model]]:
-        """The questions about an output as the run asked them: (judge, prompt, criteria, sample) -> question, model."""
+        """The questions about an output as the run asked them: (judge, prompt, criteria, sample) ->
+        question, model.
+        """
         job, _ = self._built
         questions = {}
         if job:
@@ -134,21 +148,32 @@ class JournaledRun:
         return questions
 
     def _whole(
-        self, call: AskedCall, key: str, question: JudgingQuestion | None, answers: list[ReplyRecord]
+        self,
+        call: AskedCall,
+        key: str,
+        question: JudgingQuestion | None,
+        answers: list[ReplyRecord],
     ) -> AskedCall:
-        """The call with its answers, and its messages where they are shown to be those that were sent."""
+        """The call with its answers, and its messages where they are shown to be those that were
+        sent.
+        """
         call = replace(call, answers=tuple(answers))
         job, why = self._built
         if job is None or self.dataset is None:
             return replace(call, about_messages=f"cannot be built again: {why}")
         if question is None:
-            return replace(call, about_messages="cannot be built again: the run does not ask this any more")
+            return replace(
+                call, about_messages="cannot be built again: the run does not ask this any more"
+            )
         message = question.message
         built = replace(call, system=message.system, user=message.user)
         if question.key == key:
             return built
         if self.settings.get("texts") != texts_digest(self.dataset):
-            return replace(call, about_messages="cannot be built again: texts of the dataset have changed since")
+            return replace(
+                call,
+                about_messages="cannot be built again: texts of the dataset have changed since",
+            )
         before, now = self.settings.get("prompt_hashes", {}), job.digests()
         for criterion in call.criteria:
             name = f"{question.prompt.name} {criterion}"
@@ -156,7 +181,10 @@ class JournaledRun:
                 changed = f"prompt {name} was {before.get(name)} then and is {now.get(name)} now"
                 return replace(call, about_messages=f"cannot be built again: {changed}")
         return replace(
-            built, about_messages="by the hashes of prompt and texts; the model's address or settings differ now"
+            built,
+            about_messages=(
+                "by the hashes of prompt and texts; the model's address or settings differ now"
+            ),
         )
 
 
@@ -172,7 +200,9 @@ def _answered(record: Mapping[str, Any], model: Model | None) -> ReplyRecord:
     ask, at, reused = record.get("ask", 1), str(record.get("at", "")), bool(record.get("reused"))
     if "text" not in record:
         body, message = str(record.get("body", "")), str(record.get("said", ""))
-        return ReplyRecord(ask, at, body, failure=failure_reason(record), message=message, reused=reused)
+        return ReplyRecord(
+            ask, at, body, failure=failure_reason(record), message=message, reused=reused
+        )
     tokens_in, tokens_out = record["tokens"]
     price = model.price if model else None
     if model and "batch" in record:

@@ -1,4 +1,6 @@
-"""Where scores of metrics go: a run folder of their own, or the dataset itself. Written after each metric."""
+"""Where scores of metrics go: a run folder of their own, or the dataset itself. Written after each
+metric.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from typing import Any
 import pandas as pd
 import tomli_w
 
-from metal.data.dataset import Dataset, concat_facts, dataset_to_change, read_run, update_dataset, with_parts
+from metal.data.dataset import (
+    Dataset,
+    concat_facts,
+    dataset_to_change,
+    read_run,
+    update_dataset,
+    with_parts,
+)
 from metal.data.dataset_lines import rater_record
 from metal.data.files import check_outside, one_writer, recover, whole_text, write_jsonl
 from metal.data.ratings import FACTS, facts_in, tidy_facts
@@ -38,19 +47,36 @@ from metal.runs.judges_run import RatingsRun
 from metal.runs.parts import manifest
 
 COMMAND = "score"
-_ADDED = "another command added {} meanwhile; its scores were kept. Run this again with `force=True` to replace them"
+_ADDED = (
+    "another command added {} meanwhile; its scores were kept. Run this again with `force=True` to"
+    " replace them"
+)
 
 
 class RunFolder:
-    """run.toml, raters.jsonl, ratings.parquet of metrics over a dataset; held only while a metric's scores join."""
+    """run.toml, raters.jsonl, ratings.parquet of metrics over a dataset; held only while a metric's
+    scores join.
+    """
 
-    def __init__(self, folder: Path, dataset: Dataset, dataset_folder: Path, *, force: bool) -> None:
-        """Raises UsageError when something else is there, or scores of another dataset; force: it is replaced."""
-        self.folder, self.dataset, self.dataset_folder, self.anew = folder, dataset, dataset_folder, force
+    def __init__(
+        self, folder: Path, dataset: Dataset, dataset_folder: Path, *, force: bool
+    ) -> None:
+        """Raises UsageError when something else is there, or scores of another dataset; force: it
+        is replaced.
+        """
+        self.folder, self.dataset, self.dataset_folder, self.anew = (
+            folder,
+            dataset,
+            dataset_folder,
+            force,
+        )
         self.scores: dict[str, Scores] = {}
         recover(folder)
         if (folder / "dataset.toml").is_file():
-            raise UsageError(f"{folder} is a dataset; to add scores to a dataset, name it first and say `into=True`")
+            raise UsageError(
+                f"{folder} is a dataset; to add scores to a dataset, name it first and say"
+                " `into=True`"
+            )
         if force or not (folder / "run.toml").is_file():
             check_new(folder, COMMAND, force=force)
         else:
@@ -61,7 +87,10 @@ class RunFolder:
         if about["command"] != COMMAND:
             raise UsageError(f"{self.folder}: not a run of metrics; give another `out`")
         first = str(about["settings"].get("dataset", ""))
-        if first != _text(self.dataset_folder) and Path(first).resolve() != self.dataset_folder.resolve():
+        if (
+            first != _text(self.dataset_folder)
+            and Path(first).resolve() != self.dataset_folder.resolve()
+        ):
             raise UsageError(f"{self.folder} has scores of {first}; {remedy(self.folder, COMMAND)}")
         raters, facts, _ = read_run(self.folder)
         return {rater.rater: Scores(rater, _of(facts, rater.rater)) for rater in raters}
@@ -71,7 +100,9 @@ class RunFolder:
         return self.scores.get(name)
 
     def add(self, scores: Scores) -> Scores:
-        """Write a metric's scores in place of its earlier ones, beside what other commands have added meanwhile."""
+        """Write a metric's scores in place of its earlier ones, beside what other commands have
+        added meanwhile.
+        """
         with one_writer(self.folder):
             name = scores.rater.rater
             before = self.scores.get(name)
@@ -82,8 +113,17 @@ class RunFolder:
                 raise UsageError(f"{self.folder}: {_ADDED.format(name)}")
             self.scores[name] = scores
             raters = [each.rater for each in self.scores.values()]
-            settings = {"dataset": _text(self.dataset_folder), "metrics": [rater.rater for rater in raters]}
-            about = manifest(COMMAND, self.dataset, [Path(_text(self.dataset_folder))], settings, settings["metrics"])
+            settings = {
+                "dataset": _text(self.dataset_folder),
+                "metrics": [rater.rater for rater in raters],
+            }
+            about = manifest(
+                COMMAND,
+                self.dataset,
+                [Path(_text(self.dataset_folder))],
+                settings,
+                settings["metrics"],
+            )
             anew, self.anew = self.anew, False
             place = new_folder(self.folder, COMMAND, force=True) if anew else rewritten(self.folder)
             with place as partial:
@@ -95,7 +135,9 @@ class RunFolder:
 
 
 class DatasetFolder:
-    """The dataset itself. It is held only while a metric's scores join, not while they are computed."""
+    """The dataset itself. It is held only while a metric's scores join, not while they are
+    computed.
+    """
 
     def __init__(self, folder: Path, dataset: Dataset, *, force: bool) -> None:
         check_outside(folder)
@@ -118,9 +160,13 @@ class DatasetFolder:
             now = metric_scores.with_metric_score(now)
             name = scores.rater.rater
             complete = all(output in now.outputs for output in scores.outputs)
-            if not complete or metric_scores.with_digest(scores.rater, now, scores.outputs) != scores.rater:
+            if (
+                not complete
+                or metric_scores.with_digest(scores.rater, now, scores.outputs) != scores.rater
+            ):
                 raise UsageError(
-                    f"{self.folder}: another command changed its texts meanwhile; nothing was written. Run this again"
+                    f"{self.folder}: another command changed its texts meanwhile; nothing was"
+                    " written. Run this again"
                 )
             theirs, before = now.raters.get(name), _of(now.ratings, name)
             if theirs:
@@ -128,7 +174,9 @@ class DatasetFolder:
             others = now.ratings.loc[~_rows(now.ratings, name), facts_in(now.ratings)]
             facts = tidy_facts(concat_facts([others, scores.facts]))
             raters = {**now.raters, name: scores.rater}.values()
-            self.dataset = with_parts(now, raters=raters, facts=facts, where=find_ratings(self.folder))
+            self.dataset = with_parts(
+                now, raters=raters, facts=facts, where=find_ratings(self.folder)
+            )
             replaced = self._changing() if _loses(before, scores.facts) else []
             copies = {kept_name(path).name: path.read_bytes() for path in replaced}
             update_dataset(self.dataset, self.folder, copies)
@@ -137,7 +185,9 @@ class DatasetFolder:
         return scores
 
     def _beside(self, earlier: Scores, scores: Scores, now: Dataset) -> Scores:
-        """The scores with the dataset's own of that metric, which may be newer than what was read at first."""
+        """The scores with the dataset's own of that metric, which may be newer than what was read
+        at first.
+        """
         if not metric_scores.changed(scores.rater, earlier, now):
             return metric_scores.together(earlier, scores, now)
         if not self.force:
@@ -155,13 +205,19 @@ def _rows(facts: pd.DataFrame, name: str) -> pd.Series:
 def _of(facts: pd.DataFrame, name: str) -> pd.DataFrame:
     rows = facts.loc[_rows(facts, name), list(FACTS)].reset_index(drop=True)
     return rows.assign(
-        **{column: rows[column].cat.remove_unused_categories() for column in ("output", "criterion", "rater")}
+        **{
+            column: rows[column].cat.remove_unused_categories()
+            for column in ("output", "criterion", "rater")
+        }
     )
 
 
 def _loses(before: pd.DataFrame, after: pd.DataFrame) -> bool:
     """Whether a score of an output is another one afterwards, or gone."""
-    earlier, later = (dict(zip(table["output"].astype(str), table["score"], strict=True)) for table in (before, after))
+    earlier, later = (
+        dict(zip(table["output"].astype(str), table["score"], strict=True))
+        for table in (before, after)
+    )
     scored = {output: score for output, score in earlier.items() if score == score}
     return any(later.get(output) != score for output, score in scored.items())
 
@@ -181,7 +237,9 @@ class MetricScores:
     seconds: float | None
 
     def record(self) -> dict[str, Any]:
-        """The metric in plain values: how many outputs have a score, why others have none, the mean, the seconds."""
+        """The metric in plain values: how many outputs have a score, why others have none, the
+        mean, the seconds.
+        """
         rater, facts = self.scores.rater, self.scores.facts
         scores = facts["score"].dropna()
         reasons = Counter(facts.loc[facts["score"].isna(), "reason"].astype(str))
@@ -242,7 +300,9 @@ def score(
     force: bool,
     progress: Callable[[str, int, int], None] | None,
 ) -> Scoring:
-    """Score what is missing, and write it after each metric. name: of the rater, where there is one metric."""
+    """Score what is missing, and write it after each metric. name: of the rater, where there is one
+    metric.
+    """
     if name and len(metrics) > 1:
         raise UsageError(f'`name="{name}"` is for one metric; {len(metrics)} were given')
     outputs = metric_scores.outputs_to_score(dataset, metrics)
@@ -258,7 +318,9 @@ def score(
             began = time.perf_counter()
             title = f"metric {number} of {len(metrics)}"
             advance = partial(progress, title) if progress else None
-            scores = metric_scores.score_outputs(metric, dataset, missing, name=name, progress=advance)
+            scores = metric_scores.score_outputs(
+                metric, dataset, missing, name=name, progress=advance
+            )
             seconds = time.perf_counter() - began
             if earlier:
                 scores = metric_scores.together(earlier, scores, dataset)
@@ -268,13 +330,22 @@ def score(
         raise Interrupted(f"{done}; the same command goes on with the rest") from None
     chosen = [output for output in dataset.outputs.values() if output.chosen]
     empty = sum(not output.text.strip() for output in chosen)
-    lacking = [f"{empty:,} of {len(chosen):,} outputs have no text and are not scored"] if empty else []
+    lacking = (
+        [f"{empty:,} of {len(chosen):,} outputs have no text and are not scored"] if empty else []
+    )
     lacking += metric_scores.about_references(metrics, dataset, outputs)
     return Scoring(place.folder, dataset, tuple(results), "; ".join(lacking))
 
 
 def score_from_file(
-    path: Path, name: str, direction: Direction, signature: str, dataset: Dataset, place: Place, *, force: bool
+    path: Path,
+    name: str,
+    direction: Direction,
+    signature: str,
+    dataset: Dataset,
+    place: Place,
+    *,
+    force: bool,
 ) -> Scoring:
     """Take the scores of a file that were computed elsewhere."""
     began = time.perf_counter()
@@ -283,25 +354,34 @@ def score_from_file(
         path, name, direction, signature, dataset, outputs, "computed elsewhere"
     )
     earlier = _kept(scores.rater, dataset, place, force)
-    result = MetricScores(earlier, None) if earlier else MetricScores(place.add(scores), time.perf_counter() - began)
+    result = (
+        MetricScores(earlier, None)
+        if earlier
+        else MetricScores(place.add(scores), time.perf_counter() - began)
+    )
     words = f"{len(lacking):,} of {len(outputs):,} outputs are not in {path}: " if lacking else ""
     words += metric_scores.first_names(lacking)
     return Scoring(place.folder, dataset, (result,), words)
 
 
 def _kept(rater: Rater, dataset: Dataset, place: Place, force: bool) -> Scores | None:
-    """What this rater has said already, to be kept. Raises UsageError where it is another one, or texts changed."""
+    """What this rater has said already, to be kept. Raises UsageError where it is another one, or
+    texts changed.
+    """
     into = isinstance(place, DatasetFolder)
     if not into and rater.rater in dataset.raters:
         raise UsageError(
-            f"dataset {dataset.card.name} has a rater {rater.rater!r} already; score with `into=True`, or give "
-            "another `name`"
+            f"dataset {dataset.card.name} has a rater {rater.rater!r} already; score with"
+            " `into=True`, or give another `name`"
         )
     earlier = place.earlier(rater.rater)
     if earlier is None:
         return None
     if earlier.rater.kind != rater.kind:
-        raise UsageError(f"{place.folder}: rater {rater.rater!r} is of kind {earlier.rater.kind}; give another `name`")
+        raise UsageError(
+            f"{place.folder}: rater {rater.rater!r} is of kind {earlier.rater.kind}; give another"
+            " `name`"
+        )
     if force:
         return None
     if why := metric_scores.changed(rater, earlier, dataset):

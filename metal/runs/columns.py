@@ -1,7 +1,8 @@
 """Columns of a run's tables, each described once.
 
-From its description a column is checked when a table is read, and has its heading and number format on every page, in
-LaTeX and in the terminal. The order of a table's descriptions is the order in which they are shown.
+From its description a column is checked when a table is read, and has its heading and number format
+on every page, in LaTeX and in the terminal. The order of a table's descriptions is the order in
+which they are shown.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table. title: its heading. format: of its values (metal.data.text). interval: whether NAME_low and
-    NAME_high stand beside it. direction: which end is better, "higher" or "lower"; empty where neither is. below: what
-    stands below the value, from the whole row. shown: whether the table of all figures has it. later: whether runs of
-    version 0.1 lack it, which are shown without.
+    """A column of a table. title: its heading. format: of its values (metal.data.text). interval:
+    whether NAME_low and NAME_high stand beside it. direction: which end is better, "higher" or
+    "lower"; empty where neither is. below: what stands below the value, from the whole row. shown:
+    whether the table of all figures has it. later: whether runs of version 0.1 lack it, which are
+    shown without.
     """
 
     name: str
@@ -44,11 +46,17 @@ class Column:
         return self.format(row[self.name])
 
     def ends(self, row: Row) -> str:
-        """The interval of a row and its range without one person, or what else stands below its value."""
+        """The interval of a row and its range without one person, or what else stands below its
+        value.
+        """
         if self.interval:
             low, high = (row[end] for end in self.names[1:])
             least, most = (row.get(f"{self.name}_{end}") for end in ("least", "most"))
-            span = f"{self.format(least)} to {self.format(most)} without one person" if formats.known(least) else ""
+            span = (
+                f"{self.format(least)} to {self.format(most)} without one person"
+                if formats.known(least)
+                else ""
+            )
             return "\n".join(filter(None, [formats.interval(low, high, self.format), span]))
         return self.below(row) if self.below else ""
 
@@ -88,7 +96,9 @@ def unshown(*names: str) -> tuple[Column, ...]:
 
 
 def with_the_rest(columns: Iterable[Column], names: Iterable[str]) -> tuple[Column, ...]:
-    """The descriptions, then the table's other columns, which are not shown. names: of all its columns."""
+    """The descriptions, then the table's other columns, which are not shown. names: of all its
+    columns.
+    """
     described = tuple(columns)
     have = {name for column in described for name in column.names}
     return (*described, *unshown(*(name for name in names if name not in have)))
@@ -105,7 +115,9 @@ def required_names(columns: Iterable[Column]) -> set[str]:
 
 
 def title_of(columns: Iterable[Column], figure: str) -> str:
-    """What a figure is called: the heading of its column, or of the first that begins with its name; empty if none."""
+    """What a figure is called: the heading of its column, or of the first that begins with its
+    name; empty if none.
+    """
     titles = {column.name: column.title for column in columns if column.title}
     parts = (title for name, title in titles.items() if name.startswith(f"{figure}_"))
     return titles.get(figure) or next(parts, "")

@@ -1,4 +1,6 @@
-"""A run whose ratings can be added to a dataset, of judges or of metrics, and what an audit should say of it."""
+"""A run whose ratings can be added to a dataset, of judges or of metrics, and what an audit should
+say of it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ COMMANDS = ("judge", "score", "jury")
 
 @dataclass(frozen=True)
 class RatingsRun:
-    """The folder of a run of `metal.judge`, `metal.score` or `metal.jury`: run.toml, raters.jsonl, ratings.parquet."""
+    """The folder of a run of `metal.judge`, `metal.score` or `metal.jury`: run.toml, raters.jsonl,
+    ratings.parquet.
+    """
 
     folder: Path
 
@@ -34,7 +38,10 @@ class RatingsRun:
             raise no_such(folder, "run folder", " (make one with `metal.judge` or `metal.score`)")
         run = cls(folder)
         if run.manifest["command"] not in COMMANDS:
-            raise UsageError(f"{folder}: not a run of judges or metrics (make one with `metal.judge` or `metal.score`)")
+            raise UsageError(
+                f"{folder}: not a run of judges or metrics (make one with `metal.judge` or"
+                " `metal.score`)"
+            )
         return run
 
     @cached_property
@@ -44,7 +51,9 @@ class RatingsRun:
 
     @cached_property
     def raters(self) -> Mapping[str, Rater]:
-        """The judges or metrics, by name, with what was sent to them and what they said of themselves."""
+        """The judges or metrics, by name, with what was sent to them and what they said of
+        themselves.
+        """
         return {rater.rater: rater for rater in self._parts[0]}
 
     @cached_property
@@ -58,18 +67,25 @@ class RatingsRun:
 
     def __repr__(self) -> str:
         written = (self.folder / "raters.jsonl").is_file()
-        ratings = f"{len(self.ratings):,} ratings by {', '.join(self.raters)}" if written else "no ratings yet"
+        ratings = (
+            f"{len(self.ratings):,} ratings by {', '.join(self.raters)}"
+            if written
+            else "no ratings yet"
+        )
         return f"<{type(self).__name__.lower()} in {self.folder}: {ratings}>"
 
     def _repr_html_(self) -> str:
-        counts = self.ratings.groupby(["rater", "criterion"], observed=True)["score"].agg(["size", "count", "mean"])
+        counts = self.ratings.groupby(["rater", "criterion"], observed=True)["score"].agg(
+            ["size", "count", "mean"]
+        )
         table = counts.rename(columns={"size": "asked", "count": "answered"}).reset_index()
         html: str = table.to_html(index=False, na_rep="–", float_format="{:.2f}".format)
         return html
 
 
 def check_scored(folder: Path) -> None:
-    """Raise UsageError for a run of judges that has ratings and no score among them: the causes, and where to look.
+    """Raise UsageError for a run of judges that has ratings and no score among them: the causes,
+    and where to look.
 
     Raises DataError for one that has lost ratings since it was written.
     """
@@ -78,19 +94,30 @@ def check_scored(folder: Path) -> None:
     written = state.get("ratings") if isinstance(state, dict) else None
     if isinstance(written, int) and len(run.ratings) < written:
         problem = f"{len(run.ratings):,} ratings, where run.toml says {written:,}"
-        raise DataError(folder / "ratings.parquet", problem, f"`metal.judge(resume={str(folder)!r})` writes it anew")
-    if run.manifest["command"] not in COMMANDS or not len(run.ratings) or run.ratings["score"].notna().any():
+        raise DataError(
+            folder / "ratings.parquet",
+            problem,
+            f"`metal.judge(resume={str(folder)!r})` writes it anew",
+        )
+    if (
+        run.manifest["command"] not in COMMANDS
+        or not len(run.ratings)
+        or run.ratings["score"].notna().any()
+    ):
         return
     causes = run.ratings["reason"].astype(str).value_counts()
     listed = first_few([f"{reason} {count:,}" for reason, count in causes.items() if reason])
     raise UsageError(
-        f"{folder}: nothing to audit, as none of its {len(run.ratings):,} ratings has a score"
-        f"{f' ({listed})' if listed else ''}; `metal.replies({str(folder)!r})` shows what was answered"
+        f"{folder}: nothing to audit, as none of its {len(run.ratings):,} ratings has a"
+        f" score{f' ({listed})' if listed else ''}; `metal.replies({str(folder)!r})` shows what was"
+        " answered"
     )
 
 
 def texts_digest(dataset: Dataset) -> str:
-    """A hash of the outputs' and sources' texts, a pair's once for both orders: what judges have seen."""
+    """A hash of the outputs' and sources' texts, a pair's once for both orders: what judges have
+    seen.
+    """
     digest = blake2b(digest_size=8)
     once: dict[str, Output] = {}
     for output in dataset.outputs.values():
@@ -101,17 +128,29 @@ def texts_digest(dataset: Dataset) -> str:
 
 
 def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
-    """What an audit should say of a run of LLM judges: that it is not whole, or that the texts have changed since."""
+    """What an audit should say of a run of LLM judges: that it is not whole, or that the texts have
+    changed since.
+    """
     settings = read_run_toml(run)["settings"]
     models = settings.get("models", {})
-    if not isinstance(models, dict) or not all(isinstance(about, dict) for about in models.values()):
-        raise DataError(run / RUN_TOML, f"settings.models is {models!r}", "Restore the file, or make the run again")
+    if not isinstance(models, dict) or not all(
+        isinstance(about, dict) for about in models.values()
+    ):
+        raise DataError(
+            run / RUN_TOML,
+            f"settings.models is {models!r}",
+            "Restore the file, or make the run again",
+        )
     synthetic = [name for name, about in models.items() if about.get("family") == SYNTHETIC]
     if synthetic:
         yield f"{first_few(synthetic)}: synthetic judges, whose answers METAL makes up ({run})"
     state = settings.get("state", {})
     if "identities" in settings and not state.get("complete"):
-        missing = f"{state['not_asked']:,} calls were not made" if "not_asked" in state else "it was not finished"
+        missing = (
+            f"{state['not_asked']:,} calls were not made"
+            if "not_asked" in state
+            else "it was not finished"
+        )
         yield f'{run} is not complete: {missing}; go on with `metal.judge(resume="{run}")`'
     if settings.get("texts", "") not in ("", texts_digest(dataset)):
         yield f"{run}: texts of the dataset have changed since its judges saw them"

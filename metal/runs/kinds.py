@@ -86,7 +86,8 @@ def is_kind(command: str) -> bool:
 def meaning(kind: Kind, column: str) -> str:
     """What a column of a kind's tables means; empty if nobody wrote it down.
 
-    Each kind has a file meanings.toml beside its run's module; what several kinds have is in the one here.
+    Each kind has a file meanings.toml beside its run's module; what several kinds have is in the
+    one here.
     """
     module = import_module(kind.run.partition(":")[0])
     own = _meanings(Path(str(module.__file__)).with_name("meanings.toml"))

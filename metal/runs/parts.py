@@ -1,4 +1,5 @@
-"""Parts that every run folder has: run.toml, warnings.txt, raters.jsonl, tables/ (CSV, JSON, Parquet).
+"""Parts that every run folder has: run.toml, warnings.txt, raters.jsonl, tables/ (CSV, JSON,
+Parquet).
 
 They are written alike, and read with a word on what is wrong with them.
 """
@@ -47,22 +48,32 @@ def manifest(
     data: str = "",
     reading: Mapping[str, Any] | None = None,
 ) -> Manifest:
-    """The manifest of a run. paths: the dataset's (at least this), then those of the run folders added to it.
+    """The manifest of a run. paths: the dataset's (at least this), then those of the run folders
+    added to it.
 
-    data: the digest of a table before that, so that another table of its name is told from it. reading: the options
-    that it was read with, where the dataset does not say them.
+    data: the digest of a table before that, so that another table of its name is told from it.
+    reading: the options that it was read with, where the dataset does not say them.
     """
     first, *more = [str(path) for path in paths]
-    described: dict[str, Any] = {"path": first, "identity": dataset.identity, "digest": dataset.digest, "more": more}
+    described: dict[str, Any] = {
+        "path": first,
+        "identity": dataset.identity,
+        "digest": dataset.digest,
+        "more": more,
+    }
     of_this_table = dataset.reading if str(dataset.origin) == first else {}
-    described |= {key: value for key, value in {"data": data, **vars(dataset.card)}.items() if value}
+    described |= {
+        key: value for key, value in {"data": data, **vars(dataset.card)}.items() if value
+    }
     described |= {"reading": dict(options)} if (options := reading or of_this_table) else {}
     criteria = {name: criterion_record(criterion) for name, criterion in dataset.criteria.items()}
     versions = {}
     for name in LIBRARIES:
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
-    return Manifest(command, __version__, (described,), settings, versions, tuple(raters), signature, criteria)
+    return Manifest(
+        command, __version__, (described,), settings, versions, tuple(raters), signature, criteria
+    )
 
 
 def write_parts(
@@ -73,7 +84,9 @@ def write_parts(
     tables: Mapping[str, pd.DataFrame],
     progress: Progress = no_progress,
 ) -> None:
-    """Write them into a new folder. described: run.toml. The tables' bytes depend on their figures only."""
+    """Write them into a new folder. described: run.toml. The tables' bytes depend on their figures
+    only.
+    """
     (folder / "run.toml").write_text(tomli_w.dumps(described), encoding="utf-8")
     write_results(folder, warnings, raters, tables, progress)
 
@@ -92,8 +105,12 @@ def write_results(
     write_tables(folder / "tables", tables, progress)
 
 
-def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame], progress: Progress = no_progress) -> None:
-    """Each table as CSV, JSON and Parquet; the bytes depend on its figures only. progress: in figures."""
+def write_tables(
+    folder: Path, tables: Mapping[str, pd.DataFrame], progress: Progress = no_progress
+) -> None:
+    """Each table as CSV, JSON and Parquet; the bytes depend on its figures only. progress: in
+    figures.
+    """
     folder.mkdir(exist_ok=True)
     sizes = [table.size for table in tables.values()]
     for name, table in followed(tables.items(), progress, sum(sizes), sizes):
@@ -103,7 +120,9 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame], progress: Pro
 
 
 def _json(rows: Sequence[Mapping[str, Any]]) -> str:
-    """A list of rows, a value on each line; in a tenth of the time that `json.dumps` takes to indent."""
+    """A list of rows, a value on each line; in a tenth of the time that `json.dumps` takes to
+    indent.
+    """
     flat = (json.dumps(row, ensure_ascii=False, separators=(",\n  ", ": "))[1:-1] for row in rows)
     return "[" + ",".join(f"\n {{\n  {row}\n }}" for row in flat) + "\n" * bool(rows) + "]\n"
 
@@ -117,25 +136,33 @@ def made_from(folder: Path, data: Path | Dataset) -> bool:
     """Whether the folder is a run on the dataset folder, or on a table with the same ratings."""
     about: Mapping[str, Any] = next(iter(read_run_toml(folder)["datasets"]), {})
     if isinstance(data, Path):
-        return "path" in about and Path(about["path"]).resolve() == data.resolve()  # however it was named
+        # however it was named
+        return "path" in about and Path(about["path"]).resolve() == data.resolve()
     return bool(about.get("data") == data.digest)
 
 
 def read_manifest(folder: Path, command: str) -> dict[str, Any]:
-    """run.toml of a run of `metal COMMAND` from which a report can be made. Raises UsageError for another folder,
-    DataError for a part that is missing.
+    """run.toml of a run of `metal COMMAND` from which a report can be made. Raises UsageError for
+    another folder, DataError for a part that is missing.
     """
     if not folder.is_dir():
         raise no_such(folder, "run folder", f" (make one with `metal {command}`)")
     if not (folder / "run.toml").is_file():
-        raise UsageError(f"{folder}: not a run folder, run.toml is missing (make one with `metal {command}`)")
+        raise UsageError(
+            f"{folder}: not a run folder, run.toml is missing (make one with `metal {command}`)"
+        )
     about = read_run_toml(folder)
     if about["command"] != command:
-        whose = f"a run of `metal {about['command']}`" if about["command"] else "run.toml names no command"
+        whose = (
+            f"a run of `metal {about['command']}`"
+            if about["command"]
+            else "run.toml names no command"
+        )
         makers = "`metal audit`, `billboard`, `monitor`, `leaderboard` or `design`"
         raise UsageError(f"{folder}: {whose}; a report is made from a run of {makers}")
     for part in NEEDED:
-        may_lack = part == "criteria" and command == "generate"  # texts may be written before anything is asked of them
+        # texts may be written before anything is asked of them
+        may_lack = part == "criteria" and command == "generate"
         if not (about[part] or may_lack):
             raise DataError(folder / "run.toml", f"no {part!r}", again(command))
     return about
@@ -143,11 +170,16 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
 
 @contextmanager
 def fitting(folder: Path, command: str) -> Iterator[None]:
-    """Raise DataError where the parts of a run, each readable, cannot be shown together: one of them was changed."""
+    """Raise DataError where the parts of a run, each readable, cannot be shown together: one of
+    them was changed.
+    """
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError) as error:
-        problem = f"its parts do not fit together ({type(error).__name__}: {' '.join(str(error).split())})"
+        problem = (
+            f"its parts do not fit together ({type(error).__name__}:"
+            f" {' '.join(str(error).split())})"
+        )
         raise DataError(folder, problem, again(command)) from error
 
 
@@ -194,5 +226,6 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows as plain values; undefined figures are null."""
     plain = table.astype(object)
     return [
-        {str(key): value for key, value in row.items()} for row in plain.where(plain.notna(), None).to_dict("records")
+        {str(key): value for key, value in row.items()}
+        for row in plain.where(plain.notna(), None).to_dict("records")
     ]

@@ -1,6 +1,8 @@
-"""A passport: what judges may be used for, by language and criterion, and until when; a JSON file with its SHA-256.
+"""A passport: what judges may be used for, by language and criterion, and until when; a JSON file
+with its SHA-256.
 
-`read_passport` reads one, `check` says whether a judge may do what it is asked to; `metal.passport` makes them.
+`read_passport` reads one, `check` says whether a judge may do what it is asked to; `metal.passport`
+makes them.
 """
 
 from __future__ import annotations
@@ -24,8 +26,9 @@ ALONE, BESIDE, NEITHER = "alone", "beside people", "no"
 FIGURES = ("share_kept", "order_kept", "below_person", "above_constant")
 # In every file, beside its hash, and on its page.
 HASH_NOTE = (
-    "sha256 guards against accidents: a file that was cut off or changed by mistake is refused. It has no key, so it "
-    "does not guard against a forger, who can compute it anew; take a passport only from where you trust it."
+    "sha256 guards against accidents: a file that was cut off or changed by mistake is refused. It"
+    " has no key, so it does not guard against a forger, who can compute it anew; take a passport"
+    " only from where you trust it."
 )
 AGAIN = "Issue it again with `metal.passport(RUN)`"
 
@@ -44,7 +47,9 @@ def today() -> date:
 
 
 def digest(content: Mapping[str, Any]) -> str:
-    """The SHA-256 of the canonical content: all but `sha256`, as ASCII JSON with sorted keys and no blanks."""
+    """The SHA-256 of the canonical content: all but `sha256`, as ASCII JSON with sorted keys and no
+    blanks.
+    """
     rest = {key: value for key, value in content.items() if key != "sha256"}
     return sha256(json.dumps(rest, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
@@ -52,7 +57,8 @@ def digest(content: Mapping[str, Any]) -> str:
 def read_passport(path: str | Path) -> IssuedPassport:
     """The passport in a file, or in the run folder of `metal.passport`.
 
-    Raises UsageError where there is none, DataError for a file that is none, of another version, or altered.
+    Raises UsageError where there is none, DataError for a file that is none, of another version, or
+    altered.
     """
     path = Path(path)
     path = path / FILE if path.is_dir() else path
@@ -65,15 +71,23 @@ def read_passport(path: str | Path) -> IssuedPassport:
     if content.get("sha256") != (actual := digest(content)):
         recorded = str(content.get("sha256", ""))[:12] or "none"
         raise DataError(
-            path, f"altered since it was issued: its SHA-256 is {recorded}, its content's {actual[:12]}", AGAIN
+            path,
+            f"altered since it was issued: its SHA-256 is {recorded}, its content's {actual[:12]}",
+            AGAIN,
         )
     try:
         for key in ("issued", "expires"):
             date.fromisoformat(content[key])
         cells = [cell for record in content["judges"].values() for cell in record["cells"]]
-        missing = [key for key in ("language", "criterion", "verdict", "use") if not all(key in cell for cell in cells)]
+        missing = [
+            key
+            for key in ("language", "criterion", "verdict", "use")
+            if not all(key in cell for cell in cells)
+        ]
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise DataError(path, f"a passport without its parts ({type(error).__name__}: {error})", AGAIN) from None
+        raise DataError(
+            path, f"a passport without its parts ({type(error).__name__}: {error})", AGAIN
+        ) from None
     if missing:
         raise DataError(path, f"a passport with a cell without {missing[0]!r}", AGAIN)
     return IssuedPassport(str(path), content)
@@ -90,62 +104,90 @@ def check(
 ) -> None:
     """Raise UsageError, in a line, for the first thing that the passport does not allow a judge.
 
-    judge: its name in the ratings. about: how it is asked, as raters.jsonl keeps it (model, parameters, prompt and
-    prompt_hash by criterion, ...; of one that has answered, versions). cells: (language, criterion) that it is to rate.
-    use: what is enough there. on: the day; today if None. Before a call is made, nothing more can be known: which
-    version of the model answers is seen afterwards.
+    judge: its name in the ratings. about: how it is asked, as raters.jsonl keeps it (model,
+    parameters, prompt and prompt_hash by criterion, ...; of one that has answered, versions).
+    cells: (language, criterion) that it is to rate. use: what is enough there. on: the day; today
+    if None. Before a call is made, nothing more can be known: which version of the model answers is
+    seen afterwards.
     """
     content, called = passport.content, passport.called
     day = (on or today()).isoformat()
     if not content["issued"] <= day < content["expires"]:
         late = (
-            f"expired on {content['expires']}" if day >= content["expires"] else f"valid from {content['issued']} only"
+            f"expired on {content['expires']}"
+            if day >= content["expires"]
+            else f"valid from {content['issued']} only"
         )
-        raise UsageError(f"{called}: {late} (today is {day}); audit the judges again and issue another")
+        raise UsageError(
+            f"{called}: {late} (today is {day}); audit the judges again and issue another"
+        )
     if judge not in content["judges"]:
-        raise UsageError(f"{called}: judge {judge!r} is not in it; {nearest(judge, list(content['judges']))}")
+        raise UsageError(
+            f"{called}: judge {judge!r} is not in it; {nearest(judge, list(content['judges']))}"
+        )
     record, cells = content["judges"][judge], sorted(set(cells))
-    _check_same(called, judge, record, json.loads(json.dumps(dict(about), default=str)), {name for _, name in cells})
+    _check_same(
+        called,
+        judge,
+        record,
+        json.loads(json.dumps(dict(about), default=str)),
+        {name for _, name in cells},
+    )
     uses = {(cell["language"], cell["criterion"]): cell for cell in record["cells"]}
     denied = [cell for cell in cells if cell not in uses or uses[cell]["use"] not in use]
     if denied:
         language, criterion = denied[0]
         cell = uses.get(denied[0], {})
-        against = next((line["line"] for line in cell.get("lines", ()) if line["weight"] == DISQUALIFIES), "")
+        against = next(
+            (line["line"] for line in cell.get("lines", ()) if line["weight"] == DISQUALIFIES), ""
+        )
         why = against or cell.get("verdict", "not tested")
         more = f" (and {plural(len(denied) - 1, 'more case')})" if len(denied) > 1 else ""
         remedy = "leave that out with `languages` and `criteria`"
         if cell.get("use") == BESIDE:
-            remedy += ", or rate it without `require` and correct the scores by people (`metal.correct`)"
-        raise UsageError(f"{called}: {judge} is not allowed on {criterion} in {language}: {why}{more}; {remedy}")
+            remedy += (
+                ", or rate it without `require` and correct the scores by people (`metal.correct`)"
+            )
+        raise UsageError(
+            f"{called}: {judge} is not allowed on {criterion} in {language}: {why}{more}; {remedy}"
+        )
 
 
 def _check_same(
-    called: str, judge: str, record: Mapping[str, Any], about: Mapping[str, Any], criteria: Iterable[str]
+    called: str,
+    judge: str,
+    record: Mapping[str, Any],
+    about: Mapping[str, Any],
+    criteria: Iterable[str],
 ) -> None:
     """Raise UsageError where a judge is not the one that was audited."""
     if not record.get("prompt_hash"):
         raise UsageError(
-            f"{called}: no prompt of {judge} is on record, so that no judge can be shown to be this one; audit a run "
-            "of `metal.judge` and issue another"
+            f"{called}: no prompt of {judge} is on record, so that no judge can be shown to be this"
+            " one; audit a run of `metal.judge` and issue another"
         )
     for key in IDENTITY:
         if key != "prompt_hash" and (record.get(key) or None) != (about.get(key) or None):
             raise UsageError(
-                f"{called}: {judge} has {key} {_short(about.get(key))}, audited was {_short(record.get(key))}; ask it "
-                "as it was asked then, or audit it as it is now"
+                f"{called}: {judge} has {key} {_short(about.get(key))}, audited was"
+                f" {_short(record.get(key))}; ask it as it was asked then, or audit it as it is now"
             )
     hashes, current = record["prompt_hash"], about.get("prompt_hash") or {}
-    if changed := sorted(name for name in criteria if hashes.get(name, current.get(name)) != current.get(name)):
+    if changed := sorted(
+        name for name in criteria if hashes.get(name, current.get(name)) != current.get(name)
+    ):
         raise UsageError(
-            f"{called}: the prompt of {judge} on {first_few(changed)} is not the one that was audited; restore it, or "
-            "audit the judge as it is now"
+            f"{called}: the prompt of {judge} on {first_few(changed)} is not the one that was"
+            " audited; restore it, or audit the judge as it is now"
         )
     # A version is the model's own name, then perhaps a fingerprint of the machine that answered.
-    audited, since = ([name.split()[0] for name in of.get("versions") or ()] for of in (record, about))
+    audited, since = (
+        [name.split()[0] for name in of.get("versions") or ()] for of in (record, about)
+    )
     if audited and (others := [name for name in since if name not in audited]):
         raise UsageError(
-            f"{called}: {judge} answered as {first_few(others)}, audited was {first_few(audited)}; audit it again"
+            f"{called}: {judge} answered as {first_few(others)}, audited was {first_few(audited)};"
+            " audit it again"
         )
 
 

@@ -36,7 +36,8 @@ DISQUALIFIES, WARNS, NOTED = "disqualifies", "warns", "noted"
 class VerdictLine:
     """What a run says of a judge that bears on verdicts of an audit.
 
-    language, criterion: empty for all. weight: DISQUALIFIES (the judge is not to be used there), WARNS or NOTED.
+    language, criterion: empty for all. weight: DISQUALIFIES (the judge is not to be used there),
+    WARNS or NOTED.
     """
 
     judge: str
@@ -50,8 +51,8 @@ class VerdictLine:
 class Run:
     """A run: manifest (run.toml), the criteria and raters that took part, tables by name, warnings.
 
-    The tables and their columns depend on the kind of run, each a subclass: `described` has the tables that a page is
-    drawn from, `optional` those of them that a run may lack.
+    The tables and their columns depend on the kind of run, each a subclass: `described` has the
+    tables that a page is drawn from, `optional` those of them that a run may lack.
     """
 
     name: str
@@ -66,15 +67,19 @@ class Run:
     optional: ClassVar[Tables] = {}
 
     @classmethod
-    def of(cls, made: Any, dataset: Dataset, manifest: Manifest, raters: Iterable[str], *more: Any) -> Self:
+    def of(
+        cls, made: Any, dataset: Dataset, manifest: Manifest, raters: Iterable[str], *more: Any
+    ) -> Self:
         """The run of an analysis that was just made, an object with tables and warnings.
 
-        raters: those that took part; of a board's, ensembles are not raters of the dataset. more: the further fields of
-        a kind of run.
+        raters: those that took part; of a board's, ensembles are not raters of the dataset. more:
+        the further fields of a kind of run.
         """
         about = manifest.to_dict() | cls._about(made)
         took_part = {rater: dataset.raters[rater] for rater in raters if rater in dataset.raters}
-        return cls(dataset.card.name, about, dataset.criteria, took_part, made.tables, made.warnings, *more)
+        return cls(
+            dataset.card.name, about, dataset.criteria, took_part, made.tables, made.warnings, *more
+        )
 
     @classmethod
     def _about(cls, made: Any) -> dict[str, Any]:
@@ -85,7 +90,8 @@ class Run:
     def read(cls, folder: Path, name: str = "") -> Self:
         """The run in a folder. name: what it is called; the folder's name if empty.
 
-        Raises UsageError when it is no run of this kind, DataError when a part of it cannot be used.
+        Raises UsageError when it is no run of this kind, DataError when a part of it cannot be
+        used.
         """
         return of_one_state(folder, lambda: cls._read(folder, name))
 
@@ -101,7 +107,10 @@ class Run:
         run = cls(
             name or folder.resolve().name,
             about,
-            {key: read_criterion(key, entry, folder / "run.toml") for key, entry in about["criteria"].items()},
+            {
+                key: read_criterion(key, entry, folder / "run.toml")
+                for key, entry in about["criteria"].items()
+            },
             {rater.rater: rater for rater in read_raters(folder)},
             tables,
             read_lines(folder / "warnings.txt", cls.command),
@@ -121,13 +130,18 @@ class Run:
     ) -> None:
         """The run folder, whole or not at all, with the page that `page` draws of it.
 
-        force, again: what may be there before (see metal.data.replacing.check_new). The bytes of the tables depend on
-        their figures only. The page is drawn from what was written.
+        force, again: what may be there before (see metal.data.replacing.check_new). The bytes of
+        the tables depend on their figures only. The page is drawn from what was written.
         """
         writing, drawing = divided(progress, 1, 3)
-        with new_folder(folder, self.command, force=force, again=again) as partial, ThreadPoolExecutor(1) as beside:
+        with (
+            new_folder(folder, self.command, force=force, again=again) as partial,
+            ThreadPoolExecutor(1) as beside,
+        ):
             more = beside.submit(self._write_more, partial)
-            write_parts(partial, self.manifest, self.warnings, self.raters.values(), self.tables, writing)
+            write_parts(
+                partial, self.manifest, self.warnings, self.raters.values(), self.tables, writing
+            )
             if not self._large:
                 more.result()
             write_page(page(type(self)._read(partial, folder.name, *self._large), drawing), partial)
@@ -150,7 +164,9 @@ class Run:
         """Raise DataError where the parts are not of one run."""
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{name} {len(table):,}" for name, table in self.tables.items() if len(table))
+        sizes = ", ".join(
+            f"{name} {len(table):,}" for name, table in self.tables.items() if len(table)
+        )
         return f"<{self.command} {self.name!r}: rows of {sizes or 'no table'}>"
 
     @property
@@ -171,7 +187,9 @@ class Run:
         return data
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """What the run says of judges that bears on verdicts of an audit (see metal.questions.audit.remarks)."""
+        """What the run says of judges that bears on verdicts of an audit (see
+        metal.questions.audit.remarks).
+        """
         yield from ()
 
     def rows(self, table: str, **where: Any) -> pd.DataFrame:
@@ -185,11 +203,15 @@ class Run:
 
     @cached_property
     def _plain(self) -> dict[tuple[str, ...], dict[tuple[Any, ...], list[dict[str, Any]]]]:
-        """Rows as plain dictionaries, by table and columns that were asked for, then by the values there."""
+        """Rows as plain dictionaries, by table and columns that were asked for, then by the values
+        there.
+        """
         return {}
 
     def span(self, criterion: str) -> float:
-        """The range of the scale of a criterion; of one without ends, of the scores that occur (unknown: 1)."""
+        """The range of the scale of a criterion; of one without ends, of the scores that occur
+        (unknown: 1).
+        """
         if ends := self.criteria[criterion].scale.ends:
             return ends[1] - ends[0]
         having = [name for name, table in self.tables.items() if "span" in table]
@@ -197,7 +219,9 @@ class Run:
         return max((span for span in spans if span > 0), default=1.0)
 
     def records(self, table: str, **where: Any) -> list[dict[str, Any]]:
-        """The same rows as plain dictionaries, which are not to be changed, by the names of their languages."""
+        """The same rows as plain dictionaries, which are not to be changed, by the names of their
+        languages.
+        """
         asked = (table, *where)
         if asked not in self._plain:
             plain = self.records(table) if where else by_name(self.tables[table].to_dict("records"))
@@ -231,12 +255,18 @@ class Run:
         """`coherence, Hindi`."""
         return f"{self.criterion(criterion)}, {spoken(language)}"
 
-    def _check_names(self, folder: Path, table: str, column: str, choices: Container[str], file: str) -> None:
-        """Raise DataError for a name of a table that is none of the file's choices: no page is made of two runs."""
+    def _check_names(
+        self, folder: Path, table: str, column: str, choices: Container[str], file: str
+    ) -> None:
+        """Raise DataError for a name of a table that is none of the file's choices: no page is made
+        of two runs.
+        """
         rows = self.tables[table]
         for key in rows[column].unique() if len(rows) else ():
             if key not in choices:
-                raise DataError(folder, f"{column} {key!r} of the tables is not in {file}", again(self.command))
+                raise DataError(
+                    folder, f"{column} {key!r} of the tables is not in {file}", again(self.command)
+                )
 
     def signature_of(self, table: str) -> str:
         """The signature of a table as a whole."""
@@ -246,10 +276,13 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class RankingRun(Run):
-    """A run with a ranking for each criterion and language: the table `ranks` has criterion and language."""
+    """A run with a ranking for each criterion and language: the table `ranks` has criterion and
+    language.
+    """
 
     ranks: ClassVar[str]
-    about: ClassVar[str]  # the table of run.toml with the criterion shown first, and the people who count
+    # the table of run.toml with the criterion shown first, and the people who count
+    about: ClassVar[str]
     listed: ClassVar[tuple[str, ...]] = ("people",)  # what that table lists
 
     @classmethod
@@ -259,12 +292,26 @@ class RankingRun(Run):
     def _check(self, folder: Path) -> None:
         about = self.manifest.get(self.about)
         if not isinstance(about, dict) or not isinstance(about.get("main"), str):
-            raise DataError(folder / "run.toml", f"no table [{self.about}] with main and people", again(self.command))
+            raise DataError(
+                folder / "run.toml",
+                f"no table [{self.about}] with main and people",
+                again(self.command),
+            )
         for part in self.listed:
-            if not isinstance(about.get(part), list) or not all(isinstance(name, str) for name in about[part]):
-                raise DataError(folder / "run.toml", f"no {part!r} in the table [{self.about}]", again(self.command))
+            if not isinstance(about.get(part), list) or not all(
+                isinstance(name, str) for name in about[part]
+            ):
+                raise DataError(
+                    folder / "run.toml",
+                    f"no {part!r} in the table [{self.about}]",
+                    again(self.command),
+                )
         if self.main not in self.measured:
-            raise DataError(folder, f"criterion {self.main!r} of run.toml is not in the tables", again(self.command))
+            raise DataError(
+                folder,
+                f"criterion {self.main!r} of run.toml is not in the tables",
+                again(self.command),
+            )
 
     @cached_property
     def main(self) -> str:
@@ -294,7 +341,9 @@ class RankingRun(Run):
 
     @cached_property
     def cells(self) -> tuple[tuple[str, str], ...]:
-        """(criterion, language) of each ranking: the main one, its other languages, other criteria, the rest."""
+        """(criterion, language) of each ranking: the main one, its other languages, other criteria,
+        the rest.
+        """
         table = self.tables[self.ranks]
         cells = dict.fromkeys(zip(table["criterion"], table["language"], strict=True))
         order = {criterion: place for place, criterion in enumerate(self.measured)}
@@ -310,8 +359,12 @@ class RankingRun(Run):
         )
 
 
-def by_name(rows: list[dict[Any, Any]], inside: Sequence[str] = ("criterion", "judge")) -> list[dict[Any, Any]]:
-    """Rows that stand by their languages' codes, altogether or in each criterion and judge, by their names."""
+def by_name(
+    rows: list[dict[Any, Any]], inside: Sequence[str] = ("criterion", "judge")
+) -> list[dict[Any, Any]]:
+    """Rows that stand by their languages' codes, altogether or in each criterion and judge, by
+    their names.
+    """
     codes = [row.get("language", "") for row in rows]
     if codes == sorted(codes):
         return sorted(rows, key=lambda row: language_order(row.get("language", "")))

@@ -1,7 +1,8 @@
 """Messages in words of the command line.
 
-Below `cli/` a message speaks of parameters: `resamples`, `force=True`, `metal.judge(resume="runs/x")`. On a page and in
-a terminal these become --resamples, --force and `metal judge --resume runs/x`.
+Below `cli/` a message speaks of parameters: `resamples`, `force=True`,
+`metal.judge(resume="runs/x")`. On a page and in a terminal these become --resamples, --force and
+`metal judge --resume runs/x`.
 """
 
 from __future__ import annotations
@@ -16,19 +17,25 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from metal.runs.run import Run
 
-# `metal.verb`, `metal.verb(arguments)`, `metal.read(...).save(folder)`; or `parameter`, `parameter=value`.
+# `metal.verb`, `metal.verb(arguments)`, `metal.read(...).save(folder)`; or `parameter`,
+# `parameter=value`.
 _CALL = re.compile(r"`metal\.([a-z_]+)(\([^`]*\))?`")
 _PARAMETER = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`]*))?`")
 
 Flags = Mapping[str, str]  # parameter -> as it is typed
 
 
-def in_commands(message: str, flags: Flags, of_verb: Callable[[Sequence[str]], Flags] = lambda words: {}) -> str:
+def in_commands(
+    message: str, flags: Flags, of_verb: Callable[[Sequence[str]], Flags] = lambda words: {}
+) -> str:
     """The message with parameters in `flags` as these, and calls of functions as command lines.
 
-    of_verb: the flags of the verb that is typed with these words; by the parameter's name where it has none.
+    of_verb: the flags of the verb that is typed with these words; by the parameter's name where it
+    has none.
     """
-    message = _CALL.sub(lambda match: _command_line(match[0], match[1], match[2] or "", of_verb), message)
+    message = _CALL.sub(
+        lambda match: _command_line(match[0], match[1], match[2] or "", of_verb), message
+    )
     return _PARAMETER.sub(lambda match: _flag(match[0], match[1], match[2], flags), message)
 
 
@@ -54,12 +61,19 @@ def next_command(data: Path, kinds: Collection[str], unexplained: Collection[str
 
 
 def typed_options(options: Mapping[str, Any]) -> list[str]:
-    """Options as words of a command line, NAME=VALUE for each item of a dictionary; paths as they are from anywhere."""
+    """Options as words of a command line, NAME=VALUE for each item of a dictionary; paths as they
+    are from anywhere.
+    """
     words = []
     for name, value in options.items():
         if isinstance(value, Mapping):
-            typed = {key: in_list(item) if isinstance(item, tuple | list) else item for key, item in value.items()}
-            words += [word for key, item in typed.items() for word in (named(name), f"{key}={item}")]
+            typed = {
+                key: in_list(item) if isinstance(item, tuple | list) else item
+                for key, item in value.items()
+            }
+            words += [
+                word for key, item in typed.items() for word in (named(name), f"{key}={item}")
+            ]
         elif isinstance(value, tuple | list):
             words += [named(name), in_list(value)] if value else []
         else:
@@ -95,8 +109,12 @@ def _flag(unchanged: str, name: str, value: str | None, flags: Flags) -> str:
         return f"{flags[name]} {value}"
 
 
-def _command_line(unchanged: str, function: str, arguments: str, of_verb: Callable[[Sequence[str]], Flags]) -> str:
-    """`metal.annotate_export("d", to="html")` -> `metal annotate export d --to html`; as it was where that fails."""
+def _command_line(
+    unchanged: str, function: str, arguments: str, of_verb: Callable[[Sequence[str]], Flags]
+) -> str:
+    """`metal.annotate_export("d", to="html")` -> `metal annotate export d --to html`; as it was
+    where that fails.
+    """
     words = {"read": ["import"], "formats": ["import", "--list"]}.get(function, function.split("_"))
     flags = of_verb(words)
     try:
@@ -113,12 +131,19 @@ def _command_line(unchanged: str, function: str, arguments: str, of_verb: Callab
 
 
 def _typed(flag: str, value: ast.expr) -> list[str]:
-    """A flag with its value as both are typed: none for True, NAME=VALUE for each item of a dictionary."""
+    """A flag with its value as both are typed: none for True, NAME=VALUE for each item of a
+    dictionary.
+    """
     if isinstance(value, ast.Constant) and value.value is True:
         return [flag]
     if isinstance(value, ast.Dict):
         pairs = zip(value.keys, value.values, strict=True)
-        return [part for key, item in pairs if key for part in (flag, shlex.quote(f"{_text(key)}={_text(item)}"))]
+        return [
+            part
+            for key, item in pairs
+            if key
+            for part in (flag, shlex.quote(f"{_text(key)}={_text(item)}"))
+        ]
     if isinstance(value, ast.List | ast.Tuple):
         return [flag, ",".join(map(_item, value.elts))]
     return [flag, _word(value)]
@@ -139,4 +164,8 @@ def _item(node: ast.expr) -> str:
 
 def _word(node: ast.expr) -> str:
     """The same as one word of a shell."""
-    return shlex.quote(_text(node)) if isinstance(node, ast.Constant) and node.value not in (..., "") else _text(node)
+    return (
+        shlex.quote(_text(node))
+        if isinstance(node, ast.Constant) and node.value not in (..., "")
+        else _text(node)
+    )

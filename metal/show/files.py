@@ -1,4 +1,6 @@
-"""Files that a report becomes: its charts, and its tables for papers as LaTeX with booktabs, ready to \\input."""
+"""Files that a report becomes: its charts, and its tables for papers as LaTeX with booktabs, ready
+to \\input.
+"""
 
 from __future__ import annotations
 
@@ -53,14 +55,18 @@ def chart_svg(chart: Chart) -> str:
 
 
 def save_chart(chart: Chart, path: str | Path) -> None:
-    """The chart as SVG, PDF or PNG, by the ending of the path; another file that is there is kept, as NAME.replaced.
+    """The chart as SVG, PDF or PNG, by the ending of the path; another file that is there is kept,
+    as NAME.replaced.
 
-    Raises MissingExtra where the library for PDF and PNG is not installed, UsageError for any other ending.
+    Raises MissingExtra where the library for PDF and PNG is not installed, UsageError for any other
+    ending.
     """
     path = Path(path)
     ending = path.suffix.lower()
     if ending not in FORMATS:
-        raise UsageError(f"{path}: a chart is written as {', '.join(FORMATS)}; choose one of these endings")
+        raise UsageError(
+            f"{path}: a chart is written as {', '.join(FORMATS)}; choose one of these endings"
+        )
     replace_file(path, _picture(chart, ending))
 
 
@@ -83,7 +89,9 @@ def _converter() -> ModuleType:
 
 
 def write_charts(charts: Sequence[Chart], folder: Path, advance: Progress) -> int:
-    """Every chart as SVG, PDF and PNG in the folder; their number. Raises MissingExtra before anything is written."""
+    """Every chart as SVG, PDF and PNG in the folder; their number. Raises MissingExtra before
+    anything is written.
+    """
     _converter()
     drawn = [chart for chart in charts if chart.svg]
     pictures = {}
@@ -116,15 +124,19 @@ def escape(text: str) -> str:
 
 
 def to_latex(table: TableView) -> str:
-    """The table as `table` environments with caption, label, notes and signature; a long one in several parts.
+    """The table as `table` environments with caption, label, notes and signature; a long one in
+    several parts.
 
-    What stands below in a cell goes small into a row of its own; what is too wide is scaled to the text's width.
+    What stands below in a cell goes small into a row of its own; what is too wide is scaled to the
+    text's width.
     """
     parts = _parts(table)
     lines = [HEAD.format(title=" ".join(escape(table.title).split()))]
     for place, rows in enumerate(parts):
         last = place == len(parts) - 1
-        lines += _part(table, rows, "" if len(parts) == 1 else f" ({place + 1} of {len(parts)})", notes=last)
+        lines += _part(
+            table, rows, "" if len(parts) == 1 else f" ({place + 1} of {len(parts)})", notes=last
+        )
     if table.signature:
         lines.append("% " + " ".join(printable(table.signature).split()))
     return "\n".join(lines) + "\n"
@@ -180,7 +192,9 @@ def _part(table: TableView, rows: list[tuple[Cell, ...]], part: str, *, notes: b
 def _width(table: TableView) -> float:
     """About how many characters a row takes."""
     cells = zip(*([Cell(column) for column in table.columns], *table.rows), strict=True)
-    return sum(max(max(len(cell.text), 0.75 * len(cell.below)) for cell in column) + 2 for column in cells)
+    return sum(
+        max(max(len(cell.text), 0.75 * len(cell.below)) for cell in column) + 2 for column in cells
+    )
 
 
 def _cell(cell: Cell) -> str:

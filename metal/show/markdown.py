@@ -1,4 +1,6 @@
-"""What a terminal shows, as GitHub Markdown: text of models and people stays text, and calls nobody."""
+"""What a terminal shows, as GitHub Markdown: text of models and people stays text, and calls
+nobody.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,8 @@ from metal.show.view import Paragraph, TableView
 
 MOST_COLUMNS = 9  # of a table that can be turned
 _MARKUP = re.compile(r"([\\`*_\[\]<>&|~$])")
-_LINKS = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)  # of people, issues and the web
+# of people, issues and the web
+_LINKS = re.compile(r"(?<=[@#])(?=\w)|(?<=:)(?=//)|(?<=www)(?=\.)", re.IGNORECASE)
 _OPENS_A_BLOCK = re.compile(r"^(\d*)(?=[-+=#.)])")
 APART = "&#8203;"  # a space without width
 

@@ -28,7 +28,9 @@ from metal.show.view import Chart, Paragraph, Remark, Screen, Section, TableView
 
 MOST_ROWS = 8  # of a table on a first screen
 _PLAIN = f"[^\\s`{ISOLATE}{END_ISOLATE}]"
-_HYPHENATED = re.compile(rf"(?<!\S)(?=\S*\w[-/]\w)(?:{ISOLATE}{_PLAIN}+{END_ISOLATE}|{_PLAIN})+(?!\S)")
+_HYPHENATED = re.compile(
+    rf"(?<!\S)(?=\S*\w[-/]\w)(?:{ISOLATE}{_PLAIN}+{END_ISOLATE}|{_PLAIN})+(?!\S)"
+)
 MOST_DEFLATED = 100  # no table of figures is deflated to less than a hundredth
 LEVEL = 6  # of deflate: 7 takes half again the time for 3% less
 
@@ -37,8 +39,8 @@ LEVEL = 6  # of deflate: 7 takes half again the time for 3% less
 class Payload:
     """What a page carries for its script.
 
-    blob: deflated JSON in base64. csv: the tables whose CSV files are in it; left_out: how many disagreements are not;
-    undetailed: how many verdicts are there without their details.
+    blob: deflated JSON in base64. csv: the tables whose CSV files are in it; left_out: how many
+    disagreements are not; undetailed: how many verdicts are there without their details.
     """
 
     blob: str
@@ -50,7 +52,9 @@ class Payload:
 def blob(payload: Mapping[str, Any]) -> str:
     """The payload as text that the page's script unpacks."""
     squeezed = zlib.compressobj(LEVEL, zlib.DEFLATED, -15)
-    data = squeezed.compress(json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8"))
+    data = squeezed.compress(
+        json.dumps(payload, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    )
     return base64.b64encode(data + squeezed.flush()).decode("ascii")
 
 
@@ -70,15 +74,21 @@ def pack_csv(run: Run, csv: Mapping[str, str], room: int) -> Payload:
     return Payload(blob({"csv": kept}), frozenset(kept))
 
 
-def within_cells(titled: Sequence[tuple[str, TableView]], cells: int) -> tuple[Sequence[tuple[str, TableView]], int]:
-    """As many of the first tables as have at most `cells` cells in all, and how many tables that leaves out."""
+def within_cells(
+    titled: Sequence[tuple[str, TableView]], cells: int
+) -> tuple[Sequence[tuple[str, TableView]], int]:
+    """As many of the first tables as have at most `cells` cells in all, and how many tables that
+    leaves out.
+    """
     totals = accumulate(len(table.rows) * len(table.columns) for _, table in titled)
     number = sum(total <= cells for total in totals)
     return titled[:number], len(titled) - number
 
 
 def cut_to_cells(shown: Sequence[TableView], cells: int) -> list[TableView]:
-    """The tables with about `cells` cells in all: the largest lose rows first, and say that their CSV has them."""
+    """The tables with about `cells` cells in all: the largest lose rows first, and say that their
+    CSV has them.
+    """
     most, left = 0.0, cells
     for after, size in enumerate(sorted(len(table.rows) * len(table.columns) for table in shown)):
         most = left / (len(shown) - after)
@@ -89,20 +99,29 @@ def cut_to_cells(shown: Sequence[TableView], cells: int) -> list[TableView]:
 
 
 PAGE_BYTES = 1_450_000
-PAYLOAD = "<!--payload-->"  # where the template has it; text on a page is escaped and cannot contain it
+# where the template has it; text on a page is escaped and cannot contain it
+PAYLOAD = "<!--payload-->"
 
 
 def document(
     template: str, content: Mapping[str, Any], *, styles: Sequence[str], scripts: Sequence[str]
 ) -> Callable[[Payload], str]:
-    """A page that lacks only what its script unpacks. It loads nothing and runs its own script only."""
+    """A page that lacks only what its script unpacks. It loads nothing and runs its own script
+    only.
+    """
     own_templates = templates()
     light, dark = (_colours(place) for place in (0, 1))
-    style = f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}{svg.STYLE}"  # paper is always light
+    # paper is always light
+    style = f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}{svg.STYLE}"
     style += "".join(source(own_templates, file) for file in styles)
     script = "".join(source(own_templates, file) for file in scripts)
     rules = policy(style, script, "img-src data:")
-    own = {"style": Markup(style), "script": Markup(script), "policy": rules, "inline": _inline}  # noqa: S704
+    own = {
+        "style": Markup(style),  # noqa: S704
+        "script": Markup(script),  # noqa: S704
+        "policy": rules,
+        "inline": _inline,
+    }
     written = own_templates.get_template(template)
     around = cache(lambda empty: written.render({**content, **own, "packed": empty}).split(PAYLOAD))
     return lambda packed: packed.blob.join(around(replace(packed, blob="")))
@@ -118,7 +137,9 @@ def templates() -> Environment:
 
 @pass_context
 def _code(context: Context, words: str) -> Markup:
-    """Words as HTML, parameters as their flags: what stands between backticks as code, and `_unbroken`."""
+    """Words as HTML, parameters as their flags: what stands between backticks as code, and
+    `_unbroken`.
+    """
     typed = in_commands(words, of_run(context["run"]))
     return Markup(re.sub("`([^`]*)`", r"<code>\1</code>", str(_unbroken(typed))))  # noqa: S704
 
@@ -141,27 +162,25 @@ def _inline(chart: Chart) -> Markup:
 
 def _colours(place: int) -> str:
     """The colours as variables."""
-    return ":root{" + "".join(f"--{key}:{values[place]};" for key, values in svg.COLOURS.items()) + "}"
+    return (
+        ":root{" + "".join(f"--{key}:{values[place]};" for key, values in svg.COLOURS.items()) + "}"
+    )
 
 
 @dataclass(frozen=True)
 class Page:
-    """How the page of one kind of run is made, and what a terminal shows of it: functions of the run.
+    """How the page of one kind of run is made, and what a terminal shows of it: functions of the
+    run.
 
-    Attributes:
-        brand: What kind of page it is.
-        headline: The answer in a sentence.
-        scope: What it rests on, in a line below.
-        cards: What to know, beware of and do next.
-        facts, definitions, sources: What stands at the end of the page, by title; sources of the definitions.
-        answer: The table that answers; None where there is none.
-        sections: All that follows it. A page with a template of its own has the next three in its place.
-        content: What the template shows besides.
-        tables, charts: All of them in the page's order, also for files of their own.
-        screen: All that a terminal shows; the tables and what closes them if None.
-        brief: What a terminal shows first; the first table if None.
-        lead: A sentence below the headline.
-        pack: What the page carries for its script.
+    Attributes: brand: What kind of page it is. headline: The answer in a sentence. scope: What it
+        rests on, in a line below. cards: What to know, beware of and do next. facts, definitions,
+        sources: What stands at the end of the page, by title; sources of the definitions. answer:
+        The table that answers; None where there is none. sections: All that follows it. A page with
+        a template of its own has the next three in its place. content: What the template shows
+        besides. tables, charts: All of them in the page's order, also for files of their own.
+        screen: All that a terminal shows; the tables and what closes them if None. brief: What a
+        terminal shows first; the first table if None. lead: A sentence below the headline. pack:
+        What the page carries for its script.
     """
 
     brand: str
@@ -210,7 +229,8 @@ def page(run: Run, progress: Progress = no_progress) -> str:
         "answer": None,
         "most_rows": MOST_ROWS,
         "run": run,
-        "title": run.data.get("title") or (own if own != "ratings" else run.name),  # "ratings": of a table without name
+        # "ratings": of a table without name
+        "title": run.data.get("title") or (own if own != "ratings" else run.name),
         "brand": face.brand,
         "facts": face.facts(run),
         "definitions": face.definitions(run),
@@ -226,7 +246,11 @@ def page(run: Run, progress: Progress = no_progress) -> str:
     room = PAGE_BYTES - len(write(Payload("", frozenset(run.tables))).encode())
     drawing(5, 5)
     named, sizes = run.tables.items(), [table.size for table in run.tables.values()]
-    packed = face.pack(run, {key: csv_text(table) for key, table in followed(named, guarding, sum(sizes), sizes)}, room)
+    packed = face.pack(
+        run,
+        {key: csv_text(table) for key, table in followed(named, guarding, sum(sizes), sizes)},
+        room,
+    )
     packing(1, 1)
     return write(packed)
 
@@ -244,7 +268,9 @@ def tables(run: Run) -> list[TableView]:
     face = page_of(run)
     if face.tables:
         return list(face.tables(run))
-    further = (table for section in face.sections(run) for table in (*section.tables, *section.further))
+    further = (
+        table for section in face.sections(run) for table in (*section.tables, *section.further)
+    )
     return [*filter(None, [face.answer(run)]), *further]
 
 
@@ -259,9 +285,11 @@ def _screen(run: Run, by: Sequence[str]) -> Screen:
 
 
 def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen:
-    """What a terminal shows, in its order: the answer, what it rests on, what to beware of, what to do next.
+    """What a terminal shows, in its order: the answer, what it rests on, what to beware of, what to
+    do next.
 
-    by: slices that are shown as well (language, criterion, generator). verbose: all tables and warnings.
+    by: slices that are shown as well (language, criterion, generator). verbose: all tables and
+    warnings.
     """
     yield Paragraph(headline(run), strong=True)
     face = page_of(run)
@@ -279,7 +307,11 @@ def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen
 
 def settings_in_words(run: Run) -> str:
     """The settings as `name value`, without those that are empty or false; 0 is shown."""
-    shown = ((key, value) for key, value in run.settings.items() if value is not False and value not in ("", [], {}))
+    shown = (
+        (key, value)
+        for key, value in run.settings.items()
+        if value is not False and value not in ("", [], {})
+    )
     return ", ".join(f"{key} {_plain(value)}" for key, value in shown)
 
 

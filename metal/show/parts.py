@@ -36,9 +36,14 @@ def commonest_reason(rows: Iterable[Row]) -> str:
 
 
 def languages_shown(rows: Sequence[Row], says: Collection[str]) -> list[str]:
-    """Languages as columns: those first of which a row says one of these most often, as a terminal shows the first."""
+    """Languages as columns: those first of which a row says one of these most often, as a terminal
+    shows the first.
+    """
     often = Counter(row["language"] for row in rows if row["says"] in says)
-    return sorted({row["language"] for row in rows}, key=lambda language: (-often[language], language_name(language)))
+    return sorted(
+        {row["language"] for row in rows},
+        key=lambda language: (-often[language], language_name(language)),
+    )
 
 
 def across_languages(
@@ -53,21 +58,29 @@ def across_languages(
 ) -> TableView:
     """Rows of the run's table `source` with languages in columns.
 
-    keys: columns that name a row of the view, with their headings; the judge goes where there is only one. cell: of the
-    rows of a language. languages: their order, else by name. options: name, notes and turns, as in `TableView.of`.
+    keys: columns that name a row of the view, with their headings; the judge goes where there is
+    only one. cell: of the rows of a language. languages: their order, else by name. options: name,
+    notes and turns, as in `TableView.of`.
     """
     rows = list(rows)
     if len({row.get("judge") for row in rows}) <= 1:
         keys = {key: heading for key, heading in keys.items() if key != "judge"}
     groups: dict[tuple[str, ...], dict[str, list[Row]]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[key] for key in keys), {}).setdefault(row["language"], []).append(row)
+        groups.setdefault(tuple(row[key] for key in keys), {}).setdefault(
+            row["language"], []
+        ).append(row)
     languages = languages or sorted({row["language"] for row in rows}, key=language_name)
     shown: Rows = []
     for group, by in groups.items():
-        heads = (run.criterion(of) if key == "criterion" else name(of) for key, of in zip(keys, group, strict=True))
+        heads = (
+            run.criterion(of) if key == "criterion" else name(of)
+            for key, of in zip(keys, group, strict=True)
+        )
         cells = {language: cell(of_language) for language, of_language in by.items()}
-        begun = {language: replace(made, text=capital(made.text)) for language, made in cells.items()}
+        begun = {
+            language: replace(made, text=capital(made.text)) for language, made in cells.items()
+        }
         shown.append((*heads, *(begun.get(language, UNDEFINED) for language in languages)))
     columns = (*keys.values(), *(name(language_name(language)) for language in languages))
     options = {"turns": len(keys) == 1, **options}
@@ -83,8 +96,8 @@ def places(where: Sequence[str], most: int = NAMED) -> str:
 def reasons(
     run: Run, table: str, rows: Iterable[Row], who: str = "rater", shown: Collection[str] = ()
 ) -> tuple[str, ...]:
-    """One line per reason, with its figures and those it holds for; who: the column that names them. shown: the
-    figures that the view has, where it has few.
+    """One line per reason, with its figures and those it holds for; who: the column that names
+    them. shown: the figures that the view has, where it has few.
     """
     by_reason: dict[str, tuple[list[str], list[str]]] = {}
     for row in rows:
@@ -95,7 +108,8 @@ def reasons(
             figures.append(title_of(run.columns(table), column) or column)
             names.append(language_name(row[who]) if who == "language" else within(row[who]))
     return tuple(
-        f"{UNDEFINED} {', '.join(dict.fromkeys(figures))}: {reason} ({places(list(dict.fromkeys(names)))})"
+        f"{UNDEFINED} {', '.join(dict.fromkeys(figures))}: {reason}"
+        f" ({places(list(dict.fromkeys(names)))})"
         for reason, (figures, names) in by_reason.items()
     )
 
@@ -124,7 +138,9 @@ def exclusions_table(run: Run) -> TableView | None:
         cells = (f"{case_of(run, row)} {count(row['ratings'])}" for row in left_out)
         total = count(sum(row["ratings"] for row in left_out))
         rows.append((name(rater), Cell(total, ", ".join(cells)), str(left_out[-1]["why"])))
-    return TableView.of(run, "exclusions", "Ratings of noisy people", ("rater", "ratings", "why"), rows)
+    return TableView.of(
+        run, "exclusions", "Ratings of noisy people", ("rater", "ratings", "why"), rows
+    )
 
 
 def criterion_in_words(run: Run, criterion: str) -> str:
@@ -138,11 +154,15 @@ def headings(languages: Sequence[str]) -> list[str]:
 
 
 def case_of(run: Run, row: Row) -> str:
-    """The criterion and language of a row, in a sentence: `task quality in Hindi`; a language that nobody named is left
-    out.
+    """The criterion and language of a row, in a sentence: `task quality in Hindi`; a language that
+    nobody named is left out.
     """
     criterion = criterion_in_words(run, row["criterion"])
-    return criterion if row["language"] == UNNAMED else f"{criterion} in {language_name(row['language'])}"
+    return (
+        criterion
+        if row["language"] == UNNAMED
+        else f"{criterion} in {language_name(row['language'])}"
+    )
 
 
 def by_criterion_and_judge(run: Run, table: str) -> dict[tuple[str, str], list[Row]]:
@@ -163,10 +183,11 @@ def judges_by_language(run: Run, table: str) -> str:
 
 @dataclass(frozen=True)
 class Heat:
-    """Figures of a run at a glance: who in rows, where in columns, darker where the figure is higher.
+    """Figures of a run at a glance: who in rows, where in columns, darker where the figure is
+    higher.
 
-    who: the column that names the rows; figure: the one that is shown, in words, with its form and shade (0 to 9).
-    head: of a row. order: of the rows. blank: why there is no figure. most: rows.
+    who: the column that names the rows; figure: the one that is shown, in words, with its form and
+    shade (0 to 9). head: of a row. order: of the rows. blank: why there is no figure. most: rows.
     """
 
     run: RankingRun
@@ -180,7 +201,9 @@ class Heat:
     blank: str
     most: int
 
-    def by_language(self, source: str, order: Sequence[str] = (), least: int = 2) -> list[TableView]:
+    def by_language(
+        self, source: str, order: Sequence[str] = (), least: int = 2
+    ) -> list[TableView]:
         """A map of languages for each criterion that was rated in several, the main one first."""
         maps = []
         for place, criterion in enumerate(self.run.measured):
@@ -210,7 +233,8 @@ class Heat:
     ) -> TableView | None:
         """The map of rows of the run's table `source`; None with fewer columns than `least`.
 
-        column: what stands in columns, and how that is called. order: of the columns, as in the rows where not given.
+        column: what stands in columns, and how that is called. order: of the columns, as in the
+        rows where not given.
         """
         columns = list(dict.fromkeys(row[column] for row in rows))
         if len(columns) < least:
@@ -221,19 +245,24 @@ class Heat:
         names = [who for who in dict.fromkeys([*self.order, *present]) if who in present]
         heads = columns[:MOST_COLUMNS]
         body = [
-            (self.head(who), *(self._cell(values.get((who, head))) for head in heads)) for who in names[: self.most]
+            (self.head(who), *(self._cell(values.get((who, head))) for head in heads))
+            for who in names[: self.most]
         ]
         without = (row for row in rows if not known(row[self.figure]))
-        undefined = ({**row, self.who: f"{row[self.who]} on {called(row[column])}"} for row in without)
+        undefined = (
+            {**row, self.who: f"{row[self.who]} on {called(row[column])}"} for row in without
+        )
         notes = [*reasons(self.run, source, undefined, self.who)]
         if any((who, head) not in values for who in names for head in columns):
             notes.append(f"{UNDEFINED}: {self.blank}")
         if len(columns) > MOST_COLUMNS or len(names) > self.most:
             notes.append(
-                f"Cut to {len(body)} of {len(names)} {self.who}s and {len(heads)} of {len(columns)} columns; the CSV "
-                "has all."
+                f"Cut to {len(body)} of {len(names)} {self.who}s and {len(heads)} of {len(columns)}"
+                " columns; the CSV has all."
             )
-        return TableView.of(self.run, source, title, ("", *map(called, heads)), body, name=f"map_{key}", notes=notes)
+        return TableView.of(
+            self.run, source, title, ("", *map(called, heads)), body, name=f"map_{key}", notes=notes
+        )
 
     def _cell(self, row: Row | None) -> Cell | str:
         if row is None:
@@ -248,44 +277,62 @@ def main_language_map(maps: Iterable[TableView]) -> TableView | None:
 
 
 def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:
-    """The first remark of a page and the last, what to do next, each with its command; the first warning."""
+    """The first remark of a page and the last, what to do next, each with its command; the first
+    warning.
+    """
     for remark in [*remarks[:1], *remarks[1:][-1:]]:
         yield Paragraph(f"{remark.title}: {remark.words}")
         if remark.command:
             yield Paragraph(f"  {remark.command}", copied=True)
     read = "data" in run.data  # from a table: what it lacks was said then
-    warnings = [warning for warning in run.warnings if not (read and warning.startswith(OWN_SOURCES))]
+    warnings = [
+        warning for warning in run.warnings if not (read and warning.startswith(OWN_SOURCES))
+    ]
     if warnings:
         more = f", the first of {len(warnings):,} (-v)" if len(warnings) > 1 else ""
         yield Paragraph(f"warning{more}: {warnings[0]}", cut=True)
 
 
 def path_of(run: Run) -> str:
-    """The path of the run's data; DATASET where they lie in memory only, or no command reads them so."""
+    """The path of the run's data; DATASET where they lie in memory only, or no command reads them
+    so.
+    """
     path = str(run.data.get("path", "DATASET"))
     return "DATASET" if "data" in run.data and path == run.data["name"] else path
 
 
 def data_of(run: Run) -> str:
-    """The run's data as commands name them: the path and, of a table, the options that it was read with."""
+    """The run's data as commands name them: the path and, of a table, the options that it was read
+    with.
+    """
     return shlex.join([path_of(run), *typed_options(run.data.get("reading", {}))])
 
 
 def go_on(run: Run, verb: str) -> str:
     """The command of a verb on the same data, with the same runs of judges and the same people."""
-    given = [path_of(run), *map(str, run.data.get("more", ())), *typed_options(run.data.get("reading", {}))]
-    given += ["--reference", str(run.settings["reference"])] if run.settings.get("reference") else []
+    given = [
+        path_of(run),
+        *map(str, run.data.get("more", ())),
+        *typed_options(run.data.get("reading", {})),
+    ]
+    given += (
+        ["--reference", str(run.settings["reference"])] if run.settings.get("reference") else []
+    )
     return f"metal {verb} {shlex.join(given)}"
 
 
 def to_hand_out(run: Run, more: str = "") -> str:
-    """The command that hands outputs out to people; a table or release becomes a dataset first. more: options."""
+    """The command that hands outputs out to people; a table or release becomes a dataset first.
+    more: options.
+    """
     first, folder = in_a_folder(run)
     return f"{first}metal annotate export {folder} --to html{more}"
 
 
 def in_a_folder(run: Run) -> tuple[str, str]:
-    """The command that makes a dataset folder of a table or release first, "" for one, and the folder."""
+    """The command that makes a dataset folder of a table or release first, "" for one, and the
+    folder.
+    """
     path = path_of(run)
     if "data" not in run.data or path == "DATASET":
         return "", shlex.quote(path)
@@ -300,5 +347,7 @@ def closing(run: Run) -> Iterator[Paragraph]:
     yield from (Paragraph(f"warning: {warning}") for warning in run.warnings[:MOST_WARNINGS])
     more = len(run.warnings) - MOST_WARNINGS
     if more > 0:
-        yield Paragraph(f"... and {more:,} more warnings: warnings.txt in the run folder, and the report")
+        yield Paragraph(
+            f"... and {more:,} more warnings: warnings.txt in the run folder, and the report"
+        )
     yield Paragraph(f"Signature: {run.signature}", soft=True, copied=True)

@@ -10,17 +10,23 @@ from metal.runs.run import RankingRun, spoken
 
 def people_in_words(run: RankingRun) -> str:
     """`3 people (crowd and expert)`."""
-    groups = sorted({run.raters[name].group for name in run.people_names if name in run.raters} - {""})
+    groups = sorted(
+        {run.raters[name].group for name in run.people_names if name in run.raters} - {""}
+    )
     by = f" ({listed([within(group) for group in groups])})" if groups else ""
     return people_counted(run) + by
 
 
 def people_counted(run: RankingRun) -> str:
     """`3 people`; a rater that is the mean of several is `1 panel of people`."""
-    panels = sum(bool(run.raters[name].about.get("panel")) for name in run.people_names if name in run.raters)
+    panels = sum(
+        bool(run.raters[name].about.get("panel")) for name in run.people_names if name in run.raters
+    )
     alone = len(run.people_names) - panels
     counted = [plural(alone, "person", "people")] if alone or not panels else []
-    return listed([*counted, *([plural(panels, "panel of people", "panels of people")] if panels else [])])
+    return listed(
+        [*counted, *([plural(panels, "panel of people", "panels of people")] if panels else [])]
+    )
 
 
 def languages_in_words(codes: Sequence[str]) -> str:

@@ -20,7 +20,9 @@ MOST_REASON = 40  # letters of a reason in a table
 
 
 def table(rows: pd.DataFrame, total: int, more: str) -> TableView:
-    """A row per reply. A language or criterion that all share stands in the title. more: what shows the rest."""
+    """A row per reply. A language or criterion that all share stands in the title. more: what shows
+    the rest.
+    """
     names, shared = ["output"], []
     for column in ("language", "criterion", "judge"):
         values = list(dict.fromkeys(rows[column]))
@@ -46,7 +48,9 @@ def heading(call: AskedCall) -> str:
     """`openai:gpt-4o/detailed on task_quality: 2`: the judge, and how its reply was read."""
     scores = [_score(rating) for rating in call.ratings if rating["kind"] == "llm"]
     times = f" (time {call.sample})" if call.sample > 1 else ""
-    return f"{call.judge}{times} on {', '.join(call.criteria)}: {', '.join(scores) or 'not read yet'}"
+    return (
+        f"{call.judge}{times} on {', '.join(call.criteria)}: {', '.join(scores) or 'not read yet'}"
+    )
 
 
 def blocks(call: AskedCall) -> Iterator[tuple[str, str]]:

@@ -20,17 +20,20 @@ MOST_ROWS = 60  # of a table in a notebook
 class Result(Run):
     """A run with what people do with it: look at it, save it, draw it.
 
-    `tables` holds a DataFrame for each table, `warnings` what to know before the figures are believed, `signature`
-    all that the figures depend on.
+    `tables` holds a DataFrame for each table, `warnings` what to know before the figures are
+    believed, `signature` all that the figures depend on.
     """
 
     shown = ""  # the table that stands for the run in a notebook
 
-    def save(self, folder: str | Path, *, force: bool = False, progress: Progress = no_progress) -> Path:
-        """Write the run folder, the same that the command line writes: tables/, report.html, run.toml, ...
+    def save(
+        self, folder: str | Path, *, force: bool = False, progress: Progress = no_progress
+    ) -> Path:
+        """Write the run folder, the same that the command line writes: tables/, report.html,
+        run.toml, ...
 
-        force: replace a run of the same verb; it is kept as NAME.replaced. progress: called with parts done and in all.
-        Raises UsageError where something else is.
+        force: replace a run of the same verb; it is kept as NAME.replaced. progress: called with
+        parts done and in all. Raises UsageError where something else is.
         """
         from metal.show.pages import page
 
@@ -59,8 +62,14 @@ class Result(Run):
     def _repr_html_(self) -> str:
         table = self.tables[self.shown]
         shown = table.drop(columns=[name for name in ("signature",) if name in table])
-        more = f"<p>The first {MOST_ROWS} of {len(table):,} rows.</p>" if len(table) > MOST_ROWS else ""
-        html: str = shown.head(MOST_ROWS).to_html(index=False, na_rep="–", float_format="{:.2f}".format)
+        more = (
+            f"<p>The first {MOST_ROWS} of {len(table):,} rows.</p>"
+            if len(table) > MOST_ROWS
+            else ""
+        )
+        html: str = shown.head(MOST_ROWS).to_html(
+            index=False, na_rep="–", float_format="{:.2f}".format
+        )
         return f"<p><b>{escape(self.command)}</b> {escape(self.name)}</p>{html}{more}"
 
 

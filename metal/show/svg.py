@@ -1,8 +1,9 @@
 """Drawing with SVG: elements, markers, legends, axes, and one style sheet for page and paper.
 
-Drawings have classes, not colours; a page defines the colours as variables, a file of its own contains them. Only the
-fills of classes and verdicts are colours, since they suit a light and a dark page alike. Every drawing is WIDTH units
-wide, and pages never shrink it so far that its text would be smaller than 12 pixels (`.drawing` in report.css).
+Drawings have classes, not colours; a page defines the colours as variables, a file of its own
+contains them. Only the fills of classes and verdicts are colours, since they suit a light and a
+dark page alike. Every drawing is WIDTH units wide, and pages never shrink it so far that its text
+would be smaller than 12 pixels (`.drawing` in report.css).
 """
 
 from __future__ import annotations
@@ -53,21 +54,24 @@ _SERIES_STYLE = "".join(
     for i in range(SERIES)
 )
 STYLE = (
-    ".ch{font:12.5px system-ui,-apple-system,'Segoe UI','Noto Sans',Arial,sans-serif}"
-    ".ch text{fill:var(--ink)}.ch .soft{fill:var(--soft)}.ch .on{fill:#17181b}"
-    ".ch .grid{stroke:var(--line);stroke-width:1;fill:none}.ch .band{fill:var(--faint)}"
-    ".ch .ceiling{stroke:var(--ink);stroke-width:1.6;stroke-dasharray:5 3;fill:none}"
-    ".ch .floor{stroke:var(--soft);stroke-width:1.6;stroke-dasharray:1.5 2.5;fill:none}"
-    ".ch .ci{stroke-width:1.8;fill:none}.ch .way{stroke-width:1.8;fill:none}.ch .dot{stroke-width:1.6}"
-    ".ch .d1{stroke-dasharray:7 3}.ch .d2{stroke-dasharray:2 2}.ch .d3{stroke-dasharray:9 3 2 3}" + _SERIES_STYLE
+    ".ch{font:12.5px system-ui,-apple-system,'Segoe UI','Noto Sans',Arial,sans-serif}.ch"
+    " text{fill:var(--ink)}.ch .soft{fill:var(--soft)}.ch .on{fill:#17181b}.ch"
+    " .grid{stroke:var(--line);stroke-width:1;fill:none}.ch .band{fill:var(--faint)}.ch"
+    " .ceiling{stroke:var(--ink);stroke-width:1.6;stroke-dasharray:5 3;fill:none}.ch"
+    " .floor{stroke:var(--soft);stroke-width:1.6;stroke-dasharray:1.5 2.5;fill:none}.ch"
+    " .ci{stroke-width:1.8;fill:none}.ch .way{stroke-width:1.8;fill:none}.ch"
+    " .dot{stroke-width:1.6}.ch .d1{stroke-dasharray:7 3}.ch .d2{stroke-dasharray:2 2}.ch"
+    " .d3{stroke-dasharray:9 3 2 3}" + _SERIES_STYLE
 )
 
-# Class fills, worst to best: orange over grey to blue, told apart by the colour-blind, dark text readable on all.
+# Class fills, worst to best: orange over grey to blue, told apart by the colour-blind, dark text
+# readable on all.
 _RAMP = ((240, 160, 92), (245, 212, 170), (222, 222, 224), (176, 206, 240), (112, 168, 228))
 
 
 def element(tag: str, *inside: str, hover: str = "", **attributes: object) -> str:
-    """An element; `inside` is markup, attribute values are escaped; `class_` and `stroke_width` name attributes.
+    """An element; `inside` is markup, attribute values are escaped; `class_` and `stroke_width`
+    name attributes.
 
     hover: more words under the mouse.
     """
@@ -85,14 +89,24 @@ def _value(value: object) -> str:
 
 
 def text(
-    x: float, y: float, content: str, *, class_: str | None = None, anchor: str | None = None, hover: str = ""
+    x: float,
+    y: float,
+    content: str,
+    *,
+    class_: str | None = None,
+    anchor: str | None = None,
+    hover: str = "",
 ) -> str:
     """A line of text with its baseline at y; anchor: start, middle or end."""
-    return element("text", escape(content), hover=hover, x=x, y=y, class_=class_, text_anchor=anchor)
+    return element(
+        "text", escape(content), hover=hover, x=x, y=y, class_=class_, text_anchor=anchor
+    )
 
 
 def short(words: str, length: int) -> str:
-    """The words, cut in the middle where they would run into the drawing: names often differ at their end."""
+    """The words, cut in the middle where they would run into the drawing: names often differ at
+    their end.
+    """
     end = (length - 1) // 2
     return words if len(words) <= length else f"{words[: length - 1 - end]}…{words[-end:]}"
 
@@ -108,10 +122,15 @@ def beside(labels: Iterable[str]) -> float:
 
 
 def lines(x: float, y: float, words: str, length: int = LABEL, **look: Any) -> str:
-    """Words in lines of so many letters around y, all of them under the mouse. look: class_ and text_anchor."""
+    """Words in lines of so many letters around y, all of them under the mouse. look: class_ and
+    text_anchor.
+    """
     parts = folded(words, length)
     top = y - LINE * (len(parts) - 1) / 2
-    spans = (element("tspan", escape(part), x=x, y=top + LINE * place) for place, part in enumerate(parts))
+    spans = (
+        element("tspan", escape(part), x=x, y=top + LINE * place)
+        for place, part in enumerate(parts)
+    )
     return element("text", *spans, hover=words, **look)
 
 
@@ -151,7 +170,9 @@ def drawing(height: float, *parts: str) -> str:
 
 
 def standalone(svg: str, alt: str) -> str:
-    """The drawing as a file of its own: on white paper with a margin, with its colours, and with alt as description."""
+    """The drawing as a file of its own: on white paper with a margin, with its colours, and with
+    alt as description.
+    """
     style = re.sub(r"var\(--(\w+)\)", lambda match: COLOURS[match[1]][0], STYLE)
     opening, rest = svg.split(">", 1)
     height = int(opening.split('height="')[1].split('"')[0])
@@ -159,7 +180,9 @@ def standalone(svg: str, alt: str) -> str:
     box = f"{-MARGIN} {-MARGIN} {sizes['width']} {sizes['height']}"
     paper = rect(-MARGIN, -MARGIN, **sizes, fill="#ffffff")
     words = element("desc", escape(alt))
-    opening = element("svg", xmlns="http://www.w3.org/2000/svg", viewBox=box, class_="ch", role="img", **sizes)
+    opening = element(
+        "svg", xmlns="http://www.w3.org/2000/svg", viewBox=box, class_="ch", role="img", **sizes
+    )
     return f"{opening.removesuffix('/>')}>{words}<style>{style}</style>{paper}{rest}\n"
 
 
@@ -176,7 +199,9 @@ _SHAPES = (
 
 
 def marker(x: float, y: float, series: int, hover: str = "", *, hollow: bool = False) -> str:
-    """A dot of a series, with a shape and a colour of its own; hollow: not shown to differ from nothing."""
+    """A dot of a series, with a shape and a colour of its own; hollow: not shown to differ from
+    nothing.
+    """
     place = series % SERIES
     shape = _SHAPES[place].format(_value(x), _value(y))
     return element("path", hover=hover, d=shape, class_=f"dot {'h' if hollow else 'm'}{place}")
@@ -212,7 +237,9 @@ def class_fill(position: int, levels: int, *, lower_is_better: bool = False) -> 
 
 
 def legend(entries: Sequence[tuple[str, str]]) -> tuple[str, float]:
-    """(symbol centred on (12, 0), words) below each other at the top of a drawing; the markup and where it ends."""
+    """(symbol centred on (12, 0), words) below each other at the top of a drawing; the markup and
+    where it ends.
+    """
     parts, row = [], 0
     for symbol, words in entries:
         lines = wrap(words, LEGEND_LENGTH) or [""]
@@ -224,17 +251,23 @@ def legend(entries: Sequence[tuple[str, str]]) -> tuple[str, float]:
 
 def judge_legend(judges: Sequence[str], *, lines: bool = False) -> list[tuple[str, str]]:
     """Legend entries of judges, each in its series; lines: with the lines of a radar."""
-    drawn = [line_symbol(way(series), series) if lines else marker(12, 0, series) for series in range(len(judges))]
-    return [(symbol, name(judge, LEGEND_LENGTH)) for symbol, judge in zip(drawn, judges, strict=True)]
+    drawn = [
+        line_symbol(way(series), series) if lines else marker(12, 0, series)
+        for series in range(len(judges))
+    ]
+    return [
+        (symbol, name(judge, LEGEND_LENGTH)) for symbol, judge in zip(drawn, judges, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
 class Axis:
     """A linear scale: `low` is drawn at `start`, `high` at `end`.
 
-    ticks: values that have a line and a number, with the sign and unit of `form`, the format of the figures; words: of
-    a tick, where it is no such figure. An upright axis runs from the bottom (start) to the top (end), any other from
-    left to right. What is `across` an axis is a place on the other one.
+    ticks: values that have a line and a number, with the sign and unit of `form`, the format of the
+    figures; words: of a tick, where it is no such figure. An upright axis runs from the bottom
+    (start) to the top (end), any other from left to right. What is `across` an axis is a place on
+    the other one.
     """
 
     low: float
@@ -269,13 +302,21 @@ class Axis:
         return "".join(self.line(tick, first, last, "grid") for tick in self.ticks)
 
     def numbers(self, edge: float, *, above: bool = False) -> str:
-        """The number of each tick outside an edge of the drawing: left of it, below it, or above it.
+        """The number of each tick outside an edge of the drawing: left of it, below it, or above
+        it.
 
         Where there is no room for all, every second stands there, or every third.
         """
         number = self.words or partial(tick_text, ticks=self.ticks, form=self.form)
-        apart = min((abs(self(after) - self(before)) for before, after in pairwise(self.ticks)), default=math.inf)
-        needs = 14 if self.upright else LETTER * max((len(number(tick)) + 0.5 for tick in self.ticks), default=0)
+        apart = min(
+            (abs(self(after) - self(before)) for before, after in pairwise(self.ticks)),
+            default=math.inf,
+        )
+        needs = (
+            14
+            if self.upright
+            else LETTER * max((len(number(tick)) + 0.5 for tick in self.ticks), default=0)
+        )
         shown = self.ticks[:: max(1, math.ceil(needs / apart))]
         if self.upright:
             places = [(edge - 4, self(tick) + 4, "end") for tick in shown]
@@ -301,12 +342,18 @@ class Axis:
         if known(low) and known(high):
             bar = line(*self.at(low, across), *self.at(high, across), f"ci s{series}")
         words = f"{who}: {self.form(value)} {interval(low, high, self.form)}".strip()
-        return element("g", title(words), bar, marker(*self.at(value, across), series, hollow=hollow))
+        return element(
+            "g", title(words), bar, marker(*self.at(value, across), series, hollow=hollow)
+        )
 
 
 def arrows(left: str, right: str, first: float, last: float, y: float) -> str:
-    """What lies to the left and to the right of 0, with arrows, above a drawing from `first` to `last`."""
-    return text(first, y, f"← {left}", class_="soft") + text(last, y, f"{right} →", class_="soft", anchor="end")
+    """What lies to the left and to the right of 0, with arrows, above a drawing from `first` to
+    `last`.
+    """
+    return text(first, y, f"← {left}", class_="soft") + text(
+        last, y, f"{right} →", class_="soft", anchor="end"
+    )
 
 
 def ticks_for(values: Sequence[float]) -> list[float]:
@@ -327,7 +374,8 @@ def ticks_for(values: Sequence[float]) -> list[float]:
 
 
 def tick_text(tick: float, ticks: Sequence[float], form: Callable[[float], str] = figure) -> str:
-    """A tick with as many digits as tell the ticks apart, in percent and with a plus where the figures have them.
+    """A tick with as many digits as tell the ticks apart, in percent and with a plus where the
+    figures have them.
 
     >>> from metal.data.text import percent_change
     >>> tick_text(0.5, [0.0, 0.25, 0.5]), tick_text(0.5, [0.0, 0.5], percent_change), tick_text(0.0, [0.0, 0.25])
@@ -336,13 +384,17 @@ def tick_text(tick: float, ticks: Sequence[float], form: Callable[[float], str] 
     like = form(1.0)
     times, unit = (100, "%") if like.endswith("%") else (1, "")
     digits = max(0, -math.floor(math.log10(times * (ticks[1] - ticks[0]) * 1.0001)))
-    finer = any(round(times * number, digits) != round(times * number, digits + 1) for number in ticks)
+    finer = any(
+        round(times * number, digits) != round(times * number, digits + 1) for number in ticks
+    )
     text = f"{times * tick:{'+' * like.startswith('+')}.{digits + finer}f}"
     return ("0" if float(text) == 0 else text).replace("-", MINUS) + unit
 
 
 def cell_key_and_label(what: str, criterion: str, language: str, title: str) -> tuple[str, str]:
-    """Name and title of a picture of one criterion, of this title, and language; "" is all languages."""
+    """Name and title of a picture of one criterion, of this title, and language; "" is all
+    languages.
+    """
     return (
         f"{what}_{slug(criterion)}_{slug(language) if language else 'all'}",
         f"{title}, {language_name(language) if language else 'all languages'}",

@@ -1,4 +1,6 @@
-"""What a report is made of: tables, charts, words, described once, written as HTML, LaTeX, SVG and to a terminal."""
+"""What a report is made of: tables, charts, words, described once, written as HTML, LaTeX, SVG and
+to a terminal.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from metal.show.svg import standalone
 
 @dataclass(frozen=True)
 class Cell:
-    """A table's cell. text: what stands there; below: a second, smaller line; mark: a class of the style sheet."""
+    """A table's cell. text: what stands there; below: a second, smaller line; mark: a class of the
+    style sheet.
+    """
 
     text: str
     below: str = ""
@@ -37,10 +41,11 @@ Rows = list[Sequence[Cell | str]]  # cells, or the text of those that are nothin
 class TableView:
     """A table as it is shown. The first `heads` columns name the row.
 
-    source: the run's table it comes from, offered as CSV. signature: of that table.
-    notes: what to know, one line each, with the reasons for undefined figures. turns: rows and columns may change
-    places where it would not fit. brief: a terminal shows only the columns that fit beside each other. cut: where not
-    all rows are shown, how many, and where the rest is; total: how many there are then.
+    source: the run's table it comes from, offered as CSV. signature: of that table. notes: what to
+    know, one line each, with the reasons for undefined figures. turns: rows and columns may change
+    places where it would not fit. brief: a terminal shows only the columns that fit beside each
+    other. cut: where not all rows are shown, how many, and where the rest is; total: how many there
+    are then.
     """
 
     name: str
@@ -63,7 +68,9 @@ class TableView:
 
     @property
     def flush_left(self) -> tuple[bool, ...]:
-        """Of each column, whether it stands flush left: those that name the row, and those of words."""
+        """Of each column, whether it stands flush left: those that name the row, and those of
+        words.
+        """
         texts = ([row[place].text for row in self.rows] for place in range(len(self.columns)))
         written = ([text for text in column if text not in ("", UNDEFINED)] for column in texts)
         return tuple(
@@ -87,13 +94,17 @@ class TableView:
         total: int = 0,
         turns: bool = False,
     ) -> Self:
-        """A view of the run's table `source`, signed; of numbers under a chart, which bear no signature, without run.
+        """A view of the run's table `source`, signed; of numbers under a chart, which bear no
+        signature, without run.
 
-        name: the source's if empty. most: rows; more are left out. total: rows there are, where not all are given.
+        name: the source's if empty. most: rows; more are left out. total: rows there are, where not
+        all are given.
         """
         shown = tuple(tuple(map(Cell.of, row)) for row in rows)
         signature, notes = run.signature_of(source) if run else "", tuple(map(with_minus, notes))
-        every = cls(name or source, title, tuple(columns), shown, source, signature, heads, notes, turns)
+        every = cls(
+            name or source, title, tuple(columns), shown, source, signature, heads, notes, turns
+        )
         return every if most is None else every.first(most, total)
 
     def turned(self) -> Self:
@@ -103,7 +114,9 @@ class TableView:
         return replace(self, columns=columns, rows=tuple(rows))
 
     def in_pieces(self, tables: int) -> list[Self]:
-        """The table as at most so many, each with as many of the columns; the title is the first one's."""
+        """The table as at most so many, each with as many of the columns; the title is the first
+        one's.
+        """
         heads, columns = self.heads, len(self.columns) - self.heads
         size = math.ceil(columns / tables) or 1
         cuts = [slice(start, start + size) for start in range(heads, heads + max(columns, 1), size)]
@@ -122,16 +135,30 @@ class TableView:
         total = max(total, self.total, len(self.rows))
         if total <= most or (self.total and len(self.rows) <= most):
             return self
-        return replace(self, rows=self.rows[:most], cut=f"The first {most} of {total:,} rows; {rest}.", total=total)
+        return replace(
+            self,
+            rows=self.rows[:most],
+            cut=f"The first {most} of {total:,} rows; {rest}.",
+            total=total,
+        )
 
     def strong_first(self, most: int) -> Self:
-        """Where there are more rows than `most`, those first that have something strong, as the headline names them."""
+        """Where there are more rows than `most`, those first that have something strong, as the
+        headline names them.
+        """
         if len(self.rows) <= most:
             return self
-        return replace(self, rows=tuple(sorted(self.rows, key=lambda row: all(cell.mark != "strong" for cell in row))))
+        return replace(
+            self,
+            rows=tuple(
+                sorted(self.rows, key=lambda row: all(cell.mark != "strong" for cell in row))
+            ),
+        )
 
     def divided(self, most: int) -> tuple[Self, Self | None]:
-        """A few rows, those with something strong first, and the others; None where these are hardly any."""
+        """A few rows, those with something strong first, and the others; None where these are
+        hardly any.
+        """
         ordered = self.strong_first(most + 2)
         if ordered is self:
             return self, None
@@ -159,7 +186,9 @@ class TableView:
         options: name, heads, notes and most, as in `of`.
         """
         described = described or (run.columns(source) if run else ())
-        columns = [column for column in described if column.shown and column.name not in set(without)]
+        columns = [
+            column for column in described if column.shown and column.name not in set(without)
+        ]
         headings = [(titles or {}).get(column.name, column.title) for column in columns]
         titled = {"criterion": lambda row: run.criterion(row["criterion"])} if run else {}
         special = {**titled, **(cells or {})}
@@ -177,7 +206,8 @@ class TableView:
 class Chart:
     """A drawing with what it shows in words (alt) and in numbers.
 
-    svg: an SVG element whose colours come from classes (metal.show.svg.STYLE). finding: what it shows, in a sentence.
+    svg: an SVG element whose colours come from classes (metal.show.svg.STYLE). finding: what it
+    shows, in a sentence.
     """
 
     name: str
@@ -203,8 +233,8 @@ class Chart:
 class Paragraph:
     """A paragraph on a screen.
 
-    strong: a headline; soft: a remark; copied: a path or command, which is not wrapped; cut: to one line,
-    or two that name an option.
+    strong: a headline; soft: a remark; copied: a path or command, which is not wrapped; cut: to one
+    line, or two that name an option.
     """
 
     text: str
@@ -228,7 +258,9 @@ class Remark:
 
 @dataclass(frozen=True)
 class Section:
-    """anchor: its id on the page. words: paragraphs. further: tables that are closed at first, each under its title."""
+    """anchor: its id on the page. words: paragraphs. further: tables that are closed at first, each
+    under its title.
+    """
 
     anchor: str
     title: str

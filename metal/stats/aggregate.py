@@ -1,5 +1,5 @@
-"""The label that people give an item together, by any rule (a vote on the item alone, or a model of all raters), and
-how far they agree on it.
+"""The label that people give an item together, by any rule (a vote on the item alone, or a model of
+all raters), and how far they agree on it.
 
 rows: (patterns, raters) class codes, negative where a rater gave no answer.
 """
@@ -22,7 +22,9 @@ ALL, SOME, NONE = 0, 1, 2
 CASES = ("all agree", "some agree", "none agree")
 
 
-def aggregate(rows: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True) -> Codes:
+def aggregate(
+    rows: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True
+) -> Codes:
     """(patterns,) the class the raters settle on, TIE where there is none, NOBODY without ratings.
 
     The majority is the class given more often than any other. Without one, the rule decides:
@@ -49,13 +51,16 @@ def aggregate(rows: Codes, values: Numbers, rule: str = "majority-or-mean", *, o
     return np.where(sizes == 0, NOBODY, settled)
 
 
-def consensus(codes: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True) -> Codes:
+def consensus(
+    codes: Codes, values: Numbers, rule: str = "majority-or-mean", *, ordered: bool = True
+) -> Codes:
     """(items,) the class the raters settle on, TIE where there is none, NOBODY without ratings.
 
-    codes: (items, raters), negative where a rater gave no answer. RULES look at each item alone (see aggregate). MODELS
-    are fitted to all items passed in: an item's most probable class depends on its raters' answers to other items; TIE
-    where two classes are equally probable. Items with the same answers by the same raters get the same label. The
-    models know classes, but not their order: they ignore values and ordered.
+    codes: (items, raters), negative where a rater gave no answer. RULES look at each item alone
+    (see aggregate). MODELS are fitted to all items passed in: an item's most probable class depends
+    on its raters' answers to other items; TIE where two classes are equally probable. Items with
+    the same answers by the same raters get the same label. The models know classes, but not their
+    order: they ignore values and ordered.
     >>> codes = np.array([[0, 0, 1], [2, 2, 1], [0, 0, 1], [2, 2, 1], [2, 0, 1]])
     >>> consensus(codes, np.arange(3.0), "majority").tolist(), consensus(codes, np.arange(3.0), "mace").tolist()
     ([0, 2, 0, 2, -1], [0, 2, 0, 2, -1])
@@ -75,7 +80,8 @@ def consensus(codes: Codes, values: Numbers, rule: str = "majority-or-mean", *, 
 
 
 def agreement_case(rows: Codes, levels: int) -> Codes:
-    """(patterns,) ALL in one class, NONE where no two are alike, SOME otherwise; -1 with fewer than two ratings.
+    """(patterns,) ALL in one class, NONE where no two are alike, SOME otherwise; -1 with fewer than
+    two ratings.
 
     With three raters these are METAL's cases: all, two of three, none (section 4.4.2).
     >>> agreement_case(np.array([[1, 1, 1, -1], [0, 1, 1, 0], [2, 0, -1, -1], [2, -1, -1, -1]]), 3).tolist()

@@ -1,27 +1,30 @@
-"""Agreement: of two raters (or of a judge with the people's aggregate), within a panel, and the human ceilings.
+"""Agreement: of two raters (or of a judge with the people's aggregate), within a panel, and the
+human ceilings.
 
-Of two raters, the functions take margins (..., 3, levels), how often each class was answered rightly, was true, and was
-answered (patterns.margins), and return (...). Without items they give NaN. The examples use three classes of 10, 12 and
-4 items, and the judge answers them 11, 12 and 3 times:
+Of two raters, the functions take margins (..., 3, levels), how often each class was answered
+rightly, was true, and was answered (patterns.margins), and return (...). Without items they give
+NaN. The examples use three classes of 10, 12 and 4 items, and the judge answers them 11, 12 and 3
+times:
 
             answer: 0   1   2
     truth 0:        8   2   0     F1 of class 0: 16/21
     truth 1:        3   9   0                 1: 18/24
     truth 2:        0   1   3                 2:  6/7
 
-Of a panel, they take counts (patterns, levels), how many raters gave each class (patterns.class_counts), and weights
-(..., patterns), how often each pattern occurs, and return (...). The examples are of 7 items with three ratings each,
-on two classes:
+Of a panel, they take counts (patterns, levels), how many raters gave each class
+(patterns.class_counts), and weights (..., patterns), how often each pattern occurs, and return
+(...). The examples are of 7 items with three ratings each, on two classes:
 
     items     counts    agreeing pairs
       4        3  0        3 of 3
       2        2  1        1 of 3
       1        0  3        3 of 3
 
-The three human ceilings are weighted F1, because "how well do people do" is not one number. They take weights and rows
-(patterns, raters) of class codes, and return (...): a mean over the raters or pairs that are passed in
-and have items in common, NaN when none is left. In that mean, somebody who shares three items with another would
-weigh as much as somebody who shares three hundred: see `raters_with`.
+The three human ceilings are weighted F1, because "how well do people do" is not one number. They
+take weights and rows (patterns, raters) of class codes, and return (...): a mean over the raters or
+pairs that are passed in and have items in common, NaN when none is left. In that mean, somebody who
+shares three items with another would weigh as much as somebody who shares three hundred: see
+`raters_with`.
 """
 
 from __future__ import annotations
@@ -96,7 +99,9 @@ def macro_f1(margins: Numbers) -> Numbers:
 
 @dataclass(frozen=True)
 class Disagreement:
-    """Observed disagreement and that expected by chance, (...) each, as shares of the largest possible one."""
+    """Observed disagreement and that expected by chance, (...) each, as shares of the largest
+    possible one.
+    """
 
     observed: Numbers
     expected: Numbers
@@ -110,8 +115,8 @@ class Disagreement:
 def cohen_kappa(margins: Numbers) -> Numbers:
     """Agreement of two raters beyond chance: 1 - observed / expected disagreement.
 
-    NaN when both used only one and the same class (0/0). A constant judge has kappa 0, however high its F1 is.
-    Source: Cohen (1960).
+    NaN when both used only one and the same class (0/0). A constant judge has kappa 0, however high
+    its F1 is. Source: Cohen (1960).
     >>> cohen_kappa(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()  # 6/26 of 1 - 266/26^2
     0.6195
     """
@@ -127,16 +132,19 @@ def cohen_disagreement(margins: Numbers) -> Disagreement:
 
 
 def quadratic_disagreement(sums: Numbers, span: float) -> Disagreement:
-    """The disagreement behind Cohen's kappa with squared distances between the values of truth and answer.
+    """The disagreement behind Cohen's kappa with squared distances between the values of truth and
+    answer.
 
-    sums: (..., 6) of metal.stats.skill.moments. span: the distance of the ends of the scale. Source: Cohen (1968).
+    sums: (..., 6) of metal.stats.skill.moments. span: the distance of the ends of the scale.
+    Source: Cohen (1968).
     >>> sums = np.array([4, 2, 4, 4, 8, 4])  # truth 0, 0, 0, 2 and answer 0, 0, 2, 2
     >>> quadratic_disagreement(sums, 2).beyond_chance.round(4).item()  # 1/4 of (1 - 2 x 1/2 x 1 + 2) / 4
     0.5
     """
     n, t, tt, x, xx, tx = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
     expected = ratio(tt + xx, n) - 2 * ratio(t, n) * ratio(x, n)
-    expected = np.where(expected > 1e-12 * ratio(tt + xx, n), expected, 0.0)  # of one class, rounding alone
+    # of one class, rounding alone
+    expected = np.where(expected > 1e-12 * ratio(tt + xx, n), expected, 0.0)
     return Disagreement(ratio(tt - 2 * tx + xx, n) / span**2, expected / span**2)
 
 
@@ -154,7 +162,8 @@ def constant_margins(margins: Numbers, answer: int) -> Numbers:
 
 
 def pooled_agreement(weights: Counts, counts: Codes) -> Numbers:
-    """Share of agreeing pairs among all pairs of ratings of one item, pooled over items. NaN without pairs.
+    """Share of agreeing pairs among all pairs of ratings of one item, pooled over items. NaN
+    without pairs.
 
     >>> pooled_agreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).round(4).item()  # 17/21
     0.8095
@@ -168,9 +177,9 @@ def pooled_agreement(weights: Counts, counts: Codes) -> Numbers:
 def fleiss_disagreement(weights: Counts, counts: Codes) -> Disagreement:
     """The disagreement behind Fleiss' kappa, the agreement of a panel beyond chance.
 
-    Items may have different numbers of ratings, two or more.
-    Observed agreement is the share of agreeing pairs of an item, averaged over items; chance comes from all ratings.
-    With equally many ratings per item this is Fleiss' figure. NaN when only one class was ever used (0/0); METAL's
+    Items may have different numbers of ratings, two or more. Observed agreement is the share of
+    agreeing pairs of an item, averaged over items; chance comes from all ratings. With equally many
+    ratings per item this is Fleiss' figure. NaN when only one class was ever used (0/0); METAL's
     Table 6 prints those as 0.0. Source: Fleiss (1971).
     >>> observed, expected = 17 / 21, (16**2 + 5**2) / 21**2  # of 21 ratings, 16 are of class 0 and 5 of class 1
     >>> kappa = fleiss_disagreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).beyond_chance
@@ -183,15 +192,18 @@ def fleiss_disagreement(weights: Counts, counts: Codes) -> Disagreement:
     share = ratio(sums[..., 2:], sums[..., 2:].sum(axis=-1, keepdims=True))
     # 1 - sum(p^2) is exactly 0 for one class; rounding must not turn it into a number.
     one_class = (sums[..., 2:] > 0).sum(axis=-1) < 2
-    return Disagreement(ratio(sums[..., 0], sums[..., 1]), np.where(one_class, 0.0, 1 - (share**2).sum(axis=-1)))
+    return Disagreement(
+        ratio(sums[..., 0], sums[..., 1]), np.where(one_class, 0.0, 1 - (share**2).sum(axis=-1))
+    )
 
 
 def gwet_disagreement(weights: Counts, counts: Codes) -> Disagreement:
-    """The disagreement behind Gwet's AC1, agreement beyond that of raters who guess on hard items only.
+    """The disagreement behind Gwet's AC1, agreement beyond that of raters who guess on hard items
+    only.
 
-    Such chance agreement does not rise when one class is far more frequent than the others. Items with one rating
-    count for the shares of the classes, but not for agreement. NaN without an item rated twice.
-    Source: Gwet, Handbook of Inter-Rater Reliability (2014), chapters 4 and 5.
+    Such chance agreement does not rise when one class is far more frequent than the others. Items
+    with one rating count for the shares of the classes, but not for agreement. NaN without an item
+    rated twice. Source: Gwet, Handbook of Inter-Rater Reliability (2014), chapters 4 and 5.
     >>> observed, expected = 17 / 21, 2 * (16 / 21) * (5 / 21)
     >>> ac1 = gwet_disagreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).beyond_chance
     >>> ac1.round(4).item(), round((observed - expected) / (1 - expected), 4)
@@ -202,7 +214,9 @@ def gwet_disagreement(weights: Counts, counts: Codes) -> Disagreement:
     agreeing = ratio((counts * (counts - 1)).sum(axis=1), sizes * (sizes - 1))
     paired = sizes >= 2
     item_share = np.nan_to_num(ratio(counts, sizes[:, None]), nan=0.0)
-    sums = total(weights, np.column_stack([np.where(paired, agreeing, 0.0), paired, sizes > 0, item_share]))
+    sums = total(
+        weights, np.column_stack([np.where(paired, agreeing, 0.0), paired, sizes > 0, item_share])
+    )
     share = ratio(sums[..., 3:], sums[..., 2:3])
     expected = 1 / (levels - 1) * (share * (1 - share)).sum(axis=-1)
     return Disagreement(1 - ratio(sums[..., 0], sums[..., 1]), 1 - expected)
@@ -211,10 +225,10 @@ def gwet_disagreement(weights: Counts, counts: Codes) -> Disagreement:
 def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: Measure) -> float:
     """Krippendorff's alpha on all items rated at least twice; missing ratings are allowed.
 
-    weights: (patterns,) observed counts. values: (levels,) what each level stands for.
-    Raises Undefined when no item has two ratings, or when only one class was used (0/0).
-    Computed by the `krippendorff` package, but for tables too large for its (items, levels, levels) blocks.
-    Source: Krippendorff, Content Analysis (2004), chapter 11.
+    weights: (patterns,) observed counts. values: (levels,) what each level stands for. Raises
+    Undefined when no item has two ratings, or when only one class was used (0/0). Computed by the
+    `krippendorff` package, but for tables too large for its (items, levels, levels) blocks. Source:
+    Krippendorff, Content Analysis (2004), chapter 11.
     >>> observed, expected = 1 - 17 / 21, 2 * 16 * 5 / (21 * 20)  # disagreement within items, and of any two ratings
     >>> alpha = krippendorff_alpha(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]), [0, 1], "nominal")
     >>> round(alpha, 4), 1 - observed / expected
@@ -231,14 +245,19 @@ def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: 
     if table.size * table.shape[1] > _LARGEST_BLOCK:
         return float(alpha_disagreement(weights, weights, counts, values, measure).beyond_chance)
     domain: Any = np.asarray(values, dtype=np.float64)
-    return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=measure))
+    return float(
+        krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=measure)
+    )
 
 
-def alpha_disagreement(weights: Any, observed: Codes, counts: Codes, values: Numbers, measure: Measure) -> Disagreement:
-    """The disagreement behind `krippendorff_alpha`, (...), for resamples, which it would take one by one.
+def alpha_disagreement(
+    weights: Any, observed: Codes, counts: Codes, values: Numbers, measure: Measure
+) -> Disagreement:
+    """The disagreement behind `krippendorff_alpha`, (...), for resamples, which it would take one
+    by one.
 
-    weights: (..., patterns). observed: (patterns,) how often each occurs; ordinal distances are taken from them in
-    every row. Items with fewer than two ratings count for nothing.
+    weights: (..., patterns). observed: (patterns,) how often each occurs; ordinal distances are
+    taken from them in every row. Items with fewer than two ratings count for nothing.
     >>> counts = np.array([[3, 0], [2, 1], [0, 3]])
     >>> about = np.array([4, 2, 1]), counts, np.array([0.0, 1.0]), "nominal"
     >>> alpha_disagreement(np.array([[4, 2, 1]]), *about).beyond_chance.round(4).tolist()
@@ -246,10 +265,15 @@ def alpha_disagreement(weights: Any, observed: Codes, counts: Codes, values: Num
     """
     counts = counts * (counts.sum(axis=1, keepdims=True) >= 2)
     of_class = np.asarray(observed @ counts, dtype=np.float64)
-    between = np.cumsum(of_class) - of_class / 2  # the ratings between two classes, with half of their own
+    # the ratings between two classes, with half of their own
+    between = np.cumsum(of_class) - of_class / 2
     places = between if measure == "ordinal" else np.asarray(values, dtype=np.float64)
-    distance = 1.0 - np.eye(len(places)) if measure == "nominal" else (places[:, None] - places) ** 2
-    distance = distance / max(float(distance[np.ix_(of_class > 0, of_class > 0)].max(initial=0.0)), 1e-300)
+    distance = (
+        1.0 - np.eye(len(places)) if measure == "nominal" else (places[:, None] - places) ** 2
+    )
+    distance = distance / max(
+        float(distance[np.ix_(of_class > 0, of_class > 0)].max(initial=0.0)), 1e-300
+    )
     disagreeing = ((counts @ distance) * counts).sum(axis=1) / np.maximum(counts.sum(axis=1) - 1, 1)
     sums = total(weights, np.column_stack([disagreeing, counts]))
     within, given = sums[..., 0], sums[..., 1:]
@@ -261,7 +285,8 @@ def alpha_disagreement(weights: Any, observed: Codes, counts: Codes, values: Num
 def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
     """The raters with at least `items` ratings; all raters when fewer than two have so many.
 
-    Of more than MOST_COMPARED the STANDING_IN with the most ratings, the first of those with equally many.
+    Of more than MOST_COMPARED the STANDING_IN with the most ratings, the first of those with
+    equally many.
     """
     given = np.asarray(weights @ (rows >= 0))
     enough = np.flatnonzero(given >= items)
@@ -272,7 +297,8 @@ def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
 
 
 def pairs_of(raters: Sequence[int]) -> list[tuple[int, int]]:
-    """METAL's pairs: A1-A2, A2-A3, A3-A1 for three raters; for any other number, each with all after it (section 5.1).
+    """METAL's pairs: A1-A2, A2-A3, A3-A1 for three raters; for any other number, each with all
+    after it (section 5.1).
 
     >>> pairs_of([0, 2, 5]), pairs_of([0, 2])
     ([(0, 2), (2, 5), (5, 0)], [(0, 2)])
@@ -283,13 +309,21 @@ def pairs_of(raters: Sequence[int]) -> list[tuple[int, int]]:
     return list(combinations(raters, 2))
 
 
-def pairwise(weights: Counts, rows: Codes, levels: int, pairs: Sequence[tuple[int, int]]) -> Numbers:
-    """Person against person: the mean over pairs, with the first of a pair as truth (METAL section 5.1)."""
+def pairwise(
+    weights: Counts, rows: Codes, levels: int, pairs: Sequence[tuple[int, int]]
+) -> Numbers:
+    """Person against person: the mean over pairs, with the first of a pair as truth (METAL section
+    5.1).
+    """
     return _mean_f1(weights, [(rows[:, first], rows[:, second]) for first, second in pairs], levels)
 
 
 def leave_one_out(
-    weights: Counts, rows: Codes, levels: int, raters: Sequence[int], f1: Callable[[Numbers], Numbers] = weighted_f1
+    weights: Counts,
+    rows: Codes,
+    levels: int,
+    raters: Sequence[int],
+    f1: Callable[[Numbers], Numbers] = weighted_f1,
 ) -> Numbers:
     """Each person against the majority of the *others*: the fair ceiling for a judge.
 
@@ -304,7 +338,8 @@ def leave_one_out(
 
 
 def majority_of_others(counts: Codes, own: Codes) -> Codes:
-    """(patterns,) the majority class of everybody but one rater; negative without two others or a majority.
+    """(patterns,) the majority class of everybody but one rater; negative without two others or a
+    majority.
 
     counts: (patterns, levels) of all raters; own: (patterns,) that rater's codes.
     """
@@ -314,7 +349,9 @@ def majority_of_others(counts: Codes, own: Codes) -> Codes:
     return np.where(settled, others.argmax(axis=1), -1)
 
 
-def against_all(weights: Counts, rows: Codes, truth: Codes, levels: int, raters: Sequence[int]) -> Numbers:
+def against_all(
+    weights: Counts, rows: Codes, truth: Codes, levels: int, raters: Sequence[int]
+) -> Numbers:
     """Each person against an aggregate that contains their own answer: optimistic.
 
     truth: (patterns,) the aggregate's class codes.

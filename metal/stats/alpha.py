@@ -1,4 +1,6 @@
-"""Limits of Krippendorff's alpha: a ratio 1 - observed / expected disagreement, both of which vary with the sources."""
+"""Limits of Krippendorff's alpha: a ratio 1 - observed / expected disagreement, both of which vary
+with the sources.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class Alpha:
 UNDEFINED = Alpha(math.nan, math.nan, math.nan)
 
 
-def alpha_limits(counts: Codes, kind: Codes, sources: Codes, values: Numbers, measure: Measure, p: float = P) -> Alpha:
+def alpha_limits(
+    counts: Codes, kind: Codes, sources: Codes, values: Numbers, measure: Measure, p: float = P
+) -> Alpha:
     """Alpha of items of some kinds, with limits at p on either side.
 
     counts: (kinds, levels) votes, two or more each; kind, sources: (items,). Ordinal distances are
@@ -51,9 +55,13 @@ def _distances(of_label: Numbers, values: Numbers, measure: Measure) -> Numbers:
     """(levels, levels) distances of labels, the largest between two that occur being 1."""
     middle = np.cumsum(of_label) - of_label / 2
     places = middle if measure == "ordinal" else values
-    distance = 1.0 - np.eye(len(places)) if measure == "nominal" else (places[:, None] - places) ** 2
+    distance = (
+        1.0 - np.eye(len(places)) if measure == "nominal" else (places[:, None] - places) ** 2
+    )
     occurs = of_label > 0
-    return np.asarray(distance / max(float(distance[np.ix_(occurs, occurs)].max(initial=0.0)), 1e-300))
+    return np.asarray(
+        distance / max(float(distance[np.ix_(occurs, occurs)].max(initial=0.0)), 1e-300)
+    )
 
 
 def _disagreement(sums: Numbers, distance: Numbers) -> Disagreement:

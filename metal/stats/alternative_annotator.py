@@ -1,7 +1,7 @@
 """The alternative annotator test: may a judge stand in for one of the people?
 
-Each person is left out in turn and compared with the judge, item by item, by closeness to the remaining people.
-Source: Calderon, Reichart and Dror (ACL 2025), section 3.
+Each person is left out in turn and compared with the judge, item by item, by closeness to the
+remaining people. Source: Calderon, Reichart and Dror (ACL 2025), section 3.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ Closeness = Literal["agreement", "distance"]
 class PersonTest:
     """The judge against one left-out person.
 
-    items: common items. judge_wins, person_wins: share of items on which each is at least as close to the others as
-    the other one. p: that the person's lead reaches epsilon; None, with the reason, where the test could not be run;
-    0 or 1 where the lead is the same on every item.
+    items: common items. judge_wins, person_wins: share of items on which each is at least as close
+    to the others as the other one. p: that the person's lead reaches epsilon; None, with the
+    reason, where the test could not be run; 0 or 1 where the lead is the same on every item.
     """
 
     items: int
@@ -46,7 +46,8 @@ class PersonTest:
 
 @dataclass(frozen=True)
 class AlternativeAnnotatorTest:
-    """winning_rate: share of tested people whose lead is shown to stay below epsilon; passed at 0.5 or more.
+    """winning_rate: share of tested people whose lead is shown to stay below epsilon; passed at 0.5
+    or more.
 
     advantage: the judge's mean share of wins against the people with enough items.
     """
@@ -68,11 +69,12 @@ def alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Test whether the judge does at least as well as the people do.
 
-    people: (items, people) values, NaN where a person did not rate; judge: (items,) values, NaN where it gave none.
-    closeness: "agreement" (mean equality with the others; nominal labels) or "distance" (minus the root mean
-    squared difference; ordinal and interval). wilcoxon: test people with fewer than 30 items too, by Wilcoxon's
-    signed-rank test, instead of leaving them out.
-    Raises Undefined when fewer than two people share items with the judge, or nobody could be tested.
+    people: (items, people) values, NaN where a person did not rate; judge: (items,) values, NaN
+    where it gave none. closeness: "agreement" (mean equality with the others; nominal labels) or
+    "distance" (minus the root mean squared difference; ordinal and interval). wilcoxon: test people
+    with fewer than 30 items too, by Wilcoxon's signed-rank test, instead of leaving them out.
+    Raises Undefined when fewer than two people share items with the judge, or nobody could be
+    tested.
     """
     people = np.asarray(people, dtype=np.float64)
     judge = np.asarray(judge, dtype=np.float64)
@@ -89,7 +91,9 @@ def alternative_annotator_test(
 
 @dataclass(frozen=True)
 class _Panel:
-    """people: (people, items), 0 where a person did not rate; rated: (people, items) whether they did."""
+    """people: (people, items), 0 where a person did not rate; rated: (people, items) whether they
+    did.
+    """
 
     people: Numbers
     rated: Codes
@@ -98,8 +102,9 @@ class _Panel:
     def distance(self, answer: Numbers, left_out: int) -> Numbers:
         """(items,) the distance of an answer from the remaining people, as a sum over these people.
 
-        Both sides are compared with the same number of people, so sums of disagreements or of squared differences order
-        exactly as the mean or its root does, and whole numbers are free of rounding.
+        Both sides are compared with the same number of people, so sums of disagreements or of
+        squared differences order exactly as the mean or its root does, and whole numbers are free
+        of rounding.
         """
         if len(self.people) > MOST_ONE_BY_ONE:
             return self._far(answer, *self._counted) - self._far(answer, *self._own(left_out))
@@ -124,7 +129,9 @@ class _Panel:
         return np.asarray((cost * times).sum(axis=0), dtype=np.float64)
 
 
-def _person(panel: _Panel, judge: Numbers, person: int, epsilon: float, wilcoxon: bool) -> PersonTest:
+def _person(
+    panel: _Panel, judge: Numbers, person: int, epsilon: float, wilcoxon: bool
+) -> PersonTest:
     items = panel.rated[person]
     count = int(items.sum())
     floor = WILCOXON_MIN_ITEMS if wilcoxon else MIN_ITEMS
@@ -159,6 +166,8 @@ def _conclude(results: Sequence[PersonTest], epsilon: float) -> AlternativeAnnot
     if not advantages or not tested:
         why = sorted({result.reason for result in results if result.reason})
         raise Undefined("nobody could be tested: " + "; ".join(why))
-    people = tuple(replace(result, rejected=bool(p <= Q)) for result, p in zip(results, adjusted, strict=True))
+    people = tuple(
+        replace(result, rejected=bool(p <= Q)) for result, p in zip(results, adjusted, strict=True)
+    )
     rate = sum(person.rejected for person in people) / tested
     return AlternativeAnnotatorTest(rate, float(np.mean(advantages)), epsilon, rate >= 0.5, people)

@@ -1,7 +1,9 @@
-"""Who gave which class to which item: the input of models without known answers (Dawid-Skene, MACE).
+"""Who gave which class to which item: the input of models without known answers (Dawid-Skene,
+MACE).
 
-Items to which the same people gave the same classes are kept once, with their number. The cost of a model then grows
-with the number of different items, and items with equal answers get equal labels, to the last bit.
+Items to which the same people gave the same classes are kept once, with their number. The cost of a
+model then grows with the number of different items, and items with equal answers get equal labels,
+to the last bit.
 """
 
 from __future__ import annotations
@@ -15,16 +17,17 @@ from metal.stats.aggregate import NOBODY, TIE
 from metal.stats.patterns import Codes, Numbers, find_patterns
 
 CLOSE = 1e-9  # two classes whose probabilities differ by less are tied
-_PADDING = 8  # items are compared only if the table that this needs has at most this many cells per answer
+# items are compared only if the table that this needs has at most this many cells per answer
+_PADDING = 8
 
 
 @dataclass(frozen=True)
 class Answers:
     """Answers to distinct items, in order of pattern and rater.
 
-    pattern, rater, code: (answers,) which distinct item was given which class by whom. times: (patterns,) how many
-    items a distinct item stands for. which: (items,) the pattern of each item, -1 where nobody rated it. raters,
-    levels: how many there are, including those that do not occur.
+    pattern, rater, code: (answers,) which distinct item was given which class by whom. times:
+    (patterns,) how many items a distinct item stands for. which: (items,) the pattern of each item,
+    -1 where nobody rated it. raters, levels: how many there are, including those that do not occur.
     """
 
     pattern: Codes
@@ -57,13 +60,17 @@ class Answers:
 
     def by_rater(self, answers: Codes) -> Codes:
         """(raters,) the sum of a number for each answer, over all items."""
-        sums = np.bincount(self.rater, weights=answers * self.times[self.pattern], minlength=self.raters)
+        sums = np.bincount(
+            self.rater, weights=answers * self.times[self.pattern], minlength=self.raters
+        )
         return np.rint(sums).astype(np.int64)
 
     def trust(self, starts: int, seed: int = 0) -> Numbers:
-        """(starts, raters) how much each rater is trusted at first: 1 in the first start, at random in the others.
+        """(starts, raters) how much each rater is trusted at first: 1 in the first start, at random
+        in the others.
 
-        Raters are distinguished by how much they rated and agreed, not by their position, so that no order matters.
+        Raters are distinguished by how much they rated and agreed, not by their position, so that
+        no order matters.
         """
         vote = self.pattern * len(self.used) + self.place
         same = np.bincount(vote)[vote]
@@ -75,7 +82,9 @@ class Answers:
         return np.asarray(trust[:, kind.reshape(-1)])
 
     def by_item(self, of_pattern: Numbers) -> Numbers:
-        """(items, ...) each item's value from (patterns, ...) values of patterns; NaN where nobody rated the item."""
+        """(items, ...) each item's value from (patterns, ...) values of patterns; NaN where nobody
+        rated the item.
+        """
         values = np.full((len(self.which), *of_pattern.shape[1:]), np.nan)
         rated = self.which >= 0
         values[rated] = of_pattern[self.which[rated]]
@@ -89,7 +98,8 @@ class Answers:
 
 
 def answers_of_matrix(codes: Codes, levels: int) -> Answers:
-    """Answers from (items, raters) class codes, negative where there is no answer (as in metal.stats.aggregate).
+    """Answers from (items, raters) class codes, negative where there is no answer (as in
+    metal.stats.aggregate).
 
     Raises ValueError for a code that is not below `levels`.
     >>> answers_of_matrix(np.array([[0, 1], [0, 1], [-1, 1]]), 2).times.tolist()
@@ -108,16 +118,21 @@ def answers_of_matrix(codes: Codes, levels: int) -> Answers:
         which[rated] = np.arange(len(rated))
         return Answers(row, rater, code, np.ones(len(rated), dtype=np.int64), which, raters, levels)
     table = np.zeros((len(rated), int(sizes.max(initial=0))), dtype=np.int64)
-    table[row, np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = rater * levels + code + 1
+    table[row, np.arange(len(row)) - np.repeat(np.cumsum(sizes) - sizes, sizes)] = (
+        rater * levels + code + 1
+    )
     patterns = find_patterns(table)
     which[rated] = patterns.which
     pattern, column = np.nonzero(patterns.rows)
     key = patterns.rows[pattern, column] - 1
-    return Answers(pattern, key // max(levels, 1), key % max(levels, 1), patterns.counts, which, raters, levels)
+    return Answers(
+        pattern, key // max(levels, 1), key % max(levels, 1), patterns.counts, which, raters, levels
+    )
 
 
 def most_probable(probabilities: Numbers) -> Codes:
-    """(items,) the most probable class; TIE where two differ by less than CLOSE; NOBODY where undefined (NaN).
+    """(items,) the most probable class; TIE where two differ by less than CLOSE; NOBODY where
+    undefined (NaN).
 
     >>> most_probable(np.array([[0.2, 0.8], [0.5, 0.5], [np.nan, np.nan]])).tolist()
     [1, -1, -2]

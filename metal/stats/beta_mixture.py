@@ -1,10 +1,11 @@
 """How often people are right, when everyone's accuracy comes from a mixture of Beta distributions.
 
-Of n questions, a person answers X correctly: X ~ Binomial(n, P), P ~ Beta(alpha_Z, beta_Z), Z = component k with
-probability probabilities_k. The Beta is conjugate to the binomial, so all posterior figures of P and Z after X of n
-have a closed form. `right` and `asked` are (people,) whole numbers, 0 <= right <= asked; a person who was asked nothing
-has the prior. Each distinct pair is computed once. The parameters are fitted in `beta_mixture_fit`.
-Source: Khashabi et al., GENIE (2022), section 5.
+Of n questions, a person answers X correctly: X ~ Binomial(n, P), P ~ Beta(alpha_Z, beta_Z), Z =
+component k with probability probabilities_k. The Beta is conjugate to the binomial, so all
+posterior figures of P and Z after X of n have a closed form. `right` and `asked` are (people,)
+whole numbers, 0 <= right <= asked; a person who was asked nothing has the prior. Each distinct pair
+is computed once. The parameters are fitted in `beta_mixture_fit`. Source: Khashabi et al., GENIE
+(2022), section 5.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ _HALVINGS = 49  # of the interval from 0 to 1 in the search for a quantile: exac
 class CountPairs:
     """The distinct pairs of `right` and `asked`.
 
-    right, asked: (pairs,) in rising order; count: (pairs,) how many people have each pair; which: (people,) each
-    person's pair.
+    right, asked: (pairs,) in rising order; count: (pairs,) how many people have each pair; which:
+    (people,) each person's pair.
     """
 
     right: Counts
@@ -38,7 +39,8 @@ class CountPairs:
 class BetaMixture:
     """probabilities, alpha, beta: (components,).
 
-    Raises ValueError unless alpha and beta are above 0 and the probabilities are not negative and sum to 1.
+    Raises ValueError unless alpha and beta are above 0 and the probabilities are not negative and
+    sum to 1.
     """
 
     probabilities: Numbers
@@ -48,7 +50,9 @@ class BetaMixture:
     def __post_init__(self) -> None:
         if not len(self.probabilities) == len(self.alpha) == len(self.beta) > 0:
             raise ValueError("probabilities, alpha and beta have one number for each component")
-        if not ((self.alpha > 0).all() and (self.beta > 0).all() and (self.probabilities >= 0).all()):
+        if not (
+            (self.alpha > 0).all() and (self.beta > 0).all() and (self.probabilities >= 0).all()
+        ):
             raise ValueError("alpha and beta are above 0, probabilities not below")
         if not np.isclose(self.probabilities.sum(), 1):
             raise ValueError("probabilities sum to 1")
@@ -81,16 +85,22 @@ class BetaMixture:
 
         def mean(right: Counts, asked: Counts) -> Numbers:
             alpha, beta = self._posterior(right, asked)
-            return np.asarray((self._responsibilities(right, asked) * alpha / (alpha + beta)).sum(axis=1))
+            return np.asarray(
+                (self._responsibilities(right, asked) * alpha / (alpha + beta)).sum(axis=1)
+            )
 
         return _by_pair(right, asked, mean)
 
     def accuracy_interval(self, right: Counts, asked: Counts, level: float = 0.95) -> Numbers:
-        """(people, 2) the central posterior interval of each person's accuracy: as much lies below it as above."""
+        """(people, 2) the central posterior interval of each person's accuracy: as much lies below
+        it as above.
+        """
 
         def interval(right: Counts, asked: Counts) -> Numbers:
             outside = (1 - level) / 2
-            return np.stack([self._quantile(share, right, asked) for share in (outside, 1 - outside)], axis=1)
+            return np.stack(
+                [self._quantile(share, right, asked) for share in (outside, 1 - outside)], axis=1
+            )
 
         return _by_pair(right, asked, interval)
 
@@ -116,12 +126,16 @@ class BetaMixture:
         return np.asarray(likelihood / likelihood.sum(axis=1, keepdims=True))
 
     def _joint(self, right: Counts, asked: Counts) -> Numbers:
-        """(pairs, components) log of probability_k alpha^(X) beta^(n-X) / (alpha+beta)^(n), rising factorials."""
+        """(pairs, components) log of probability_k alpha^(X) beta^(n-X) / (alpha+beta)^(n), rising
+        factorials.
+        """
         with np.errstate(divide="ignore"):  # a component nobody comes from
             log_probabilities = np.log(self.probabilities)
         wrong = asked - right
         rising = log_rising(self.alpha, right)[:, right] + log_rising(self.beta, wrong)[:, wrong]
-        return np.asarray(log_probabilities + (rising - log_rising(self.alpha + self.beta, asked)[:, asked]).T)
+        return np.asarray(
+            log_probabilities + (rising - log_rising(self.alpha + self.beta, asked)[:, asked]).T
+        )
 
 
 def find_pairs(right: Counts, asked: Counts) -> CountPairs:
@@ -138,7 +152,8 @@ def find_pairs(right: Counts, asked: Counts) -> CountPairs:
 
 
 def log_rising(start: Numbers, counts: Counts) -> Numbers:
-    """(starts, 1 + highest of counts) log of start (start + 1) ... (start + n - 1) for n = 0, 1, ...
+    """(starts, 1 + highest of counts) log of start (start + 1) ... (start + n - 1) for n = 0, 1,
+    ...
 
     A sum of logarithms, because a difference of log gammas loses its digits where `start` is large.
     """
@@ -148,7 +163,9 @@ def log_rising(start: Numbers, counts: Counts) -> Numbers:
     return table
 
 
-def _by_pair(right: Counts, asked: Counts, of_pairs: Callable[[Counts, Counts], Numbers]) -> Numbers:
+def _by_pair(
+    right: Counts, asked: Counts, of_pairs: Callable[[Counts, Counts], Numbers]
+) -> Numbers:
     """(people, ...) a function of right and asked, computed once for each distinct pair."""
     pairs = find_pairs(right, asked)
     return np.asarray(of_pairs(pairs.right, pairs.asked)[pairs.which])

@@ -1,17 +1,20 @@
-"""Fitting a `BetaMixture` by maximum likelihood: EM from several starts, for several groups of people at once.
+"""Fitting a `BetaMixture` by maximum likelihood: EM from several starts, for several groups of
+people at once.
 
-Shapes: a row is one start for one group of people; arrays are (rows, components, 3, positions or pairs). The 3 are
-the rising factorials of the likelihood alpha^(X) beta^(n-X) / (alpha+beta)^(n), whose logarithm is
-sum_{i<X} log(alpha+i) + sum_{i<n-X} log(beta+i) - sum_{i<n} log(alpha+beta+i). All that the M step needs to know is
-therefore, for each i, how many people (by responsibility) have X > i, n - X > i, and n > i: there are no gamma
-functions, and nothing grows with the number of people.
+Shapes: a row is one start for one group of people; arrays are (rows, components, 3, positions or
+pairs). The 3 are the rising factorials of the likelihood alpha^(X) beta^(n-X) / (alpha+beta)^(n),
+whose logarithm is sum_{i<X} log(alpha+i) + sum_{i<n-X} log(beta+i) - sum_{i<n} log(alpha+beta+i).
+All that the M step needs to know is therefore, for each i, how many people (by responsibility) have
+X > i, n - X > i, and n > i: there are no gamma functions, and nothing grows with the number of
+people.
 
-In the M step, position i of the 3 holds log(alpha + i), log(beta + i) and log(alpha + beta + i), and in `signed`, how
-many people have X > i, n - X > i, and, negative, n > i: the expected log-likelihood is the sum of their products. The
-step is one of Newton's on (log alpha, log beta), damped so that the likelihood never falls. People whose accuracies
-vary less than a binomial would have their best fit at infinite alpha + beta, where Newton's method is very slow. Such a
-component is recognised (by Tarone's statistic, in the limit) and put at the cap at once, where its mean has a closed
-form.
+In the M step, position i of the 3 holds log(alpha + i), log(beta + i) and log(alpha + beta + i),
+and in `signed`, how many people have X > i, n - X > i, and, negative, n > i: the expected
+log-likelihood is the sum of their products. The step is one of Newton's on (log alpha, log beta),
+damped so that the likelihood never falls. People whose accuracies vary less than a binomial would
+have their best fit at infinite alpha + beta, where Newton's method is very slow. Such a component
+is recognised (by Tarone's statistic, in the limit) and put at the cap at once, where its mean has a
+closed form.
 """
 
 from __future__ import annotations
@@ -39,7 +42,9 @@ _SIGNS = np.array([1.0, 1.0, -1.0])
 
 @dataclass(frozen=True)
 class Starts:
-    """Where EM starts: alpha and beta, (starts, components), above 0. The components start equally probable."""
+    """Where EM starts: alpha and beta, (starts, components), above 0. The components start equally
+    probable.
+    """
 
     alpha: Numbers
     beta: Numbers
@@ -50,17 +55,27 @@ def draw_starts(rng: np.random.Generator, components: int, starts: int = 10) -> 
 
     Source: GENIE (2022), appendix B.1.
     """
-    mean, concentration = rng.uniform(size=(starts, components)), rng.gamma(2.0, size=(starts, components))
+    mean, concentration = (
+        rng.uniform(size=(starts, components)),
+        rng.gamma(2.0, size=(starts, components)),
+    )
     return Starts(*(np.maximum(concentration * share, _SMALLEST) for share in (mean, 1 - mean)))
 
 
 def fit(
-    right: Counts, asked: Counts, starts: Starts, *, tolerance: float = TOLERANCE, most_rounds: int = MOST_ROUNDS
+    right: Counts,
+    asked: Counts,
+    starts: Starts,
+    *,
+    tolerance: float = TOLERANCE,
+    most_rounds: int = MOST_ROUNDS,
 ) -> BetaMixture:
-    """The mixture under which the counts `right` and `asked`, each (people,), are most likely: the best of all starts.
+    """The mixture under which the counts `right` and `asked`, each (people,), are most likely: the
+    best of all starts.
 
-    Its components are in rising order of their means. People who were asked nothing do not matter. Where nobody was
-    asked anything, every mixture is equally likely, and the first start is returned.
+    Its components are in rising order of their means. People who were asked nothing do not matter.
+    Where nobody was asked anything, every mixture is equally likely, and the first start is
+    returned.
     """
     return fit_groups([(right, asked)], starts, tolerance=tolerance, most_rounds=most_rounds)[0]
 
@@ -72,7 +87,9 @@ def fit_groups(
     tolerance: float = TOLERANCE,
     most_rounds: int = MOST_ROUNDS,
 ) -> list[BetaMixture]:
-    """A mixture for each group of people, given as (right, asked): `fit` of each group, computed together."""
+    """A mixture for each group of people, given as (right, asked): `fit` of each group, computed
+    together.
+    """
     batch = _Batch(groups, starts)
     for rows in batch.portions():
         _expectation_maximisation(batch, rows, tolerance, most_rounds)
@@ -82,9 +99,10 @@ def fit_groups(
 class _Batch:
     """All rows with their data, and the arrays that EM fills.
 
-    values: (groups, 3, pairs) X, n - X and n of the people who were asked anything; people: (groups, pairs) their
-    numbers, 0 for padding; group: (rows,); parameters: (rows, components, 2) log alpha, log beta; log_shares: (rows,
-    components); reached: (rows,) the log-likelihood, without binomial coefficients.
+    values: (groups, 3, pairs) X, n - X and n of the people who were asked anything; people:
+    (groups, pairs) their numbers, 0 for padding; group: (rows,); parameters: (rows, components, 2)
+    log alpha, log beta; log_shares: (rows, components); reached: (rows,) the log-likelihood,
+    without binomial coefficients.
     """
 
     def __init__(self, groups: Sequence[tuple[Counts, Counts]], starts: Starts) -> None:
@@ -105,7 +123,11 @@ class _Batch:
     def portions(self) -> Iterator[Counts]:
         """The rows to compute together, as their numbers. A group without any pair needs no EM."""
         rows = np.flatnonzero((self.people.sum(axis=1) > 0)[self.group])
-        wide = 3 * self.log_shares.shape[1] * max(self.values.shape[2], int(self.values.max(initial=0)) + 1)
+        wide = (
+            3
+            * self.log_shares.shape[1]
+            * max(self.values.shape[2], int(self.values.max(initial=0)) + 1)
+        )
         size = max(1, _CELLS // wide)
         return (rows[start : start + size] for start in range(0, len(rows), size))
 
@@ -119,8 +141,12 @@ class _Batch:
         return BetaMixture((shares / shares.sum())[order], alpha[order], beta[order])
 
 
-def _expectation_maximisation(batch: _Batch, rows: Counts, tolerance: float, most_rounds: int) -> None:
-    """Run EM on `rows` and write the results into the batch. A row that has stopped is no longer computed."""
+def _expectation_maximisation(
+    batch: _Batch, rows: Counts, tolerance: float, most_rounds: int
+) -> None:
+    """Run EM on `rows` and write the results into the batch. A row that has stopped is no longer
+    computed.
+    """
     positions = np.arange(int(batch.values.max()), dtype=np.float64)
     parameters, log_shares = batch.parameters[rows], batch.log_shares[rows]
     people, places = batch.people[batch.group[rows]], _places(batch, rows)
@@ -128,12 +154,21 @@ def _expectation_maximisation(batch: _Batch, rows: Counts, tolerance: float, mos
     for number in range(most_rounds + 1):
         likelihood, responsible = _expectation(logarithms, log_shares, people, places)
         stopped = likelihood - before < tolerance * people.sum(axis=1)
-        batch.parameters[rows], batch.log_shares[rows], batch.reached[rows] = parameters, log_shares, likelihood
+        batch.parameters[rows], batch.log_shares[rows], batch.reached[rows] = (
+            parameters,
+            log_shares,
+            likelihood,
+        )
         if stopped.all() or number == most_rounds:
             return
         if stopped.any():
             on = ~stopped
-            rows, parameters, people, likelihood = rows[on], parameters[on], people[on], likelihood[on]
+            rows, parameters, people, likelihood = (
+                rows[on],
+                parameters[on],
+                people[on],
+                likelihood[on],
+            )
             responsible, places = responsible[on], _places(batch, rows)
             logarithms = _Logarithms(parameters, positions)
         before = likelihood
@@ -144,7 +179,9 @@ def _expectation_maximisation(batch: _Batch, rows: Counts, tolerance: float, mos
 
 
 def _places(batch: _Batch, rows: Counts) -> Counts:
-    """(rows, components, 3, pairs) the places of each pair's X, n - X and n in (rows, components, 3, values) tables."""
+    """(rows, components, 3, pairs) the places of each pair's X, n - X and n in (rows, components,
+    3, values) tables.
+    """
     components, values = batch.log_shares.shape[1], int(batch.values.max()) + 1
     tables = np.arange(len(rows) * components * 3).reshape(len(rows), components, 3, 1)
     return np.asarray(tables * values + batch.values[batch.group[rows]][:, None])
@@ -153,7 +190,9 @@ def _places(batch: _Batch, rows: Counts) -> Counts:
 def _expectation(
     logarithms: _Logarithms, log_shares: Numbers, people: Numbers, places: Counts
 ) -> tuple[Numbers, Numbers]:
-    """(rows,) the log-likelihood without coefficients; (rows, components, pairs) people by component."""
+    """(rows,) the log-likelihood without coefficients; (rows, components, pairs) people by
+    component.
+    """
     logs = logarithms.logs
     table = np.zeros((*logs.shape[:-1], logs.shape[-1] + 1))
     np.cumsum(logs, axis=-1, out=table[..., 1:])
@@ -170,16 +209,22 @@ def _more_than(responsible: Numbers, places: Counts, positions: int) -> Numbers:
     """(rows, components, 3, positions) how many people have X > i, n - X > i, n > i."""
     weights = np.broadcast_to(responsible[:, :, None], places.shape)
     shape = (*places.shape[:3], positions + 1)
-    exactly = np.bincount(places.ravel(), weights.ravel(), minlength=int(np.prod(shape))).reshape(shape)
+    exactly = np.bincount(places.ravel(), weights.ravel(), minlength=int(np.prod(shape))).reshape(
+        shape
+    )
     return np.asarray(exactly[..., :0:-1].cumsum(axis=-1)[..., ::-1])
 
 
 class _Logarithms:
-    """log(alpha + i), log(beta + i), log(alpha + beta + i) for i = 0, 1, ...: (rows, components, 3, positions)."""
+    """log(alpha + i), log(beta + i), log(alpha + beta + i) for i = 0, 1, ...: (rows, components, 3,
+    positions).
+    """
 
     def __init__(self, parameters: Numbers, positions: Numbers) -> None:
         alpha_beta = np.exp(parameters)
-        self.arguments = np.concatenate([alpha_beta, alpha_beta.sum(axis=-1, keepdims=True)], axis=-1)
+        self.arguments = np.concatenate(
+            [alpha_beta, alpha_beta.sum(axis=-1, keepdims=True)], axis=-1
+        )
         self.shifted = self.arguments[..., None] + positions
         self.logs = np.log(self.shifted)
 
@@ -193,7 +238,8 @@ def _maximisation(
 ) -> tuple[Numbers, _Logarithms]:
     """New parameters whose expected log-likelihood is not lower, with their logarithms.
 
-    These are the cap where it is best, else a Newton step; if that does not help, a shorter step, and finally none.
+    These are the cap where it is best, else a Newton step; if that does not help, a shorter step,
+    and finally none.
     """
     before = logarithms.expected(signed)
     step = _newton_step(logarithms, signed)
@@ -206,7 +252,9 @@ def _maximisation(
         if not worse.any():
             return proposed, proposal
         length = np.where(worse, length / 2, length)
-        proposed = np.where(worse[..., None], _within_bounds(parameters + length[..., None] * step), proposed)
+        proposed = np.where(
+            worse[..., None], _within_bounds(parameters + length[..., None] * step), proposed
+        )
     proposed = np.where(worse[..., None], parameters, proposed)
     return proposed, _Logarithms(proposed, positions)
 
@@ -220,7 +268,8 @@ def _newton_step(logarithms: _Logarithms, signed: Numbers) -> Numbers:
     slope = alpha_beta * (first[..., :2] + first[..., 2:])
     bend = slope + alpha_beta**2 * (second[..., :2] + second[..., 2:])
     cross = alpha_beta.prod(axis=-1) * second[..., 2]
-    # Where the surface bends upwards, both curvatures are lowered until the step is uphill and within reach.
+    # Where the surface bends upwards, both curvatures are lowered until the step is uphill and
+    # within reach.
     highest = bend.mean(axis=-1) + np.hypot((bend[..., 0] - bend[..., 1]) / 2, cross)
     steepness = np.hypot(slope[..., 0], slope[..., 1])
     bend = bend - np.where(highest < 0, 0, highest + steepness / _REACH)[..., None]
@@ -232,12 +281,14 @@ def _newton_step(logarithms: _Logarithms, signed: Numbers) -> Numbers:
 
 
 def _at_cap(signed: Numbers, positions: Numbers) -> tuple[Numbers, Numbers]:
-    """(rows, components, 2) the best parameters at the cap; (rows, components) whether the fit improves towards it.
+    """(rows, components, 2) the best parameters at the cap; (rows, components) whether the fit
+    improves towards it.
 
-    With s = alpha + beta and mean m, the log-likelihood is that of a binomial plus 1/s times
-    sum i R_i / m + sum i W_i / (1-m) - sum i N_i, plus terms in 1/s^2; R, W, N are the three of `_more_than`. At the
-    binomial's own mean this is Tarone's statistic of overdispersion; below 0, the likelihood rises with s. At the cap,
-    that mean is off by at most half of 1/s, which costs a few 1e-6 nats with a million questions.
+    With s = alpha + beta and mean m, the log-likelihood is that of a binomial plus 1/s times sum i
+    R_i / m + sum i W_i / (1-m) - sum i N_i, plus terms in 1/s^2; R, W, N are the three of
+    `_more_than`. At the binomial's own mean this is Tarone's statistic of overdispersion; below 0,
+    the likelihood rises with s. At the cap, that mean is off by at most half of 1/s, which costs a
+    few 1e-6 nats with a million questions.
     """
     counts = np.abs(signed).sum(axis=-1)
     weighted = np.abs(signed * positions).sum(axis=-1)
@@ -249,7 +300,9 @@ def _at_cap(signed: Numbers, positions: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _within_bounds(parameters: Numbers) -> Numbers:
-    """The parameters with alpha and beta at least _SMALLEST, and alpha + beta at most the cap, with the same mean."""
+    """The parameters with alpha and beta at least _SMALLEST, and alpha + beta at most the cap, with
+    the same mean.
+    """
     bounded = np.maximum(parameters, np.log(_SMALLEST))
     concentration = np.logaddexp(bounded[..., 0], bounded[..., 1])
     return np.asarray(bounded - np.maximum(0, concentration - np.log(MOST_CONCENTRATED))[..., None])

@@ -1,15 +1,18 @@
-"""Bootstrap over sources: the outputs of one source are not independent, so sources are drawn with all their outputs.
+"""Bootstrap over sources: the outputs of one source are not independent, so sources are drawn with
+all their outputs.
 
-All that a figure needs to know about a resample is how often each rating pattern occurs in it, and of that only some
-sums (confusion matrices, class counts): `draws @ features`. Sources are drawn once for all figures over the same
-sources, and the contribution of each source to the sums is added up first. A resample therefore costs (sources x sums),
-however many ratings and patterns there are. Where every source has one output and no other figure shares its draws,
-patterns are drawn instead, from a multinomial.
+All that a figure needs to know about a resample is how often each rating pattern occurs in it, and
+of that only some sums (confusion matrices, class counts): `draws @ features`. Sources are drawn
+once for all figures over the same sources, and the contribution of each source to the sums is added
+up first. A resample therefore costs (sources x sums), however many ratings and patterns there are.
+Where every source has one output and no other figure shares its draws, patterns are drawn instead,
+from a multinomial.
 
-More than 2,048 sources are put at random into 1,025 to 2,048 blocks of equal size (the last may be smaller, so that a
-resample may have a few sources more or less), and blocks are drawn (random groups: Wolter, Introduction to Variance
-Estimation, 2nd ed., 2007, ch. 2). The random assignment to blocks adds an error of 1 / sqrt(2 x blocks), 1.6 to 2.2%,
-to the width of an interval; 2,000 resamples already have 1.6%. The cost of resampling thus does not grow with the data.
+More than 2,048 sources are put at random into 1,025 to 2,048 blocks of equal size (the last may be
+smaller, so that a resample may have a few sources more or less), and blocks are drawn (random
+groups: Wolter, Introduction to Variance Estimation, 2nd ed., 2007, ch. 2). The random assignment to
+blocks adds an error of 1 / sqrt(2 x blocks), 1.6 to 2.2%, to the width of an interval; 2,000
+resamples already have 1.6%. The cost of resampling thus does not grow with the data.
 """
 
 from __future__ import annotations
@@ -28,22 +31,28 @@ from metal.stats.patterns import Codes, Numbers, Patterns, distinct
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-# Source weights (resamples x sources) are drawn in chunks of at most this many numbers, and kept while small.
+# Source weights (resamples x sources) are drawn in chunks of at most this many numbers, and kept
+# while small.
 _CHUNK = 20_000_000
-_FEW_ITEMS = 4_000  # that are added up without scipy.sparse, whose import would take longer; the sums are the same
+# that are added up without scipy.sparse, whose import would take longer; the sums are the same
+_FEW_ITEMS = 4_000
 _KEEP = 50_000_000
 _MOST = 2048  # sources that are drawn one by one
 _FEW_PATTERNS = 1_000  # with more patterns, a multinomial takes longer than adding up over sources
 _KINDS = np.dtype(np.float32), np.dtype(np.float64)
-_EXACT = 1 << 24  # integers below this are exact in single precision, whose products are twice as fast
-_PARTS = 240  # of 1: shares of tied labels and partly right answers are mostly whole numbers of these
+# integers below this are exact in single precision, whose products are twice as fast
+_EXACT = 1 << 24
+# of 1: shares of tied labels and partly right answers are mostly whole numbers of these
+_PARTS = 240
 
 
 @dataclass(frozen=True)
 class SourceDraws:
-    """How often each pattern occurs in each resample, kept as the sources drawn and never made into a table.
+    """How often each pattern occurs in each resample, kept as the sources drawn and never made into
+    a table.
 
-    `draws @ features`, with features (patterns, ...), gives the sums (resamples, ...) over the items drawn.
+    `draws @ features`, with features (patterns, ...), gives the sums (resamples, ...) over the
+    items drawn.
     """
 
     bootstrap: SourceBootstrap
@@ -74,22 +83,27 @@ class SourceDraws:
 
     @cached_property
     def _by_source(self) -> csr_matrix:
-        """(sources, patterns) the items of each source, a 1 each; they add up where a pattern occurs again."""
+        """(sources, patterns) the items of each source, a 1 each; they add up where a pattern
+        occurs again.
+        """
         from scipy.sparse import csr_matrix
 
-        small = np.uint16 if self.sources <= np.iinfo(np.uint16).max else np.int64  # which sorts by digits
+        # which sorts by digits
+        small = np.uint16 if self.sources <= np.iinfo(np.uint16).max else np.int64
         order = np.argsort(self.source.astype(small), kind="stable")
         starts = np.append(0, np.cumsum(np.bincount(self.source, minlength=self.sources)))
         ones = np.ones(len(self.source), dtype=np.int32)
-        return csr_matrix((ones, self.patterns.which[order], starts), (self.sources, len(self.patterns.rows)))
+        return csr_matrix(
+            (ones, self.patterns.which[order], starts), (self.sources, len(self.patterns.rows))
+        )
 
 
 @dataclass(frozen=True)
 class SourceBootstrap:
     """Draws `resamples` resamples, always the same for the same data and seed.
 
-    The generator is seeded by the seed and the data themselves, so that a figure does not depend on the figures
-    computed before it, and equal data have equal intervals.
+    The generator is seeded by the seed and the data themselves, so that a figure does not depend on
+    the figures computed before it, and equal data have equal intervals.
     """
 
     resamples: int = 2000
@@ -97,25 +111,33 @@ class SourceBootstrap:
     _kept: dict[tuple[int, Any], Codes] = field(default_factory=dict, repr=False, compare=False)
 
     def blocks(self, sources: int) -> Codes | None:
-        """(sources,) the block of each source, numbered from 0; None for few sources, which are drawn one by one."""
+        """(sources,) the block of each source, numbered from 0; None for few sources, which are
+        drawn one by one.
+        """
         if sources <= _MOST:
             return None
         size = -(-sources // _MOST)
         return np.random.default_rng([self.seed, sources]).permutation(sources) // size
 
-    def draws(self, patterns: Patterns, sources: Codes, among: Codes | None = None) -> Numbers | SourceDraws:
-        """How often each pattern occurs in each resample: (resamples, patterns), or an object with the same `@`.
+    def draws(
+        self, patterns: Patterns, sources: Codes, among: Codes | None = None
+    ) -> Numbers | SourceDraws:
+        """How often each pattern occurs in each resample: (resamples, patterns), or an object with
+        the same `@`.
 
         See `by_source`.
         """
         return self.by_source(patterns, sources, among) or self.draw_counts(patterns.counts)
 
-    def by_source(self, patterns: Patterns, sources: Codes, among: Codes | None = None) -> SourceDraws | None:
-        """How often each pattern occurs in each resample, as sources drawn; None where patterns are drawn instead.
+    def by_source(
+        self, patterns: Patterns, sources: Codes, among: Codes | None = None
+    ) -> SourceDraws | None:
+        """How often each pattern occurs in each resample, as sources drawn; None where patterns are
+        drawn instead.
 
-        sources: (items,) the source of each item, as whole numbers >= 0. among: all sources to draw from, including
-        sources without an item, so that figures over different items of these sources share their draws; by default
-        only the sources that have an item.
+        sources: (items,) the source of each item, as whole numbers >= 0. among: all sources to draw
+        from, including sources without an item, so that figures over different items of these
+        sources share their draws; by default only the sources that have an item.
         """
         names, source = distinct(sources)
         if among is None and len(names) == len(source) and len(patterns.rows) <= _FEW_PATTERNS:
@@ -139,7 +161,9 @@ class SourceBootstrap:
             in_parts = np.rint(flat * _PARTS)
             if np.abs(flat * _PARTS - in_parts).max(initial=0) < 1e-6:  # NaN: as they are
                 flat, parts = in_parts, _PARTS
-        exact = (parts > 1 or flat.dtype.kind in "iub") and len(flat) * float(np.abs(flat).max(initial=0)) < _EXACT
+        exact = (parts > 1 or flat.dtype.kind in "iub") and len(flat) * float(
+            np.abs(flat).max(initial=0)
+        ) < _EXACT
         columns: Numbers = np.ascontiguousarray(flat.T, dtype=np.float32 if exact else np.float64)
         chunks = self.source_weights(len(flat), columns.dtype)
         drawn = np.concatenate([columns @ chunk.T for chunk in chunks], axis=1, dtype=np.float64)
@@ -147,7 +171,9 @@ class SourceBootstrap:
         return drawn.T.reshape(self.resamples, *np.shape(sums)[1:])
 
     def _in_blocks(self, sums: Any) -> Any:
-        """(blocks, F) the sums over the sources of each block; unchanged, (sources, F), where there are few sources."""
+        """(blocks, F) the sums over the sources of each block; unchanged, (sources, F), where there
+        are few sources.
+        """
         block = self.blocks(len(sums))
         if block is None:
             return sums
@@ -157,7 +183,9 @@ class SourceBootstrap:
         return table @ (sums if sums.dtype.kind == "f" else sums.astype(np.int64))
 
     def draw_counts(self, counts: Codes) -> Numbers:
-        """(resamples, kinds) how often each kind of source is drawn; counts: (kinds,) how many sources there are."""
+        """(resamples, kinds) how often each kind of source is drawn; counts: (kinds,) how many
+        sources there are.
+        """
         total = int(counts.sum())
         if not total:
             return np.zeros((self.resamples, len(counts)))
@@ -165,7 +193,9 @@ class SourceBootstrap:
         return rng.multinomial(total, counts / total, size=self.resamples).astype(np.float64)
 
     def source_weights(self, sources: int, kind: Any = np.float32) -> Iterator[Codes]:
-        """How often each source, or block, is drawn: chunks of (some resamples, sources), `resamples` rows in all."""
+        """How often each source, or block, is drawn: chunks of (some resamples, sources),
+        `resamples` rows in all.
+        """
         for kept in (np.dtype(kind), *_KINDS):
             if (sources, kept) in self._kept:
                 yield self._keep(self._kept[sources, kept].astype(kind, copy=False))
@@ -183,7 +213,9 @@ class SourceBootstrap:
             self._keep(np.concatenate(keep))
 
     def _keep(self, weights: Codes) -> Codes:
-        """Keep the weights for the next figure. When there is no more room, the oldest weights are dropped."""
+        """Keep the weights for the next figure. When there is no more room, the oldest weights are
+        dropped.
+        """
         self._kept[weights.shape[1], weights.dtype] = weights
         while sum(kept.size for kept in self._kept.values()) > _KEEP:
             del self._kept[next(iter(self._kept))]
@@ -191,7 +223,9 @@ class SourceBootstrap:
 
 
 def check_resampling(*, seed: int, permutations: int, resamples: int = 100) -> None:
-    """Raises UsageError for too few resamples of an interval or permutations of a test, and a negative seed."""
+    """Raises UsageError for too few resamples of an interval or permutations of a test, and a
+    negative seed.
+    """
     if resamples < 100:
         raise UsageError(f"{resamples} resamples: an interval needs at least 100")
     if permutations < 100:
@@ -203,7 +237,8 @@ def check_resampling(*, seed: int, permutations: int, resamples: int = 100) -> N
 def percentile_interval(resampled: Numbers, level: float = 0.95) -> tuple[float, float] | None:
     """The central interval of the resampled values; undefined values are left out.
 
-    None when fewer than half are defined: an interval over the rest would answer a different question.
+    None when fewer than half are defined: an interval over the rest would answer a different
+    question.
     >>> percentile_interval(np.array([*range(21), np.nan]), level=0.5)
     (5.0, 15.0)
     """
@@ -216,7 +251,8 @@ def percentile_interval(resampled: Numbers, level: float = 0.95) -> tuple[float,
 
 
 def quantiles(values: Numbers, *shares: float) -> list[float]:
-    """The quantiles of defined values, as `numpy.quantile` gives them, in a fraction of the time for a few thousand.
+    """The quantiles of defined values, as `numpy.quantile` gives them, in a fraction of the time
+    for a few thousand.
 
     >>> quantiles(np.array([3.0, 1.0, 2.0]), 0.25, 1.0)
     [1.5, 3.0]
@@ -224,6 +260,12 @@ def quantiles(values: Numbers, *shares: float) -> list[float]:
     ordered, ends = np.sort(values), []
     for share in shares:
         below, part = divmod((len(ordered) - 1) * share, 1)
-        first, second = (float(ordered[min(int(below) + step, len(ordered) - 1)]) for step in (0, 1))
-        ends.append(second - (second - first) * (1 - part) if part >= 0.5 else first + (second - first) * part)
+        first, second = (
+            float(ordered[min(int(below) + step, len(ordered) - 1)]) for step in (0, 1)
+        )
+        ends.append(
+            second - (second - first) * (1 - part)
+            if part >= 0.5
+            else first + (second - first) * part
+        )
     return ends

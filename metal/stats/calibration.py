@@ -17,13 +17,14 @@ FOLDS = 5
 class Calibration:
     """How confidence and correctness go together.
 
-    ece: expected calibration error, mean distance of correctness and confidence over bins of equal mass, with its ends
-    over sources (NaN with one source); ece_width: the same over bins of equal width between the smallest and the
-    largest confidence. by_chance: about what it would be, at these numbers, if confidence were exactly
-    the chance to be right. brier: mean squared distance. auroc: the chance that a right answer has more confidence than
-    a wrong one, half for ties; NaN where all are right or all wrong. mapped: (items,) confidence mapped to the chance
-    to be right by isotonic regression on the folds of sources that an item is not in; NaN with fewer sources than
-    folds. bins: (bins, 4) items, mean confidence, share right, mean mapped confidence.
+    ece: expected calibration error, mean distance of correctness and confidence over bins of equal
+    mass, with its ends over sources (NaN with one source); ece_width: the same over bins of equal
+    width between the smallest and the largest confidence. by_chance: about what it would be, at
+    these numbers, if confidence were exactly the chance to be right. brier: mean squared distance.
+    auroc: the chance that a right answer has more confidence than a wrong one, half for ties; NaN
+    where all are right or all wrong. mapped: (items,) confidence mapped to the chance to be right
+    by isotonic regression on the folds of sources that an item is not in; NaN with fewer sources
+    than folds. bins: (bins, 4) items, mean confidence, share right, mean mapped confidence.
     """
 
     ece: float
@@ -37,8 +38,11 @@ class Calibration:
     bins: Numbers
 
 
-def calibration(confidence: Numbers, right: Numbers, sources: Codes, bootstrap: SourceBootstrap) -> Calibration:
-    """Calibration of answers. confidence: (items,) 0 to 1; right: (items,) 0 or 1; sources: (items,) whole numbers.
+def calibration(
+    confidence: Numbers, right: Numbers, sources: Codes, bootstrap: SourceBootstrap
+) -> Calibration:
+    """Calibration of answers. confidence: (items,) 0 to 1; right: (items,) 0 or 1; sources:
+    (items,) whole numbers.
 
     Source: Naeini et al. 2015 (bins of equal mass), Brier 1950, Zadrozny and Elkan 2002 (isotonic).
     >>> sure = np.repeat([0.6, 0.8], 5)
@@ -47,7 +51,10 @@ def calibration(confidence: Numbers, right: Numbers, sources: Codes, bootstrap: 
     (0.2, 0.32, 0.4)
     """
     place = equal_mass(confidence)
-    sums = np.stack([np.bincount(place, weights) for weights in (np.ones(len(place)), confidence, right)], axis=1)
+    sums = np.stack(
+        [np.bincount(place, weights) for weights in (np.ones(len(place)), confidence, right)],
+        axis=1,
+    )
     by_source = np.unique(sources, return_inverse=True)[1]
     signed = np.zeros((by_source.max(initial=0) + 1, len(sums) + 1))
     np.add.at(signed, (by_source, place), right - confidence)
@@ -60,7 +67,9 @@ def calibration(confidence: Numbers, right: Numbers, sources: Codes, bootstrap: 
     spread = np.sqrt(np.bincount(place, confidence * (1 - confidence)))
     mapped = isotonic_map(confidence, right, sources)
     widths = np.linspace(confidence.min(), confidence.max(), BINS + 1)[1:-1]
-    bins = np.column_stack([sums[:, 0], sums[:, 1:] / sums[:, :1], np.bincount(place, mapped) / sums[:, 0]])
+    bins = np.column_stack(
+        [sums[:, 0], sums[:, 1:] / sums[:, :1], np.bincount(place, mapped) / sums[:, 0]]
+    )
     return Calibration(
         _gap(place, right - confidence),
         float(low),
@@ -80,30 +89,40 @@ def _gap(place: Codes, off: Numbers) -> float:
 
 
 def equal_mass(confidence: Numbers) -> Codes:
-    """(items,) the bin of each item, numbered from 0: BINS of about as many items each; equal confidences share one."""
+    """(items,) the bin of each item, numbered from 0: BINS of about as many items each; equal
+    confidences share one.
+    """
     edges = np.unique(np.quantile(confidence, np.arange(1, BINS) / BINS))
-    return np.asarray(np.unique(np.searchsorted(edges, confidence, side="right"), return_inverse=True)[1])
+    return np.asarray(
+        np.unique(np.searchsorted(edges, confidence, side="right"), return_inverse=True)[1]
+    )
 
 
 def auroc(confidence: Numbers, right: Numbers) -> float:
-    """The chance that a right answer has more confidence than a wrong one; half for ties. NaN without either."""
+    """The chance that a right answer has more confidence than a wrong one; half for ties. NaN
+    without either.
+    """
     is_right = right > 0
     values = np.sort(confidence[~is_right])
     if not len(values) or not is_right.any():
         return float("nan")
-    below, upto = (np.searchsorted(values, confidence[is_right], side=side) for side in ("left", "right"))
+    below, upto = (
+        np.searchsorted(values, confidence[is_right], side=side) for side in ("left", "right")
+    )
     return float((below + upto).mean() / 2 / len(values))
 
 
 def source_folds(sources: Codes, folds: int = FOLDS, seed: int = 0) -> Codes:
     """(items,) the fold of each item; a source is in one fold."""
     names, place = np.unique(sources, return_inverse=True)
-    return np.asarray((np.random.default_rng([seed, len(names)]).permutation(len(names)) % folds)[place])
+    return np.asarray(
+        (np.random.default_rng([seed, len(names)]).permutation(len(names)) % folds)[place]
+    )
 
 
 def isotonic_map(confidence: Numbers, right: Numbers, sources: Codes) -> Numbers:
-    """(items,) the chance to be right by isotonic regression on the folds that an item is not in; NaN with fewer
-    sources than folds."""
+    """(items,) the chance to be right by isotonic regression on the folds that an item is not in;
+    NaN with fewer sources than folds."""
     from scipy.optimize import isotonic_regression
 
     fold = source_folds(sources)
@@ -112,7 +131,9 @@ def isotonic_map(confidence: Numbers, right: Numbers, sources: Codes) -> Numbers
         return mapped
     for held in range(FOLDS):
         learn = fold != held
-        values, place, counts = np.unique(confidence[learn], return_inverse=True, return_counts=True)
+        values, place, counts = np.unique(
+            confidence[learn], return_inverse=True, return_counts=True
+        )
         fit = isotonic_regression(np.bincount(place, right[learn]) / counts, weights=counts).x
         mapped[fold == held] = np.interp(confidence[fold == held], values, fit)
     return mapped

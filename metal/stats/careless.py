@@ -1,8 +1,8 @@
 """Who rates without care: people who agree with the others far less than the others do.
 
-Looked at on untied seats, where the others have one most frequent label, in two ways: the share of them that a person
-hits, and the mean of this share over labels, each beside the same of all other people. This is the one place where it
-matters who gave a rating.
+Looked at on untied seats, where the others have one most frequent label, in two ways: the share of
+them that a person hits, and the mean of this share over labels, each beside the same of all other
+people. This is the one place where it matters who gave a rating.
 """
 
 from __future__ import annotations
@@ -22,14 +22,17 @@ FAR = 0.10  # below the others
 MOST_ROUNDS = 5
 _ERROR = 0.03  # of a round, over all people looked at
 _LEAST_SOURCES = 8
-_LEAST_OF_LABEL, _LEAST_WEIGHT = 5, 10  # untied seats on either side, and weight of the person, of a label looked at
+# untied seats on either side, and weight of the person, of a label looked at
+_LEAST_OF_LABEL, _LEAST_WEIGHT = 5, 10
 
 
 @dataclass(frozen=True)
 class Careless:
-    """Who leaves, the farthest first. below: how far each is below the others. median_seats: of the people at first.
+    """Who leaves, the farthest first. below: how far each is below the others. median_seats: of the
+    people at first.
 
-    many: those who would leave where they are half or more of the people looked at; then nobody does.
+    many: those who would leave where they are half or more of the people looked at; then nobody
+    does.
     """
 
     people: tuple[int, ...] = ()
@@ -39,10 +42,12 @@ class Careless:
 
 
 def careless(people: Codes, sources: Codes, levels: int) -> Careless:
-    """The careless people among columns of people (items, people), codes that are negative without an answer.
+    """The careless people among columns of people (items, people), codes that are negative without
+    an answer.
 
-    Nobody of fewer than three people. Rounds go on with those who are left; a round is not made after which fewer than
-    half of the items with two ratings would have two; at least two people stay.
+    Nobody of fewer than three people. Rounds go on with those who are left; a round is not made
+    after which fewer than half of the items with two ratings would have two; at least two people
+    stay.
     """
     present = np.flatnonzero((people >= 0).any(axis=0))
     if len(present) < 3:
@@ -82,8 +87,14 @@ class _Looks:
         self.number = int(sources.max()) + 1
         self.seat_at = np.full((len(votes.counts), levels), -1)
         self.seat_at[seats.item, seats.own] = np.arange(len(seats.own))
-        taken = np.stack([np.bincount(self._seats_of(column), minlength=len(seats.own)) for column in self._columns])
-        self.label = np.where(seats.untied, seats.target.argmax(axis=1), -1)  # of each seat, -1 where it is tied
+        taken = np.stack(
+            [
+                np.bincount(self._seats_of(column), minlength=len(seats.own))
+                for column in self._columns
+            ]
+        )
+        # of each seat, -1 where it is tied
+        self.label = np.where(seats.untied, seats.target.argmax(axis=1), -1)
         self.hit = self.label == seats.own
         untied = np.asarray(self.label[:, None] == np.arange(levels), dtype=float)
         self.weight, self.seats_of = taken @ seats.target, taken @ untied
@@ -118,13 +129,19 @@ class _Looks:
         for person in self.people:
             if not share[person] < median - 1e-12:
                 continue
-            looks = [gap for labels in self._labels(person) if (gap := self._below(person, labels, p)) is not None]
+            looks = [
+                gap
+                for labels in self._labels(person)
+                if (gap := self._below(person, labels, p)) is not None
+            ]
             if looks:
                 far_below[person] = min(looks)
         return far_below
 
     def _labels(self, person: int) -> list[list[Codes]]:
-        """The labels of each look: all of them together, and one by one those that are often enough."""
+        """The labels of each look: all of them together, and one by one those that are often
+        enough.
+        """
         rest = self.seats_of.sum(axis=0) - self.seats_of[person]
         often = (self.seats_of[person] >= _LEAST_OF_LABEL) & (rest >= _LEAST_OF_LABEL)
         each = np.flatnonzero(often & (self.weight[person] >= _LEAST_WEIGHT))
@@ -132,9 +149,18 @@ class _Looks:
         return [together, [np.array([label]) for label in each]] if len(each) >= 2 else [together]
 
     def _below(self, person: int, labels: list[Codes], p: float) -> float | None:
-        """How far the person is below all others, where that is shown to be more than FAR; else None."""
-        share = np.array([[self.hits_of[person, group].sum(), self.seats_of[person, group].sum()] for group in labels])
-        every = np.array([[self.hits_of[:, group].sum(), self.seats_of[:, group].sum()] for group in labels])
+        """How far the person is below all others, where that is shown to be more than FAR; else
+        None.
+        """
+        share = np.array(
+            [
+                [self.hits_of[person, group].sum(), self.seats_of[person, group].sum()]
+                for group in labels
+            ]
+        )
+        every = np.array(
+            [[self.hits_of[:, group].sum(), self.seats_of[:, group].sum()] for group in labels]
+        )
         rest = every - share
         if not rest[:, 1].all():
             return None
@@ -158,7 +184,9 @@ class _Looks:
             here = np.isin(self.label[seat], group)
             hit = self.hit[seat[here]].astype(float)
             mine_here = (hit - my_share) / mine_in + (hit - other) / rest_in
-            influence += np.bincount(self.sources[items[here]], weights=mine_here, minlength=self.number)
+            influence += np.bincount(
+                self.sources[items[here]], weights=mine_here, minlength=self.number
+            )
         drawn = (own * seats + 1) / (seats + 2)
         spread = sources / (sources - 1) * float((influence**2).sum()) / len(labels) ** 2
         error = math.sqrt(max(spread, drawn * (1 - drawn) / (seats + 2)))
@@ -169,7 +197,11 @@ class _Looks:
         key = tuple(group.tolist())
         if key not in self._sums:
             hits, seats = (
-                np.bincount(self.sources, weights=each[:, group].sum(axis=1)[self.kind], minlength=self.number)
+                np.bincount(
+                    self.sources,
+                    weights=each[:, group].sum(axis=1)[self.kind],
+                    minlength=self.number,
+                )
                 for each in self.by_kind
             )
             self._sums[key] = np.asarray(hits, dtype=float), np.asarray(seats, dtype=float)

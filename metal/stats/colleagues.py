@@ -1,10 +1,12 @@
-"""A rater compared with the others who rated the same items: how often they agree, and how often the others agree.
+"""A rater compared with the others who rated the same items: how often they agree, and how often
+the others agree.
 
-All figures are per rating, so that a mean over any group (a person, a source) is one line. The colleagues of a rating
-are the people who rated the same item, without its own rater. A rater who rates like the others agrees with them as
-often as they agree with one another, on every item, hard or easy: the difference of the two has mean 0. This holds for
-shares of agreeing pairs. It does not hold for "equals the majority of the others": on a panel of three, the other two
-have a majority only where they agree with each other, so that on these items they could never look worse than the
+All figures are per rating, so that a mean over any group (a person, a source) is one line. The
+colleagues of a rating are the people who rated the same item, without its own rater. A rater who
+rates like the others agrees with them as often as they agree with one another, on every item, hard
+or easy: the difference of the two has mean 0. This holds for shares of agreeing pairs. It does not
+hold for "equals the majority of the others": on a panel of three, the other two have a majority
+only where they agree with each other, so that on these items they could never look worse than the
 third.
 """
 
@@ -21,9 +23,10 @@ from metal.stats.patterns import Codes, Numbers, ratio
 class Beside:
     """(ratings,) each; NaN where undefined.
 
-    others: how many colleagues rated the item. agreement: the share of them who gave this label (needs one colleague).
-    among: the share of pairs of them who gave the same label (needs two). majority: 1 where this label is the one that
-    most of them gave, 0 where another label is, NaN without colleagues or where two labels are equally frequent (tied).
+    others: how many colleagues rated the item. agreement: the share of them who gave this label
+    (needs one colleague). among: the share of pairs of them who gave the same label (needs two).
+    majority: 1 where this label is the one that most of them gave, 0 where another label is, NaN
+    without colleagues or where two labels are equally frequent (tied).
     """
 
     others: Codes
@@ -35,10 +38,12 @@ class Beside:
 
 @dataclass(frozen=True)
 class Labels:
-    """Ratings of one criterion by class. item, code: (ratings,). person: (ratings,) whether a person gave the rating.
-    shape: the numbers of items and levels. Each rater rates an item at most once.
+    """Ratings of one criterion by class. item, code: (ratings,). person: (ratings,) whether a
+    person gave the rating. shape: the numbers of items and levels. Each rater rates an item at most
+    once.
 
-    Only people are colleagues of others. A rater who is not a person has all people who rated the item as colleagues.
+    Only people are colleagues of others. A rater who is not a person has all people who rated the
+    item as colleagues.
     >>> Labels(np.array([0, 0, 0]), np.array([1, 1, 0]), np.ones(3, bool), (1, 2)).beside().agreement.tolist()
     [0.5, 0.5, 0.0]
     """
@@ -78,7 +83,8 @@ class Labels:
 
 
 def difference_to_others(item: Codes, value: Numbers, person: Codes, items: int) -> Numbers:
-    """(ratings,) each value minus the mean of the colleagues' values for the item; NaN without colleagues or value.
+    """(ratings,) each value minus the mean of the colleagues' values for the item; NaN without
+    colleagues or value.
 
     >>> difference_to_others(np.array([0, 0, 0]), np.array([1.0, 0.5, 0.0]), np.ones(3, bool), 1).tolist()
     [0.75, 0.0, -0.75]
@@ -86,4 +92,6 @@ def difference_to_others(item: Codes, value: Numbers, person: Codes, items: int)
     counted = np.asarray(person, dtype=bool) & ~np.isnan(value)
     total = np.bincount(item[counted], weights=value[counted], minlength=items)
     number = np.bincount(item[counted], minlength=items)
-    return np.asarray(value - ratio(total[item] - np.where(counted, value, 0.0), number[item] - counted))
+    return np.asarray(
+        value - ratio(total[item] - np.where(counted, value, 0.0), number[item] - counted)
+    )

@@ -1,9 +1,10 @@
 """What people would say on average, from a judge on all sources and people on some of them.
 
-Prediction-powered inference with a tuned weight (PPI++: Angelopoulos et al. 2023), weights cross-fitted over sources
-and intervals by Student's t, which hold with few labels where the normal quantile does not (see
-tests/stats/test_corrected.py). Labels may have been drawn with unequal probabilities. Where they come from a test set
-of another kind, shares of classes are corrected for the mistakes that the judge makes there (Rogan and Gladen 1978).
+Prediction-powered inference with a tuned weight (PPI++: Angelopoulos et al. 2023), weights
+cross-fitted over sources and intervals by Student's t, which hold with few labels where the normal
+quantile does not (see tests/stats/test_corrected.py). Labels may have been drawn with unequal
+probabilities. Where they come from a test set of another kind, shares of classes are corrected for
+the mistakes that the judge makes there (Rogan and Gladen 1978).
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ NEAR_END = 0.1  # of a share: there Wilson's interval is used
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean with its variance and degrees of freedom. worth: the number of plain labels that it is worth."""
+    """A mean with its variance and degrees of freedom. worth: the number of plain labels that it is
+    worth.
+    """
 
     value: float
     variance: float
@@ -35,8 +38,9 @@ class Mean:
     worth: float = math.nan
 
     def interval(self, *, share: bool = False) -> tuple[float, float]:
-        """Of 95%. share: the mean is one of values from 0 to 1; near an end Wilson's interval is given, at the number
-        of labels that it is worth, because a variance that is estimated there may be 0."""
+        """Of 95%. share: the mean is one of values from 0 to 1; near an end Wilson's interval is
+        given, at the number of labels that it is worth, because a variance that is estimated there
+        may be 0."""
         if not (math.isfinite(self.variance) and self.df >= 1):
             return math.nan, math.nan
         quantile = t_quantile(0.975, self.df)
@@ -48,8 +52,8 @@ class Mean:
 
 @dataclass(frozen=True)
 class Corrected:
-    """people: of the labelled sources alone; judge: of all; corrected: both. weight: the judge's, 0 to 1. bias: the
-    judge's mean less people's on labelled sources. rho: their correlation there.
+    """people: of the labelled sources alone; judge: of all; corrected: both. weight: the judge's, 0
+    to 1. bias: the judge's mean less people's on labelled sources. rho: their correlation there.
     """
 
     people: Mean
@@ -61,8 +65,14 @@ class Corrected:
 
     @property
     def labels_saved(self) -> float:
-        """Labels that would have been needed without the judge, per label; NaN where a variance is 0."""
-        return self.people.variance / self.corrected.variance if self.corrected.variance > 0 else math.nan
+        """Labels that would have been needed without the judge, per label; NaN where a variance is
+        0.
+        """
+        return (
+            self.people.variance / self.corrected.variance
+            if self.corrected.variance > 0
+            else math.nan
+        )
 
 
 def mean_of(values: Numbers) -> Mean:
@@ -83,10 +93,11 @@ def corrected_mean(
 ) -> Corrected:
     """The mean that people would give all sources.
 
-    labels, judged: (n,) what people and the judge say of the labelled sources; others: (m,) what the judge says of the
-    others. weight: the judge's; where not given it is fitted on the folds that a source is not in, so that the same
-    labels do not choose the weight and measure with it. A constant judge has weight 0: then the mean is people's.
-    probabilities: (n,) of each labelled source to be drawn, above 0; where they differ, a label counts 1 / probability.
+    labels, judged: (n,) what people and the judge say of the labelled sources; others: (m,) what
+    the judge says of the others. weight: the judge's; where not given it is fitted on the folds
+    that a source is not in, so that the same labels do not choose the weight and measure with it. A
+    constant judge has weight 0: then the mean is people's. probabilities: (n,) of each labelled
+    source to be drawn, above 0; where they differ, a label counts 1 / probability.
 
     >>> labels = np.array([0.0, 1.0, 1.0, 0.0, 1.0])
     >>> alone = corrected_mean(labels, np.zeros(5), np.zeros(3))
@@ -105,7 +116,9 @@ def corrected_mean(
         order = np.random.default_rng(seed).permutation(n)
         for fold in np.array_split(order, min(FOLDS, n)):
             rest = np.setdiff1d(order, fold)
-            fitted[fold] = _weight(labels[rest], judged[rest], every, counts[rest], 0 if unequal else n / m)
+            fitted[fold] = _weight(
+                labels[rest], judged[rest], every, counts[rest], 0 if unequal else n / m
+            )
     used = float(counts @ fitted) if n else 0.0
     residuals = labels - fitted * judged
     people = _weighed(labels, counts) if unequal else mean_of(labels)
@@ -126,7 +139,9 @@ def corrected_mean(
     return Corrected(people, mean_of(every), replace(corrected, worth=worth), used, bias, rho)
 
 
-def _weight(labels: Numbers, judged: Numbers, every: Numbers, counts: Numbers, ratio: float) -> float:
+def _weight(
+    labels: Numbers, judged: Numbers, every: Numbers, counts: Numbers, ratio: float
+) -> float:
     """The weight with the smallest variance, between 0 and 1."""
     spread = float(every.var(ddof=1)) if len(every) > 1 else 0.0
     if spread <= 0 or len(labels) < 2:
@@ -149,8 +164,9 @@ def _correlation(labels: Numbers, judged: Numbers, counts: Numbers) -> float:
 
 
 def _weighed(values: Numbers, counts: Numbers) -> Mean:
-    """The mean of values that count unequally. counts: sum to 1. Variance: Horvitz and Thompson's, of the values less
-    their mean, as if each source had been drawn by itself; worth: Kish's number of equal ones."""
+    """The mean of values that count unequally. counts: sum to 1. Variance: Horvitz and Thompson's,
+    of the values less their mean, as if each source had been drawn by itself; worth: Kish's number
+    of equal ones."""
     n, worth = len(values), 1 / float(counts @ counts)
     mean = float(counts @ values)
     variance = n / (n - 1) * float(((counts * (values - mean)) ** 2).sum()) if n > 1 else math.nan
@@ -158,7 +174,9 @@ def _weighed(values: Numbers, counts: Numbers) -> Mean:
 
 
 def _of_drawn(residuals: Numbers, counts: Numbers, judged: Numbers) -> Mean:
-    """mean(weight x judge) over all sources, the labelled ones first, plus the weighed mean of labels less that."""
+    """mean(weight x judge) over all sources, the labelled ones first, plus the weighed mean of
+    labels less that.
+    """
     n, rectifier = len(residuals), _weighed(residuals, counts)
     influence = (judged - judged.mean()) / len(judged)
     influence[:n] += counts * (residuals - rectifier.value)
@@ -168,7 +186,9 @@ def _of_drawn(residuals: Numbers, counts: Numbers, judged: Numbers) -> Mean:
 
 @dataclass(frozen=True)
 class ClassShare:
-    """The share of a class, with its interval of 95%. informed: sensitivity + specificity - 1 with its interval."""
+    """The share of a class, with its interval of 95%. informed: sensitivity + specificity - 1 with
+    its interval.
+    """
 
     value: float
     low: float
@@ -181,11 +201,12 @@ def rogan_gladen(
 ) -> ClassShare:
     """The share of a class from a judge's share and its mistakes on a separate test set.
 
-    Each is a share and the number of independent items that it is worth: what the judge calls the class, among all;
-    among items of the class (sensitivity) and among the others (specificity) what it gets right.
-    (share + specificity - 1) / (sensitivity + specificity - 1), with Lang and Reiczigel's interval, whose ends are kept
-    between 0 and 1. Raises Undefined where the interval of sensitivity + specificity - 1 holds 0 or less.
-    Source: Rogan and Gladen (1978); Lang and Reiczigel (2014).
+    Each is a share and the number of independent items that it is worth: what the judge calls the
+    class, among all; among items of the class (sensitivity) and among the others (specificity) what
+    it gets right. (share + specificity - 1) / (sensitivity + specificity - 1), with Lang and
+    Reiczigel's interval, whose ends are kept between 0 and 1. Raises Undefined where the interval
+    of sensitivity + specificity - 1 holds 0 or less. Source: Rogan and Gladen (1978); Lang and
+    Reiczigel (2014).
 
     >>> round(rogan_gladen((0.3, 1000), (0.8, 1e6), (0.9, 1e6)).value, 3)  # (.3 + .9 - 1) / (.8 + .9 - 1)
     0.286
@@ -198,15 +219,19 @@ def rogan_gladen(
     half = z * math.sqrt(v1 + v0)
     if informed - half <= 0:
         raise Undefined(
-            f"sensitivity {q1:.2f} and specificity {q0:.2f} on {n1:.0f} and {n0:.0f} independent test items do not "
-            "show that the judge tells the class from the others"
+            f"sensitivity {q1:.2f} and specificity {q0:.2f} on {n1:.0f} and {n0:.0f} independent"
+            " test items do not show that the judge tells the class from the others"
         )
     near = (p_near + q0_near - 1) / informed
     shift = 2 * z * z * (near * v1 - (1 - near) * v0)
-    spread = math.sqrt(p_near * (1 - p_near) / n_near + (1 - near) ** 2 * v0 + near**2 * v1) / informed
+    spread = (
+        math.sqrt(p_near * (1 - p_near) / n_near + (1 - near) ** 2 * v0 + near**2 * v1) / informed
+    )
     low, high = (min(max(near + shift + sign * z * spread, 0.0), 1.0) for sign in (-1, 1))
     value = min(max((p + q0 - 1) / (q1 + q0 - 1), 0.0), 1.0)
-    return ClassShare(value, min(low, value), max(high, value), (q1 + q0 - 1, informed - half, informed + half))
+    return ClassShare(
+        value, min(low, value), max(high, value), (q1 + q0 - 1, informed - half, informed + half)
+    )
 
 
 def _plus_one(share: float, size: float) -> tuple[float, float]:

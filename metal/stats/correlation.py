@@ -1,7 +1,8 @@
 """Correlation of one rater's scores with another's: over all outputs, by rank, and between systems.
 
-Pearson's coefficient is a function of six sums: the number of pairs, and the sums of x, y, xx, yy and xy over them.
-`deviation_sums` gives them for each source, so that a bootstrap over sources is one matrix product.
+Pearson's coefficient is a function of six sums: the number of pairs, and the sums of x, y, xx, yy
+and xy over them. `deviation_sums` gives them for each source, so that a bootstrap over sources is
+one matrix product.
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ from metal.stats.patterns import Codes, Numbers, ratio
 
 # A variance below this share of the mean square is rounding, not variation.
 _ROUNDING = 1e-12
-# Up to this many distinct values, looking each value up in a list of them is faster than sorting with places.
+# Up to this many distinct values, looking each value up in a list of them is faster than sorting
+# with places.
 _FEW = 1_000
 # Up to this many cells, a table of two raters' distinct scores is faster than sorting.
 _LARGEST_TABLE = 500_000
-# Kendall's influences are taken from scores in at most this many steps, which changes their sum of squares by under 1%.
+# Kendall's influences are taken from scores in at most this many steps, which changes their sum of
+# squares by under 1%.
 _STEPS = 256
 
 
@@ -33,15 +36,18 @@ def pearson(x: Numbers, y: Numbers) -> float:
     x, y = (_shifted(side) for side in _pairs(x, y))
     together = np.zeros(len(x), dtype=np.int64)
     columns = (np.ones(len(x)), x, y, x * x, y * y, x * y)
-    return float(pearson_from_sums(np.concatenate([np.bincount(together, column) for column in columns])))
+    return float(
+        pearson_from_sums(np.concatenate([np.bincount(together, column) for column in columns]))
+    )
 
 
 def kendall(x: Numbers, y: Numbers) -> float:
-    """Kendall's tau-b: concordant minus discordant pairs, over the untied pairs (geometric mean of the two sides).
+    """Kendall's tau-b: concordant minus discordant pairs, over the untied pairs (geometric mean of
+    the two sides).
 
-    Takes n steps where there are few distinct scores (from a table of them), else n log n. Only equal numbers are tied:
-    take averages so that equal averages come out equal (from the sum of the ratings, not as a mean of means).
-    Undefined where `pearson` is. Source: Kendall (1945).
+    Takes n steps where there are few distinct scores (from a table of them), else n log n. Only
+    equal numbers are tied: take averages so that equal averages come out equal (from the sum of the
+    ratings, not as a mean of means). Undefined where `pearson` is. Source: Kendall (1945).
     >>> tau = kendall(np.array([1.0, 2.0, 3.0, 3.0, 5.0]), np.array([1.0, 4.0, 2.0, 4.0, 3.0]))
     >>> round(tau, 4), round((5 - 3) / (9 * 9) ** 0.5, 4)  # of 10 pairs, one is tied on either side
     (0.2222, 0.2222)
@@ -53,8 +59,9 @@ def kendall(x: Numbers, y: Numbers) -> float:
 class Correlation:
     """A coefficient, and (items,) the influence of each item on it, NaN where a score is missing.
 
-    Influences sum to 0: the coefficient's derivative as an item occurs more often (the infinitesimal jackknife, Jaeckel
-    1972). The sum of squares of their totals by source is the variance of the coefficient over sources.
+    Influences sum to 0: the coefficient's derivative as an item occurs more often (the
+    infinitesimal jackknife, Jaeckel 1972). The sum of squares of their totals by source is the
+    variance of the coefficient over sources.
     """
 
     value: float
@@ -72,10 +79,11 @@ def pearson_influence(x: Numbers, y: Numbers) -> Correlation:
 
 
 def rank_correlations(x: Numbers, y: tuple[Numbers, Codes]) -> tuple[Correlation, Correlation]:
-    """Spearman's rho and Kendall's tau-b (see `kendall`), with influences. Undefined where `pearson` is.
+    """Spearman's rho and Kendall's tau-b (see `kendall`), with influences. Undefined where
+    `pearson` is.
 
-    Spearman's rho is Pearson's r of the ranks, where equal values share the mean of their ranks. y: the other side as
-    `distinct` returns it, so that it is sorted once for many x.
+    Spearman's rho is Pearson's r of the ranks, where equal values share the mean of their ranks. y:
+    the other side as `distinct` returns it, so that it is sorted once for many x.
     >>> y = distinct(np.array([1.0, 3.0, 2.0, 2.0]))  # ranks 1, 4, 2.5, 2.5
     >>> rho, tau = rank_correlations(np.array([1.0, 2.0, 4.0, 9.0]), y)
     >>> round(rho.value, 4), round(1.5 / (5 * 4.5) ** 0.5, 4)
@@ -92,17 +100,23 @@ def rank_correlations(x: Numbers, y: tuple[Numbers, Codes]) -> tuple[Correlation
 
 
 def _influence(together: Codes, left: Codes, right: Codes, degree: int = 1) -> Numbers:
-    """The influences on r = sum(together) / sqrt(sum(left) sum(right)), from what each item adds to the three sums.
+    """The influences on r = sum(together) / sqrt(sum(left) sum(right)), from what each item adds to
+    the three sums.
 
-    degree: the power of the number of items with which the sums grow: an item can also change what the others add.
+    degree: the power of the number of items with which the sums grow: an item can also change what
+    the others add.
     """
     squares = np.sqrt(left.sum()) * np.sqrt(right.sum())
     r = together.sum() / squares
-    return np.asarray(degree * (together / squares - r / 2 * (left / left.sum() + right / right.sum())))
+    return np.asarray(
+        degree * (together / squares - r / 2 * (left / left.sum() + right / right.sum()))
+    )
 
 
 def _spearman_influence(left: Codes, right: Codes) -> Numbers:
-    """(items,) from codes in the order of the scores. An item moves the ranks above it up, and those below it down."""
+    """(items,) from codes in the order of the scores. An item moves the ranks above it up, and
+    those below it down.
+    """
     x, y = (_shifted(_ranks(codes)) for codes in (left, right))
 
     def moved(codes: Codes, weights: Numbers) -> Numbers:
@@ -115,14 +129,18 @@ def _spearman_influence(left: Codes, right: Codes) -> Numbers:
 
 def _kendall_influence(left: Codes, right: Codes) -> Numbers:
     """(items,) from codes in the order of the scores."""
-    left, right = (codes * min(_STEPS, top) // top for codes in (left, right) for top in [int(codes.max()) + 1])
+    left, right = (
+        codes * min(_STEPS, top) // top for codes in (left, right) for top in [int(codes.max()) + 1]
+    )
     height, width = int(left.max()) + 1, int(right.max()) + 1
     table = np.bincount(left * width + right, minlength=height * width).reshape(height, width)
     upto = np.cumsum(table, axis=0)
-    lower = 2 * upto - table - upto[-1]  # for each score on the right: items lower on the left, less those higher
+    # for each score on the right: items lower on the left, less those higher
+    lower = 2 * upto - table - upto[-1]
     upto = np.cumsum(lower, axis=1)
     concordant_less_discordant = (2 * upto - lower - upto[:, -1:])[left, right]
-    x, y = (len(codes) - np.bincount(codes)[codes] for codes in (left, right))  # how many items each is untied with
+    # how many items each is untied with
+    x, y = (len(codes) - np.bincount(codes)[codes] for codes in (left, right))
     return _influence(concordant_less_discordant, x, y, 2)
 
 
@@ -135,16 +153,23 @@ def _tau_of(left: Codes, right: Codes) -> float:
         return float(kendalltau(left, right).statistic)
     # How many items have which two scores, in rising order on both sides.
     table = np.bincount(left * width + right, minlength=height * width).reshape(height, width)
-    below = np.cumsum(table, axis=0) - table  # for each score on the right, how many have a smaller one on the left
+    # for each score on the right, how many have a smaller one on the left
+    below = np.cumsum(table, axis=0) - table
     upto = np.cumsum(below, axis=1)
     concordant_less_discordant = int((table * (2 * upto - below - upto[:, -1:])).sum())
     pairs = int(table.sum()) * (int(table.sum()) - 1) // 2
-    untied = [pairs - int((count * (count - 1) // 2).sum()) for count in (table.sum(axis=1), table.sum(axis=0))]
-    return float(np.clip(concordant_less_discordant / np.sqrt(untied[0]) / np.sqrt(untied[1]), -1.0, 1.0))
+    untied = [
+        pairs - int((count * (count - 1) // 2).sum())
+        for count in (table.sum(axis=1), table.sum(axis=0))
+    ]
+    return float(
+        np.clip(concordant_less_discordant / np.sqrt(untied[0]) / np.sqrt(untied[1]), -1.0, 1.0)
+    )
 
 
 def distinct(values: Numbers) -> tuple[Numbers, Codes]:
-    """The distinct values in rising order, and the place of each value among them. NaN counts as the last value.
+    """The distinct values in rising order, and the place of each value among them. NaN counts as
+    the last value.
 
     >>> names, place = distinct(np.array([4.0, 1.0, 4.0, 2.5]))
     >>> names.tolist(), place.tolist()
@@ -157,15 +182,19 @@ def distinct(values: Numbers) -> tuple[Numbers, Codes]:
 
 
 def _ranks(codes: Codes) -> Numbers:
-    """(items,) ranks, from 1, of codes in the order of the values; equal codes share the mean of their ranks."""
+    """(items,) ranks, from 1, of codes in the order of the values; equal codes share the mean of
+    their ranks.
+    """
     count = np.bincount(codes)
     return np.asarray((np.cumsum(count) - (count - 1) / 2)[codes], dtype=np.float64)
 
 
 def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
-    """Pearson's r between the systems' means of x and of y, over the pairs in which both scores are given.
+    """Pearson's r between the systems' means of x and of y, over the pairs in which both scores are
+    given.
 
-    x, y, system: (items,). Raises Undefined with fewer than two systems and where their means do not differ.
+    x, y, system: (items,). Raises Undefined with fewer than two systems and where their means do
+    not differ.
     >>> x, y = np.array([0.0, 2.0, 2.0, 6.0]), np.array([1.0, 3.0, 2.0, 5.0])
     >>> r = system_pearson(x, y, np.array([7, 7, 8, 9]))
     >>> round(r, 4), round(9 / (14 * 6) ** 0.5, 4)  # means 1, 2, 6 and 2, 2, 5; centred -2, -1, 3 and -1, -1, 2
@@ -182,16 +211,25 @@ def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
     return r
 
 
-def deviation_sums(scores: Numbers, y: Numbers, source: Codes, system: Codes) -> tuple[Numbers, Numbers]:
-    """(sources, systems, raters, 6) the six sums, but of the deviations of x and y from their means within the system;
-    and (systems, raters, 2) these means of x and y, minus the rater's mean over all systems.
+def deviation_sums(
+    scores: Numbers, y: Numbers, source: Codes, system: Codes
+) -> tuple[Numbers, Numbers]:
+    """(sources, systems, raters, 6) the six sums, but of the deviations of x and y from their means
+    within the system; and (systems, raters, 2) these means of x and y, minus the rater's mean over
+    all systems.
 
-    scores: (raters, items), y: (items,), NaN means no answer; source, system: (items,) codes from 0 without gaps. Where
-    all of a system's scores are equal, the deviations are exactly 0. `moved_sums` gives the sums of x and y themselves.
+    scores: (raters, items), y: (items,), NaN means no answer; source, system: (items,) codes from 0
+    without gaps. Where all of a system's scores are equal, the deviations are exactly 0.
+    `moved_sums` gives the sums of x and y themselves.
     """
     order = np.argsort(system, kind="stable")
     starts = np.searchsorted(system[order], np.arange(int(system.max()) + 1))
-    scores, y, source, system = np.asarray(scores)[:, order], np.asarray(y)[order], source[order], system[order]
+    scores, y, source, system = (
+        np.asarray(scores)[:, order],
+        np.asarray(y)[order],
+        source[order],
+        system[order],
+    )
     shape = int(source.max()) + 1, len(starts)
     cell = source * len(starts) + system
     given = ~np.isnan(scores) & ~np.isnan(y)
@@ -204,17 +242,25 @@ def deviation_sums(scores: Numbers, y: Numbers, source: Codes, system: Codes) ->
             used = np.where(paired, side, np.nan)
             low, high = np.fmin.reduceat(used, starts), np.fmax.reduceat(used, starts)
             total = np.add.reduceat(np.where(paired, side, 0.0), starts)
-            mean = np.where(count[rater] > 0, np.where(low == high, low, ratio(total, count[rater])), 0.0)
+            mean = np.where(
+                count[rater] > 0, np.where(low == high, low, ratio(total, count[rater])), 0.0
+            )
             sides.append(np.where(paired, side - mean[system], 0.0))
             means[:, rater, place] = _less_their_mean(mean, count[rater])
         left, right = sides
-        for place, column in enumerate((paired, left, right, left * left, right * right, left * right)):
-            table[:, :, rater, place] = np.bincount(cell, column, minlength=shape[0] * shape[1]).reshape(shape)
+        for place, column in enumerate(
+            (paired, left, right, left * left, right * right, left * right)
+        ):
+            table[:, :, rater, place] = np.bincount(
+                cell, column, minlength=shape[0] * shape[1]
+            ).reshape(shape)
     return table, means
 
 
 def _less_their_mean(means: Numbers, count: Codes) -> Numbers:
-    """Means of groups of `count` minus the mean of all; 0 for empty groups, and exactly 0 where the means are equal."""
+    """Means of groups of `count` minus the mean of all; 0 for empty groups, and exactly 0 where the
+    means are equal.
+    """
     used = count > 0
     if not used.any() or (means[used] == means[used][0]).all():
         return np.zeros(len(means))
@@ -237,26 +283,35 @@ def moved_sums(sums: Numbers, means: Numbers) -> Numbers:
 
 
 def pearson_from_sums(sums: Numbers) -> Numbers:
-    """(...) Pearson's r from six sums, (..., 6): the number of pairs and the sums of x, y, xx, yy, xy, over sources.
+    """(...) Pearson's r from six sums, (..., 6): the number of pairs and the sums of x, y, xx, yy,
+    xy, over sources.
 
-    (n Sxy - Sx Sy) / sqrt((n Sxx - Sx Sx) (n Syy - Sy Sy)). NaN with fewer than two pairs and where a side is constant.
+    (n Sxy - Sx Sy) / sqrt((n Sxx - Sx Sx) (n Syy - Sy Sy)). NaN with fewer than two pairs and where
+    a side is constant.
     >>> pearson_from_sums(np.array([2.0, 0.0, 1.0, 2.0, 1.0, 1.0])).item()
     1.0
     """
     count, x, y, xx, yy, xy = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
-    return _correlation(count * xy - x * y, _varying(count * xx, x * x), _varying(count * yy, y * y))
+    return _correlation(
+        count * xy - x * y, _varying(count * xx, x * x), _varying(count * yy, y * y)
+    )
 
 
 def system_pearson_from_sums(sums: Numbers) -> Numbers:
-    """(...) system-level Pearson's r from (..., systems, 3): each system's number of pairs and sums of x and y.
+    """(...) system-level Pearson's r from (..., systems, 3): each system's number of pairs and sums
+    of x and y.
 
-    Systems without a pair do not count; NaN with fewer than two systems and where their means do not differ.
+    Systems without a pair do not count; NaN with fewer than two systems and where their means do
+    not differ.
     """
     count, x, y = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
     paired = count > 0
     means = [np.where(paired, ratio(total, count), 0.0) for total in (x, y)]
     systems = paired.sum(axis=-1, keepdims=True)
-    left, right = (np.where(paired, mean - ratio(mean.sum(axis=-1, keepdims=True), systems), 0.0) for mean in means)
+    left, right = (
+        np.where(paired, mean - ratio(mean.sum(axis=-1, keepdims=True), systems), 0.0)
+        for mean in means
+    )
     squares = [
         _varying((mean * mean).sum(axis=-1), (mean * mean - part * part).sum(axis=-1))
         for mean, part in zip(means, (left, right), strict=True)
@@ -265,7 +320,9 @@ def system_pearson_from_sums(sums: Numbers) -> Numbers:
 
 
 def _pairs(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
-    """The complete pairs. Raises Undefined with fewer than two of them and where one side is constant."""
+    """The complete pairs. Raises Undefined with fewer than two of them and where one side is
+    constant.
+    """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
     given = ~np.isnan(x) & ~np.isnan(y)
     x, y = x[given], y[given]

@@ -1,4 +1,5 @@
-"""Strengths of what was compared in pairs: Davidson's model, which is Bradley and Terry's with ties.
+"""Strengths of what was compared in pairs: Davidson's model, which is Bradley and Terry's with
+ties.
 
 Shapes: (comparisons,) for all of `first`, `second`, `outcome`, `shown` and `cluster`.
 """
@@ -20,11 +21,13 @@ _SINGULAR = 1e10
 
 @dataclass(frozen=True)
 class Strengths:
-    """strength: (players,) log odds against a player of the mean strength, ties aside; covariance: of these.
+    """strength: (players,) log odds against a player of the mean strength, ties aside; covariance:
+    of these.
 
-    points: (players,) the share of points expected in a comparison with each of the others, where a tie is half a
-    point; points_half: half the width of its 95% interval. first_place: the log odds of whichever is shown first, 0
-    where that was never varied; first_place_half: likewise. df: of Student's t, clusters - 1.
+    points: (players,) the share of points expected in a comparison with each of the others, where a
+    tie is half a point; points_half: half the width of its 95% interval. first_place: the log odds
+    of whichever is shown first, 0 where that was never varied; first_place_half: likewise. df: of
+    Student's t, clusters - 1.
     """
 
     strength: Numbers
@@ -51,17 +54,19 @@ class Strengths:
         return np.array([[1 - t_cdf(x, self.df) for x in row] for row in t.tolist()])
 
 
-def davidson(first: Codes, second: Codes, outcome: Codes, shown: Codes, cluster: Codes, players: int) -> Strengths:
+def davidson(
+    first: Codes, second: Codes, outcome: Codes, shown: Codes, cluster: Codes, players: int
+) -> Strengths:
     """Maximum likelihood of P(first) : P(second) : P(tie) = s_i o : s_j / o : v sqrt(s_i s_j).
 
-    first, second: who was compared, 0 to players - 1; outcome: 0 the first was better, 1 the second, 2 neither. shown:
-    1 where the first was shown first, -1 where it was shown second, 0 where that is unknown; o is fitted where both
-    occur. cluster: comparisons of a cluster (a source) may depend on each other; the covariance is the sandwich over
-    clusters times clusters / (clusters - 1).
-    Raises Undefined with fewer than two clusters, with ties only, or where some were never beaten by the others, nor
-    tied with them: their strength would be infinite.
-    Source: Davidson (1970), On extending the Bradley-Terry model to accommodate ties; Davidson and Beaver (1977) for
-    the order.
+    first, second: who was compared, 0 to players - 1; outcome: 0 the first was better, 1 the
+    second, 2 neither. shown: 1 where the first was shown first, -1 where it was shown second, 0
+    where that is unknown; o is fitted where both occur. cluster: comparisons of a cluster (a
+    source) may depend on each other; the covariance is the sandwich over clusters times clusters /
+    (clusters - 1). Raises Undefined with fewer than two clusters, with ties only, or where some
+    were never beaten by the others, nor tied with them: their strength would be infinite. Source:
+    Davidson (1970), On extending the Bradley-Terry model to accommodate ties; Davidson and Beaver
+    (1977) for the order.
     >>> order = np.ones(3, dtype=int)
     >>> fit = davidson(np.zeros(3, int), np.ones(3, int), np.array([0, 0, 1]), order, np.arange(3), 2)
     >>> fit.points.round(3).tolist(), round(float(fit.strength[0] - fit.strength[1]), 3)  # log(2 / 1)
@@ -75,18 +80,24 @@ def davidson(first: Codes, second: Codes, outcome: Codes, shown: Codes, cluster:
         raise Undefined("no answer but ties")
     _check_connected(first, second, outcome, players)
     both_orders = bool((shown == 1).any() and (shown == -1).any())
-    design = _design(first, second, shown if both_orders else None, players, bool((outcome == 2).any()))
+    design = _design(
+        first, second, shown if both_orders else None, players, bool((outcome == 2).any())
+    )
     outcomes, parameters = design.shape[1:]
     beta, taken = np.zeros(parameters), np.eye(3)[outcome][:, :outcomes]
     for _ in range(_STEPS):
         chance = _chances(design @ beta)
         scores = np.einsum("nc,ncp->np", taken - chance, design)
         inner = np.einsum("nc,ncp->np", chance, design)
-        information = np.einsum("nc,ncp,ncq->pq", chance, design, design, optimize=True) - inner.T @ inner
-        if np.linalg.cond(information) > _SINGULAR:  # an answer is all but certain: the steps go on for ever
+        information = (
+            np.einsum("nc,ncp,ncq->pq", chance, design, design, optimize=True) - inner.T @ inner
+        )
+        # an answer is all but certain: the steps go on for ever
+        if np.linalg.cond(information) > _SINGULAR:
             raise Undefined("the model does not converge")
         step = np.linalg.solve(information, scores.sum(axis=0))
-        beta = beta + step * min(1.0, 2 / max(np.abs(step).max(), _CLOSE))  # steps from afar can overshoot
+        # steps from afar can overshoot
+        beta = beta + step * min(1.0, 2 / max(np.abs(step).max(), _CLOSE))
         if np.abs(step).max() < _CLOSE:
             break
     else:
@@ -99,7 +110,9 @@ def davidson(first: Codes, second: Codes, outcome: Codes, shown: Codes, cluster:
 
 
 def _design(first: Codes, second: Codes, shown: Codes | None, players: int, ties: bool) -> Numbers:
-    """(comparisons, outcomes, parameters): all strengths but the last, which is minus their sum; then order and tie."""
+    """(comparisons, outcomes, parameters): all strengths but the last, which is minus their sum;
+    then order and tie.
+    """
     row = np.arange(len(first))
     strengths = np.zeros((len(first), 2 + ties, players))
     strengths[row, 0, first] = strengths[row, 1, second] = 1.0
@@ -113,7 +126,9 @@ def _design(first: Codes, second: Codes, shown: Codes | None, players: int, ties
     return np.concatenate([contrasts, *(column[:, :, None] for column in more)], axis=2)
 
 
-def _summary(beta: Numbers, covariance: Numbers, players: int, both_orders: bool, ties: bool, df: int) -> Strengths:
+def _summary(
+    beta: Numbers, covariance: Numbers, players: int, both_orders: bool, ties: bool, df: int
+) -> Strengths:
     spread = np.concatenate([np.eye(players - 1), -np.ones((1, players - 1))])
     own = slice(0, players - 1)
     quantile = t_quantile(0.975, df)
@@ -123,7 +138,9 @@ def _summary(beta: Numbers, covariance: Numbers, players: int, both_orders: bool
         strength = spread @ parameters[own]
         half = (strength[:, None] + strength) / 2
         tie = half + parameters[-1] if ties else np.full_like(half, -np.inf)
-        chance = _chances(np.stack([*np.broadcast_arrays(strength[:, None], strength), tie], axis=2))
+        chance = _chances(
+            np.stack([*np.broadcast_arrays(strength[:, None], strength), tie], axis=2)
+        )
         share = chance[..., 0] + chance[..., 2] / 2
         return np.asarray((share.sum(axis=1) - 0.5) / (players - 1))  # against oneself it is a half
 
@@ -131,7 +148,11 @@ def _summary(beta: Numbers, covariance: Numbers, players: int, both_orders: bool
     slope = np.stack([(points(beta + each) - points(beta - each)) / 2e-5 for each in shift], axis=1)
     variance = np.einsum("ip,pq,iq->i", slope, covariance, slope)
     place = players - 1
-    first = (float(beta[place]), float(quantile * np.sqrt(covariance[place, place]))) if both_orders else (0.0, 0.0)
+    first = (
+        (float(beta[place]), float(quantile * np.sqrt(covariance[place, place])))
+        if both_orders
+        else (0.0, 0.0)
+    )
     strength, of_strength = spread @ beta[own], spread @ covariance[own, own] @ spread.T
     return Strengths(strength, of_strength, points(beta), quantile * np.sqrt(variance), *first, df)
 

@@ -1,20 +1,24 @@
 """Labels and the competence of raters without known answers: one confusion matrix for each rater.
 
-Source: Dawid and Skene (1979). Every item has one true class, drawn from the class prior; given that class, raters
-answer independently of each other, each by the row of their own confusion matrix. The model is fitted by
-expectation-maximisation, accelerated (SQUAREM, Varadhan and Roland 2008), from the shares of votes and from nine
-weighings of the raters' votes; the start with the highest likelihood is kept.
+Source: Dawid and Skene (1979). Every item has one true class, drawn from the class prior; given
+that class, raters answer independently of each other, each by the row of their own confusion
+matrix. The model is fitted by expectation-maximisation, accelerated (SQUAREM, Varadhan and Roland
+2008), from the shares of votes and from nine weighings of the raters' votes; the start with the
+highest likelihood is kept.
 
-Smoothing is a pseudo-count in every cell of every confusion matrix and of the class prior: the mode under
-Dirichlet(1 + smoothing) priors. Clipping probabilities from below, as crowd-kit does, optimises no objective; with
-pseudo-counts, no iteration lowers the objective, `history`. After the same number of plain steps from the votes, the
-labels are those of crowd-kit, which stops after a few: its loss counts the class prior once for each rating instead of
-once for each item, and soon falls.
+Smoothing is a pseudo-count in every cell of every confusion matrix and of the class prior: the mode
+under Dirichlet(1 + smoothing) priors. Clipping probabilities from below, as crowd-kit does,
+optimises no objective; with pseudo-counts, no iteration lowers the objective, `history`. After the
+same number of plain steps from the votes, the labels are those of crowd-kit, which stops after a
+few: its loss counts the class prior once for each rating instead of once for each item, and soon
+falls.
 
-Nothing tells what a rater means who shares no item with anybody: their items keep the labels that they gave.
+Nothing tells what a rater means who shares no item with anybody: their items keep the labels that
+they gave.
 
-Nothing in the model ties a true class to the answer of that name. With few raters, or where many items are answered at
-random, a class may come to stand for something else (`misnamed`), and its items get a label that hardly anybody gave.
+Nothing in the model ties a true class to the answer of that name. With few raters, or where many
+items are answered at random, a class may come to stand for something else (`misnamed`), and its
+items get a label that hardly anybody gave.
 """
 
 from __future__ import annotations
@@ -29,28 +33,36 @@ import numpy as np
 from metal.stats.answers import Answers, most_probable
 from metal.stats.patterns import Codes, Numbers
 
-SMOOTHING = 0.01  # a hundredth of an answer: keeps zeros from being final, and hardly moves what was observed
+# a hundredth of an answer: keeps zeros from being final, and hardly moves what was observed
+SMOOTHING = 0.01
 STARTS = 10
 MAX_ITERATIONS = 1000
 MOVED = 1e-4  # a start ends when an iteration moves no probability of a class by more,
 GAIN = 1e-12  # and raises the log-likelihood by less than this share of it
-LONGER = 4.0  # the longest leap grows by this factor when it was taken, and shrinks by it when it led down
-MET = 0.01  # a start that comes so near to where an earlier one ended, in the prior and every rate, ends there, too
-RIVAL = 2.0  # a gap that does not decide between two fits: one is at most seven times as likely as the other
-LOOK = 50  # a start that after so many iterations is more than RIVAL below an earlier one is given up
+# the longest leap grows by this factor when it was taken, and shrinks by it when it led down
+LONGER = 4.0
+# a start that comes so near to where an earlier one ended, in the prior and every rate, ends there,
+# too
+MET = 0.01
+# a gap that does not decide between two fits: one is at most seven times as likely as the other
+RIVAL = 2.0
+# a start that after so many iterations is more than RIVAL below an earlier one is given up
+LOOK = 50
 
 
 @dataclass(frozen=True)
 class DawidSkene:
     """A fitted model.
 
-    probabilities: (items, levels), NaN for items that nobody rated. prior: (levels,), 0 for classes that nobody gave.
-    confusion: (raters, levels, levels) how often a rater gives the second class where the first is true; NaN for raters
-    without answers and for true classes that nobody gave; uniform over the classes used where a rater saw no item of a
-    class. competence: (raters,) expected accuracy under the class prior; NaN for raters who share no item with another.
-    given: (raters,) the number of each rater's answers. history: the log-likelihood with the pseudo-counts, after each
-    iteration of the start that was kept. gap: how much lower the best start ended that gave other labels, infinite
-    where none did; others: the share of the rated items to which it gave them.
+    probabilities: (items, levels), NaN for items that nobody rated. prior: (levels,), 0 for classes
+    that nobody gave. confusion: (raters, levels, levels) how often a rater gives the second class
+    where the first is true; NaN for raters without answers and for true classes that nobody gave;
+    uniform over the classes used where a rater saw no item of a class. competence: (raters,)
+    expected accuracy under the class prior; NaN for raters who share no item with another. given:
+    (raters,) the number of each rater's answers. history: the log-likelihood with the
+    pseudo-counts, after each iteration of the start that was kept. gap: how much lower the best
+    start ended that gave other labels, infinite where none did; others: the share of the rated
+    items to which it gave them.
     """
 
     probabilities: Numbers
@@ -75,13 +87,19 @@ class DawidSkene:
 
     @cached_property
     def misnamed(self) -> Codes:
-        """The classes to which all raters together, weighted by their answers, more often give another label."""
+        """The classes to which all raters together, weighted by their answers, more often give
+        another label.
+        """
         rated = self.given > 0
         pooled = np.tensordot(self.given[rated], self.confusion[rated], axes=1)
-        return np.flatnonzero((self.prior > 0) & (np.diagonal(pooled) < pooled.max(axis=1, initial=0)))
+        return np.flatnonzero(
+            (self.prior > 0) & (np.diagonal(pooled) < pooled.max(axis=1, initial=0))
+        )
 
 
-def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iterations: int = MAX_ITERATIONS) -> DawidSkene:
+def dawid_skene(
+    answers: Answers, *, smoothing: float = SMOOTHING, max_iterations: int = MAX_ITERATIONS
+) -> DawidSkene:
     """Fit the model. Without any rating, the result has no labels and no competences.
 
     The starts are the same for the same answers, whatever the order of raters, items and classes.
@@ -96,15 +114,24 @@ def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iteration
     undefined = np.full(answers.raters, np.nan)
     if not classes:
         probabilities = np.full((len(answers.which), levels), np.nan)
-        return DawidSkene(probabilities, np.full(levels, np.nan), matrices, undefined, answers.given, ())
+        return DawidSkene(
+            probabilities, np.full(levels, np.nan), matrices, undefined, answers.given, ()
+        )
     fit = _Fit(answers, smoothing)
     ends: list[_End] = []
     for trust in answers.trust(STARTS):
         fit.run(trust, max_iterations, ends)
-    best = max(ends, key=lambda end: round(end.history[-1], 3))  # the first of those that are equally likely
+    # the first of those that are equally likely
+    best = max(ends, key=lambda end: round(end.history[-1], 3))
     labels = most_probable(best.share)
-    differ = [float((most_probable(end.share) != labels) @ fit.times / fit.times.sum()) for end in ends]
-    gaps = [(best.history[-1] - end.history[-1], share) for end, share in zip(ends, differ, strict=True) if share]
+    differ = [
+        float((most_probable(end.share) != labels) @ fit.times / fit.times.sum()) for end in ends
+    ]
+    gaps = [
+        (best.history[-1] - end.history[-1], share)
+        for end, share in zip(ends, differ, strict=True)
+        if share
+    ]
     prior, confusion = best.chances[0], best.chances[1:].reshape(-1, classes, classes)
     accuracy = (confusion[:, np.arange(classes), np.arange(classes)] * prior).sum(axis=1)
     matrices[:, answers.used] = answers.over_levels(confusion)
@@ -122,7 +149,9 @@ def dawid_skene(answers: Answers, *, smoothing: float = SMOOTHING, max_iteration
 
 @dataclass(frozen=True)
 class _End:
-    """Where a start ended: class prior and rows of the confusion matrices, the share of each class, the way there."""
+    """Where a start ended: class prior and rows of the confusion matrices, the share of each class,
+    the way there.
+    """
 
     chances: Numbers
     share: Numbers
@@ -130,11 +159,12 @@ class _End:
 
 
 class _Fit:
-    """The two steps. Shapes: share (patterns, classes), logs (1 + raters x true, given) log-probabilities: the class
-    prior, then the rows of the confusion matrices.
+    """The two steps. Shapes: share (patterns, classes), logs (1 + raters x true, given)
+    log-probabilities: the class prior, then the rows of the confusion matrices.
 
-    `gives` (patterns, raters x given) is 1 where a rater gives that class to that pattern; both steps multiply by it.
-    possible: (patterns, classes) 0, or minus infinity: all but the label of a rater who shares no item with anybody.
+    `gives` (patterns, raters x given) is 1 where a rater gives that class to that pattern; both
+    steps multiply by it. possible: (patterns, classes) 0, or minus infinity: all but the label of a
+    rater who shares no item with anybody.
     """
 
     def __init__(self, answers: Answers, smoothing: float) -> None:
@@ -155,8 +185,9 @@ class _Fit:
     def run(self, trust: Numbers, max_iterations: int, ends: list[_End]) -> None:
         """Add the end of a start to the others, unless it would be one of them, or far below.
 
-        An iteration is two steps of expectation-maximisation, a leap along the line that they bend to, and one more
-        step (SQUAREM, Varadhan and Roland 2008); where that would lower the likelihood, the two steps only.
+        An iteration is two steps of expectation-maximisation, a leap along the line that they bend
+        to, and one more step (SQUAREM, Varadhan and Roland 2008); where that would lower the
+        likelihood, the two steps only.
         """
         share, longest = self.votes(trust), 1.0
         logs = self.parameters(share)
@@ -167,8 +198,14 @@ class _Fit:
             share, floor = self.posterior(once)
             twice = self.parameters(share)
             step, bend = once - logs, twice - 2 * once + logs
-            length = max(1.0, min(longest, float(np.linalg.norm(step) / np.linalg.norm(bend)))) if bend.any() else 1.0
-            ahead = self.parameters(self.posterior(_normal(logs + 2 * length * step + length**2 * bend))[0])
+            length = (
+                max(1.0, min(longest, float(np.linalg.norm(step) / np.linalg.norm(bend))))
+                if bend.any()
+                else 1.0
+            )
+            ahead = self.parameters(
+                self.posterior(_normal(logs + 2 * length * step + length**2 * bend))[0]
+            )
             share, likelihood = self.posterior(ahead)
             logs = ahead
             if likelihood < floor:
@@ -177,29 +214,42 @@ class _Fit:
             elif length == longest:
                 longest *= LONGER
             history.append(likelihood)
-            behind = len(history) == LOOK and any(likelihood < end.history[-1] - RIVAL for end in ends)
+            behind = len(history) == LOOK and any(
+                likelihood < end.history[-1] - RIVAL for end in ends
+            )
             if behind or any(np.abs(np.exp(logs) - end.chances).max() < MET for end in ends):
                 return
-            if np.abs(share - before).max() < MOVED and likelihood - history[-2] < GAIN * abs(likelihood):
+            if np.abs(share - before).max() < MOVED and likelihood - history[-2] < GAIN * abs(
+                likelihood
+            ):
                 break
         ends.append(_End(np.exp(logs), share, history))
 
     def votes(self, trust: Numbers) -> Numbers:
-        """The start: the share of an item's raters that gave each class, each rater counted by their trust."""
+        """The start: the share of an item's raters that gave each class, each rater counted by
+        their trust.
+        """
         counts = self.gives @ np.kron(trust[:, None], np.eye(self.classes))
         return np.asarray(counts / counts.sum(axis=1, keepdims=True))
 
     def parameters(self, share: Numbers) -> Numbers:
-        """The most probable class prior and confusion matrices, given the probability of each class for each item."""
+        """The most probable class prior and confusion matrices, given the probability of each class
+        for each item.
+        """
         weight = share * self.times[:, None]
-        counts = (self.given_by @ weight).reshape(self.answers.raters, self.classes, self.classes)  # (, given, true)
+        # (, given, true)
+        counts = (self.given_by @ weight).reshape(self.answers.raters, self.classes, self.classes)
         rows = np.swapaxes(counts, 1, 2).reshape(-1, self.classes)
         return _normal(np.log(np.vstack([weight.sum(axis=0), rows]) + self.smoothing))
 
     def posterior(self, logs: Numbers) -> tuple[Numbers, float]:
         """The probability of each class for each item; the log-likelihood with the pseudo-counts."""
         prior, confusion = logs[0], logs[1:].reshape(-1, self.classes, self.classes)
-        joint = self.gives @ np.swapaxes(confusion, 1, 2).reshape(-1, self.classes) + prior + self.possible
+        joint = (
+            self.gives @ np.swapaxes(confusion, 1, 2).reshape(-1, self.classes)
+            + prior
+            + self.possible
+        )
         top = joint.max(axis=1, keepdims=True)
         scaled = np.exp(joint - top)
         total = scaled.sum(axis=1, keepdims=True)

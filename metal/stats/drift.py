@@ -1,9 +1,9 @@
 """Whether a judge is still the judge it was: paired differences, and whether they are small enough.
 
-A paired difference lies between -1 and 1: of agreement with people before and after on the same output, of scores as
-shares of the scale. Its limits are a score test's, turned round: under a true difference the variance is what was
-observed, and at least what rare changes of the full range need, so that no change among few outputs does not pass for
-a proof that there is none.
+A paired difference lies between -1 and 1: of agreement with people before and after on the same
+output, of scores as shares of the scale. Its limits are a score test's, turned round: under a true
+difference the variance is what was observed, and at least what rare changes of the full range need,
+so that no change among few outputs does not pass for a proof that there is none.
 
 Sources: Tango (1998), paired shares; Schuirmann (1987), two one-sided tests.
 """
@@ -25,7 +25,9 @@ _GRID = np.linspace(-1, 1, 20001)
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """value: the mean; square: of the squares; n: pairs; sources; worth: how many independent pairs these are."""
+    """value: the mean; square: of the squares; n: pairs; sources; worth: how many independent pairs
+    these are.
+    """
 
     value: float
     square: float
@@ -34,36 +36,56 @@ class PairedDifference:
     worth: float
 
     def interval(self, alpha: float) -> tuple[float, float]:
-        """The differences that two one-sided tests at `alpha` do not reject; all from fewer than two sources."""
+        """The differences that two one-sided tests at `alpha` do not reject; all from fewer than
+        two sources.
+        """
         if self.sources < 2:
             return -1.0, 1.0
-        spread = np.maximum(self.square - 2 * _GRID * self.value + _GRID**2, np.abs(_GRID) - _GRID**2)
+        spread = np.maximum(
+            self.square - 2 * _GRID * self.value + _GRID**2, np.abs(_GRID) - _GRID**2
+        )
         far = np.abs(self.value - _GRID) - 0.5 / self.worth  # counts move in steps of 1
         kept = _GRID[far <= t_quantile(1 - alpha, self.sources - 1) * np.sqrt(spread / self.worth)]
         return float(min(kept[0], self.value)), float(max(kept[-1], self.value))
 
     @property
     def p(self) -> float:
-        """Two-sided, for a difference of 0: McNemar's with correction where differences are -1, 0 and 1."""
+        """Two-sided, for a difference of 0: McNemar's with correction where differences are -1, 0
+        and 1.
+        """
         if self.sources < 2:
             return math.nan
         far = abs(self.value) - 1 / self.worth
-        return min(1.0, 2 * t_tail(far * math.sqrt(self.worth / self.square), self.sources - 1)) if far > 0 else 1.0
+        return (
+            min(1.0, 2 * t_tail(far * math.sqrt(self.worth / self.square), self.sources - 1))
+            if far > 0
+            else 1.0
+        )
 
     def needed(self, margin: float, alpha: float, power: float) -> int:
-        """About how many pairs would show that a true difference of 0 is within the margin, with this probability.
+        """About how many pairs would show that a true difference of 0 is within the margin, with
+        this probability.
 
-        (z_{1-a} + z_{1-b/2})^2 times the mean square (of answers the share of discordant pairs) / margin^2, at least
-        as many as even equal answers take. Where there are as many: for the difference as it is, whichever way it lies.
+        (z_{1-a} + z_{1-b/2})^2 times the mean square (of answers the share of discordant pairs) /
+        margin^2, at least as many as even equal answers take. Where there are as many: for the
+        difference as it is, whichever way it lies.
         """
         pairs = self.for_none(margin, alpha, power)
         if pairs > self.n:
             return pairs
-        gap = max(abs(margin - abs(self.value)), 1e-3) if abs(self.value) < margin else abs(self.value)
-        return math.ceil(max(_both_sides(alpha, power) * self.square / gap**2 * self._per_pair, self.n + 1))
+        gap = (
+            max(abs(margin - abs(self.value)), 1e-3)
+            if abs(self.value) < margin
+            else abs(self.value)
+        )
+        return math.ceil(
+            max(_both_sides(alpha, power) * self.square / gap**2 * self._per_pair, self.n + 1)
+        )
 
     def for_none(self, margin: float, alpha: float, power: float) -> int:
-        """About how many pairs as changeable as these show a true difference of 0 to be within the margin."""
+        """About how many pairs as changeable as these show a true difference of 0 to be within the
+        margin.
+        """
         pairs = max(_both_sides(alpha, power) * self.square / margin**2, least_pairs(margin, alpha))
         return math.ceil(pairs * self._per_pair)
 
@@ -79,7 +101,8 @@ def _both_sides(alpha: float, power: float) -> float:
 
 
 def paired_difference(differences: Numbers, sources: Codes) -> PairedDifference:
-    """The mean of differences (n,) from -1 to 1, and how many independent pairs they are worth over their sources.
+    """The mean of differences (n,) from -1 to 1, and how many independent pairs they are worth over
+    their sources.
 
     >>> difference = paired_difference(np.array([1.0, 0.0, 0.0, -1.0, 1.0]), np.arange(5))
     >>> difference.value, difference.square, round(difference.worth, 9)

@@ -1,12 +1,14 @@
-"""A sparse linear ensemble of metrics, fitted to people's scores: the lasso, exactly, from second moments.
+"""A sparse linear ensemble of metrics, fitted to people's scores: the lasso, exactly, from second
+moments.
 
-Metrics are z-scored over the rows (ddof 0), the target is centred, and the coefficients are the lasso's (no refit).
-Minimising (1/2n) ||y - Xb||^2 + alpha ||b||_1 needs only the correlations of the columns (`gram`, X'X/n) and their
-covariances with y (X'y/n): no rows, no iteration to a tolerance. As alpha falls from where all coefficients are 0, the
-solution moves on straight lines between *knots*, at which a column joins or leaves. To leave a generator out, its
-matrix of moments is subtracted: scaler, intercept and coefficients are exactly those of the remaining rows.
-Source: Kasai et al., Bidimensional Leaderboards (2022), section 2.2; Osborne, Presnell and Turlach (2000); Efron et al.
-(2004), section 3.1.
+Metrics are z-scored over the rows (ddof 0), the target is centred, and the coefficients are the
+lasso's (no refit). Minimising (1/2n) ||y - Xb||^2 + alpha ||b||_1 needs only the correlations of
+the columns (`gram`, X'X/n) and their covariances with y (X'y/n): no rows, no iteration to a
+tolerance. As alpha falls from where all coefficients are 0, the solution moves on straight lines
+between *knots*, at which a column joins or leaves. To leave a generator out, its matrix of moments
+is subtracted: scaler, intercept and coefficients are exactly those of the remaining rows. Source:
+Kasai et al., Bidimensional Leaderboards (2022), section 2.2; Osborne, Presnell and Turlach (2000);
+Efron et al. (2004), section 3.1.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from metal.stats.patterns import Codes, Numbers
 Interval = tuple[float, float]
 Rule = Literal["smallest", "middle"]
 
-# A column is a linear combination of those in the model if they leave less than this share of its square.
+# A column is a linear combination of those in the model if they leave less than this share of its
+# square.
 _DEPENDENT = 1e-9
 # Knots closer to each other than this share of alpha are one knot.
 _SAME = 1e-12
@@ -36,9 +39,10 @@ _CONSTANT = 1e-12
 class GeneratorMoments:
     """What the fits need to know about the rows.
 
-    products: (generators, metrics + 2, metrics + 2) sums over each generator's rows of the products of (1, metrics...,
-    target), with metrics z-scored and the target centred over all rows; generators in rising order of names.
-    centre, spread: (metrics + 1,) what was subtracted and divided by, the target last.
+    products: (generators, metrics + 2, metrics + 2) sums over each generator's rows of the products
+    of (1, metrics..., target), with metrics z-scored and the target centred over all rows;
+    generators in rising order of names. centre, spread: (metrics + 1,) what was subtracted and
+    divided by, the target last.
     """
 
     products: Numbers
@@ -48,7 +52,9 @@ class GeneratorMoments:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """coefficients, mean, spread: (metrics,). A score is intercept + sum of coefficients * (x - mean) / spread."""
+    """coefficients, mean, spread: (metrics,). A score is intercept + sum of coefficients * (x -
+    mean) / spread.
+    """
 
     coefficients: Numbers
     intercept: float
@@ -56,15 +62,21 @@ class Ensemble:
     spread: Numbers
 
     def score(self, metrics: Numbers) -> Numbers:
-        """(rows,) the ensemble's scores from (rows, metrics) raw scores. Metrics with coefficient 0 may be NaN."""
+        """(rows,) the ensemble's scores from (rows, metrics) raw scores. Metrics with coefficient 0
+        may be NaN.
+        """
         used = self.coefficients != 0
-        standard = (np.asarray(metrics, dtype=np.float64)[:, used] - self.mean[used]) / self.spread[used]
+        standard = (np.asarray(metrics, dtype=np.float64)[:, used] - self.mean[used]) / self.spread[
+            used
+        ]
         return np.asarray(self.intercept + standard @ self.coefficients[used])
 
 
 @dataclass(frozen=True)
 class _Fits:
-    """The path over some rows, in units of `GeneratorMoments`; spread is 1 where a metric is constant."""
+    """The path over some rows, in units of `GeneratorMoments`; spread is 1 where a metric is
+    constant.
+    """
 
     path: LassoPath
     mean: Numbers
@@ -111,10 +123,12 @@ def fit_ensemble(moments: GeneratorMoments, alpha: float) -> Ensemble:
 
 
 def leave_one_out_correlation(moments: GeneratorMoments, alphas: Numbers) -> Numbers:
-    """(alphas,) Pearson's r of the target with predictions for generators that the fit has not seen.
+    """(alphas,) Pearson's r of the target with predictions for generators that the fit has not
+    seen.
 
-    For each generator, an ensemble is fitted to the rows of all others at the same alpha; the predictions for all
-    generators are pooled. NaN where they are constant. Raises Undefined with fewer than two generators.
+    For each generator, an ensemble is fitted to the rows of all others at the same alpha; the
+    predictions for all generators are pooled. NaN where they are constant. Raises Undefined with
+    fewer than two generators.
     """
     alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
     sums = np.zeros((len(alphas), 6))
@@ -125,10 +139,14 @@ def leave_one_out_correlation(moments: GeneratorMoments, alphas: Numbers) -> Num
     return pearson_from_sums(sums)
 
 
-def leave_one_out_predictions(moments: GeneratorMoments, metrics: Numbers, generator: Codes, alpha: float) -> Numbers:
-    """(rows,) the predictions behind `leave_one_out_correlation` at one alpha: each by a fit to the other generators.
+def leave_one_out_predictions(
+    moments: GeneratorMoments, metrics: Numbers, generator: Codes, alpha: float
+) -> Numbers:
+    """(rows,) the predictions behind `leave_one_out_correlation` at one alpha: each by a fit to the
+    other generators.
 
-    metrics, generator: as given to `generator_moments`. Raises Undefined with fewer than two generators.
+    metrics, generator: as given to `generator_moments`. Raises Undefined with fewer than two
+    generators.
     """
     _, which = np.unique(np.asarray(generator), return_inverse=True)
     standard = (np.asarray(metrics, dtype=np.float64) - moments.centre[:-1]) / moments.spread[:-1]
@@ -136,7 +154,9 @@ def leave_one_out_predictions(moments: GeneratorMoments, metrics: Numbers, gener
     for place, rest in enumerate(_without_each(moments)):
         slopes = rest.path.at(alpha) / rest.spread
         rows = which == place
-        predicted[rows] = moments.centre[-1] + rest.target_mean + (standard[rows] - rest.mean) @ slopes
+        predicted[rows] = (
+            moments.centre[-1] + rest.target_mean + (standard[rows] - rest.mean) @ slopes
+        )
     return predicted
 
 
@@ -149,15 +169,21 @@ def _without_each(moments: GeneratorMoments) -> list[_Fits]:
 
 
 def _prediction_sums(weights: Numbers, products: Numbers) -> Numbers:
-    """(alphas, 6) sums for pearson_from_sums of the predictions by `weights`, (alphas, 1 + metrics), on some rows."""
+    """(alphas, 6) sums for pearson_from_sums of the predictions by `weights`, (alphas, 1 +
+    metrics), on some rows.
+    """
     inputs, target = products[:-1, :-1], products[:-1, -1]
-    count, y, yy = (np.full(len(weights), sum_) for sum_ in (products[0, 0], products[0, -1], products[-1, -1]))
+    count, y, yy = (
+        np.full(len(weights), sum_) for sum_ in (products[0, 0], products[0, -1], products[-1, -1])
+    )
     squares = ((weights @ inputs) * weights).sum(axis=1)
     return np.stack([count, weights @ inputs[0], y, squares, yy, weights @ target], axis=1)
 
 
 def _fits(products: Numbers) -> _Fits:
-    """The path over the rows summed in `products`, from correlations of the metrics and covariances with the target."""
+    """The path over the rows summed in `products`, from correlations of the metrics and covariances
+    with the target.
+    """
     count = products[0, 0]
     means = products[0, 1:] / count
     covariances = products[1:, 1:] / count - np.outer(means, means)
@@ -171,10 +197,11 @@ def _fits(products: Numbers) -> _Fits:
 
 @dataclass(frozen=True)
 class LassoPath:
-    """alphas: (knots,) falling to 0. coefficients: (knots, columns). sizes: (knots - 1,) non-zeros between knots.
+    """alphas: (knots,) falling to 0. coefficients: (knots, columns). sizes: (knots - 1,) non-zeros
+    between knots.
 
-    Where columns are linear combinations of each other (two equal metrics), many solutions are equally good. This path
-    has linearly independent columns; of two equal columns it has the first.
+    Where columns are linear combinations of each other (two equal metrics), many solutions are
+    equally good. This path has linearly independent columns; of two equal columns it has the first.
     """
 
     alphas: Numbers
@@ -192,9 +219,11 @@ class LassoPath:
         return np.asarray((1 - way) * self.coefficients[right - 1] + way * self.coefficients[right])
 
     def intervals_with(self, nonzero: int) -> tuple[Interval, ...]:
-        """The open intervals (low, high) of alpha in which exactly `nonzero` coefficients are not 0, highest first.
+        """The open intervals (low, high) of alpha in which exactly `nonzero` coefficients are not
+        0, highest first.
 
-        There may be several intervals, because a column can leave again, or none, because two columns can join at once.
+        There may be several intervals, because a column can leave again, or none, because two
+        columns can join at once.
         """
         intervals: list[Interval] = []
         for size, high, low in zip(self.sizes, self.alphas[:-1], self.alphas[1:], strict=True):
@@ -210,9 +239,10 @@ class LassoPath:
 def lasso_path(gram: Numbers, covariance: Numbers) -> LassoPath:
     """The path for all alphas down to 0.
 
-    gram: (columns, columns), covariance: (columns,). A column of zeros (a constant metric) stays at 0. Every knot is
-    checked against the optimality conditions. Where columns that depend on each other would join at once, it can matter
-    which joins first: raises Undefined if the resulting path is not optimal.
+    gram: (columns, columns), covariance: (columns,). A column of zeros (a constant metric) stays at
+    0. Every knot is checked against the optimality conditions. Where columns that depend on each
+    other would join at once, it can matter which joins first: raises Undefined if the resulting
+    path is not optimal.
     >>> path = lasso_path(np.eye(2), np.array([3.0, -1.0]))  # orthogonal: each is shrunk towards 0 by alpha
     >>> path.alphas.tolist(), path.at(0.5).tolist(), path.intervals_with(1)
     ([3.0, 1.0, 0.0], [2.5, -0.5], ((1.0, 3.0),))
@@ -222,7 +252,9 @@ def lasso_path(gram: Numbers, covariance: Numbers) -> LassoPath:
     if path:  # where every knot is optimal, all that lies between two knots is optimal, too
         knots = zip(path.alphas.tolist(), path.coefficients, strict=True)
         allowed = 1e-7 * float(np.abs(covariance).max(initial=0.0))
-        if all(violation(gram, covariance, alpha, solution) <= allowed for alpha, solution in knots):
+        if all(
+            violation(gram, covariance, alpha, solution) <= allowed for alpha, solution in knots
+        ):
             return path
     raise Undefined("no lasso path: too many columns depend on each other and join at once")
 
@@ -259,10 +291,12 @@ def _walk(gram: Numbers, covariance: Numbers) -> LassoPath | None:
 def _events(
     gram: Numbers, covariance: Numbers, signs: Numbers
 ) -> tuple[Numbers, Numbers, tuple[Numbers, Numbers], Numbers]:
-    """The line that the solution is on (start, slope), and the alphas at which each column would join or leave.
+    """The line that the solution is on (start, slope), and the alphas at which each column would
+    join or leave.
 
-    With columns A in the model, b_A = start - alpha * slope, and the covariance of column j with the residual of y
-    is still + alpha * pull. Column j joins where that reaches alpha from below (or -alpha from above); 0 means never.
+    With columns A in the model, b_A = start - alpha * slope, and the covariance of column j with
+    the residual of y is still + alpha * pull. Column j joins where that reaches alpha from below
+    (or -alpha from above); 0 means never.
     """
     columns = len(covariance)
     inside = signs != 0
@@ -283,29 +317,35 @@ def _events(
 
 
 def _meets(height: Numbers, rate: Numbers, free: Codes) -> Numbers:
-    """The alpha at which `height` = alpha * `rate`; 0 where the two move apart or the column is not free to join."""
+    """The alpha at which `height` = alpha * `rate`; 0 where the two move apart or the column is not
+    free to join.
+    """
     meeting = free & (rate > _SAME) & (height > 0)
     return np.where(meeting, height / np.where(meeting, rate, 1.0), 0.0)
 
 
 def violation(gram: Numbers, covariance: Numbers, alpha: float, coefficients: Numbers) -> float:
-    """How far the coefficients are from optimal: the largest breach of the lasso's optimality conditions.
+    """How far the coefficients are from optimal: the largest breach of the lasso's optimality
+    conditions.
 
-    With r = covariance - gram @ b, these are r = alpha * sign(b) where b is not 0, and |r| <= alpha where b is 0.
+    With r = covariance - gram @ b, these are r = alpha * sign(b) where b is not 0, and |r| <= alpha
+    where b is 0.
     >>> violation(np.eye(2), np.array([3.0, -1.0]), 0.5, np.array([2.5, 0.0]))  # the second should be -0.5
     0.5
     """
     left = covariance - gram @ coefficients
-    breach = np.where(coefficients != 0, np.abs(left - alpha * np.sign(coefficients)), np.abs(left) - alpha)
+    breach = np.where(
+        coefficients != 0, np.abs(left - alpha * np.sign(coefficients)), np.abs(left) - alpha
+    )
     return float(np.maximum(breach, 0.0).max(initial=0.0))
 
 
 def choose_alpha(intervals: Sequence[Interval], rule: Rule = "smallest") -> float:
     """One alpha inside the first interval of `intervals_with`, by a rule that can be printed.
 
-    smallest: a thousandth of the width above the low end, for the least shrinkage. middle: the geometric middle, which
-    is farthest (as a ratio) from where the number of coefficients changes; the arithmetic middle if the interval
-    reaches 0. Raises Undefined where there is no interval.
+    smallest: a thousandth of the width above the low end, for the least shrinkage. middle: the
+    geometric middle, which is farthest (as a ratio) from where the number of coefficients changes;
+    the arithmetic middle if the interval reaches 0. Raises Undefined where there is no interval.
     >>> choose_alpha([(1.0, 4.0)]), choose_alpha([(1.0, 4.0)], "middle")
     (1.003, 2.0)
     """

@@ -1,9 +1,11 @@
-"""Intervals over sources: of shares Wilson's, at the number of independent items that the sources are worth; of
-agreement beyond chance by the jackknife; of rank correlations by Fisher's transformation.
+"""Intervals over sources: of shares Wilson's, at the number of independent items that the sources
+are worth; of agreement beyond chance by the jackknife; of rank correlations by Fisher's
+transformation.
 
-A percentile bootstrap of a share near 0 or 1 is too narrow (at a truth of 0.97 and 20 sources it covers 47% of the time
-instead of 95%). Here the variance over sources says how many independent items the data are worth, and Wilson's
-interval is taken at that size, reduced by Student's t for few sources.
+A percentile bootstrap of a share near 0 or 1 is too narrow (at a truth of 0.97 and 20 sources it
+covers 47% of the time instead of 95%). Here the variance over sources says how many independent
+items the data are worth, and Wilson's interval is taken at that size, reduced by Student's t for
+few sources.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ from metal.stats.agreement import Disagreement
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import t_quantile
 
-LEAST_DISAGREEING = 3  # sources in which anybody disagrees, for a jackknife of agreement beyond chance
+# sources in which anybody disagrees, for a jackknife of agreement beyond chance
+LEAST_DISAGREEING = 3
 
 
 def wilson(share: float, size: float, z: float) -> tuple[float, float]:
-    """Wilson's score interval of a share of `size` items, at z standard errors; [0, 1] without items.
+    """Wilson's score interval of a share of `size` items, at z standard errors; [0, 1] without
+    items.
 
     Source: Wilson (1927).
     >>> [round(end, 4) for end in wilson(0.9, 10, 1.96)]
@@ -31,29 +35,44 @@ def wilson(share: float, size: float, z: float) -> tuple[float, float]:
     if size <= 0:
         return 0.0, 1.0
     middle = (share + z * z / (2 * size)) / (1 + z * z / size)
-    half = z / (1 + z * z / size) * math.sqrt(max(share * (1 - share), 0) / size + (z / (2 * size)) ** 2)
+    half = (
+        z
+        / (1 + z * z / size)
+        * math.sqrt(max(share * (1 - share), 0) / size + (z / (2 * size)) ** 2)
+    )
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
 def share_interval(
-    share: float, variance: float, items: float, sources: int, p: float = 0.975, *, alike: float = math.inf
+    share: float,
+    variance: float,
+    items: float,
+    sources: int,
+    p: float = 0.975,
+    *,
+    alike: float = math.inf,
 ) -> tuple[float, float]:
     """The interval of a share whose ends are the p and 1 - p quantiles.
 
-    variance: of the share over sources (see `jackknife_variance`). items: how many it is a share of; infinite for a
-    mean of numbers from 0 to 1, which can vary less than shares. sources: how many hold one of them. Where the variance
-    is 0, all sources agree: the share is worth as many items as there are sources, and no more than
-    `alike`. [0, 1] with fewer than two sources.
+    variance: of the share over sources (see `jackknife_variance`). items: how many it is a share
+    of; infinite for a mean of numbers from 0 to 1, which can vary less than shares. sources: how
+    many hold one of them. Where the variance is 0, all sources agree: the share is worth as many
+    items as there are sources, and no more than `alike`. [0, 1] with fewer than two sources.
     """
     if sources < 2:
         return 0.0, 1.0
-    worth = min(items, share * (1 - share) / variance) if variance > 1e-15 else min(items, alike, sources)
+    worth = (
+        min(items, share * (1 - share) / variance)
+        if variance > 1e-15
+        else min(items, alike, sources)
+    )
     z = NormalDist().inv_cdf(p)
     return wilson(share, worth * (z / few_sources(p, sources)) ** 2, z)
 
 
 def balanced_items(of_class: Numbers) -> float:
-    """The independent items that a mean over classes is worth: K^2 / sum(1 / N_c) over the classes that occur.
+    """The independent items that a mean over classes is worth: K^2 / sum(1 / N_c) over the classes
+    that occur.
 
     of_class: (levels,) the items of each class. The variance of a mean of K shares of N_c items
     each, at one p, is p (1 - p) sum(1 / N_c) / K^2.
@@ -65,7 +84,12 @@ def balanced_items(of_class: Numbers) -> float:
 
 
 def beyond_chance_interval(
-    seen: Disagreement, without: Disagreement, alone: Disagreement, times: Codes, items: float, p: float = 0.975
+    seen: Disagreement,
+    without: Disagreement,
+    alone: Disagreement,
+    times: Codes,
+    items: float,
+    p: float = 0.975,
 ) -> tuple[float, float] | None:
     """The interval of 1 - Do / De whose ends are the p and 1 - p quantiles; None from one source.
 
@@ -100,10 +124,11 @@ def beyond_chance_interval(
 
 
 def correlation_interval(r: float, influence: Numbers, source: Codes) -> tuple[float, float] | None:
-    """The 95% interval of a correlation over sources, on the scale of its inverse hyperbolic tangent, by Student's t.
+    """The 95% interval of a correlation over sources, on the scale of its inverse hyperbolic
+    tangent, by Student's t.
 
-    influence: (items,) on r, NaN where a score is missing (stats.correlation.Correlation). None from one source.
-    Source: Fisher (1921).
+    influence: (items,) on r, NaN where a score is missing (stats.correlation.Correlation). None
+    from one source. Source: Fisher (1921).
     """
     given = ~np.isnan(influence)
     sources = int((np.bincount(source[given]) > 0).sum())
@@ -117,18 +142,25 @@ def correlation_interval(r: float, influence: Numbers, source: Codes) -> tuple[f
 
 
 def interval_of_mean(totals: Numbers, counts: Numbers) -> tuple[float, float]:
-    """The 95% interval of a mean of numbers from 0 to 1, over sources: totals and counts by source, (sources,).
+    """The 95% interval of a mean of numbers from 0 to 1, over sources: totals and counts by source,
+    (sources,).
 
     >>> [round(end, 2) for end in interval_of_mean(np.ones(10), np.ones(10))]
     [0.66, 1.0]
     """
-    return interval_of_sums(np.stack([totals, counts], axis=1), np.ones(len(counts), dtype=np.int64), math.inf)
+    return interval_of_sums(
+        np.stack([totals, counts], axis=1), np.ones(len(counts), dtype=np.int64), math.inf
+    )
 
 
-def interval_of_sums(added: Numbers, times: Codes, items: float, p: float = 0.975) -> tuple[float, float]:
-    """The interval of a share of two sums, over the sources that add to the lower one (see `share_interval`).
+def interval_of_sums(
+    added: Numbers, times: Codes, items: float, p: float = 0.975
+) -> tuple[float, float]:
+    """The interval of a share of two sums, over the sources that add to the lower one (see
+    `share_interval`).
 
-    added: (kinds, 2) what a source of each kind adds to the sums above and below; times: (kinds,) how many there are.
+    added: (kinds, 2) what a source of each kind adds to the sums above and below; times: (kinds,)
+    how many there are.
     """
     holds = added[:, 1] > 0
     added, times = added[holds], times[holds]
@@ -137,7 +169,9 @@ def interval_of_sums(added: Numbers, times: Codes, items: float, p: float = 0.97
     if sources < 2:
         return 0.0, 1.0
     without = (above - added[:, 0]) / (below - added[:, 1])
-    return share_interval(float(above / below), jackknife_variance(without, times), items, sources, p)
+    return share_interval(
+        float(above / below), jackknife_variance(without, times), items, sources, p
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -147,10 +181,11 @@ def few_sources(p: float, sources: int) -> float:
 
 
 def jackknife_variance(without: Numbers, times: Codes) -> float:
-    """The variance of a figure over sources; NaN with fewer than two, or where the figure is undefined without one.
+    """The variance of a figure over sources; NaN with fewer than two, or where the figure is
+    undefined without one.
 
-    without: (kinds,) the figure when one source of each kind is left out; times: (kinds,) how many sources of a kind
-    there are. Source: Tukey's jackknife, Efron and Stein (1981).
+    without: (kinds,) the figure when one source of each kind is left out; times: (kinds,) how many
+    sources of a kind there are. Source: Tukey's jackknife, Efron and Stein (1981).
     """
     sources = int(times.sum())
     if sources < 2:

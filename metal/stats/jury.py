@@ -1,4 +1,6 @@
-"""Juries: how alike the mistakes of judges are, and weights that are learnt on other sources than they are used on."""
+"""Juries: how alike the mistakes of judges are, and weights that are learnt on other sources than
+they are used on.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +13,11 @@ PENALTIES = 10.0 ** np.arange(-1, 5)
 
 
 def alike(wrong: Numbers) -> tuple[float, float]:
-    """The mean correlation of members' mistakes, and of how many independent members they are worth.
+    """The mean correlation of members' mistakes, and of how many independent members they are
+    worth.
 
-    wrong: (items, members) 0 or 1; items with a NaN are left out. The size is k / (1 + (k - 1) r), r at least 0 (Kish
-    1965). Both are NaN with fewer than two members whose mistakes vary.
+    wrong: (items, members) 0 or 1; items with a NaN are left out. The size is k / (1 + (k - 1) r),
+    r at least 0 (Kish 1965). Both are NaN with fewer than two members whose mistakes vary.
     >>> wrong = np.array([[0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> [round(figure, 3) for figure in alike(wrong.astype(float))]
     [0.333, 1.8]
@@ -30,10 +33,11 @@ def alike(wrong: Numbers) -> tuple[float, float]:
 
 
 def ridge(features: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
-    """Ridge regression (Hoerl and Kennard 1970): slopes (features, targets) and intercepts (targets,).
+    """Ridge regression (Hoerl and Kennard 1970): slopes (features, targets) and intercepts
+    (targets,).
 
-    features: (rows, features), in units of their spread for the penalty; target: (rows, targets). The penalty is
-    the one of PENALTIES with the least squared error of leaving one row out.
+    features: (rows, features), in units of their spread for the penalty; target: (rows, targets).
+    The penalty is the one of PENALTIES with the least squared error of leaving one row out.
     """
     centre, spread = features.mean(axis=0), features.std(axis=0)
     spread = np.where(spread > 0, spread, 1.0)
@@ -53,12 +57,13 @@ def ridge(features: Numbers, target: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def stacked(features: Numbers, target: Numbers, sources: Codes) -> tuple[Numbers, Numbers]:
-    """Predictions (items, targets), each by a ridge regression on the folds of sources that the item is not in, and the
-    slopes (features, targets), their mean over folds.
+    """Predictions (items, targets), each by a ridge regression on the folds of sources that the
+    item is not in, and the slopes (features, targets), their mean over folds.
 
-    features: (items, features), NaN where one is missing, which counts as the mean of those there are. target: (items,
-    targets), NaN where it is unknown: such items are predicted and teach nothing. Predictions are NaN where fewer than
-    three items per feature teach (Wolpert 1992; Breiman 1996).
+    features: (items, features), NaN where one is missing, which counts as the mean of those there
+    are. target: (items, targets), NaN where it is unknown: such items are predicted and teach
+    nothing. Predictions are NaN where fewer than three items per feature teach (Wolpert 1992;
+    Breiman 1996).
     """
     taught = ~np.isnan(target).any(axis=1)
     fold = source_folds(sources)
@@ -66,7 +71,9 @@ def stacked(features: Numbers, target: Numbers, sources: Codes) -> tuple[Numbers
     for held in range(FOLDS):
         learn = taught & (fold != held)
         if learn.sum() < 3 * features.shape[1]:
-            return np.full(target.shape, np.nan), np.full((features.shape[1], target.shape[1]), np.nan)
+            return np.full(target.shape, np.nan), np.full(
+                (features.shape[1], target.shape[1]), np.nan
+            )
         given = ~np.isnan(features[learn])
         means = np.where(given, features[learn], 0.0).sum(axis=0) / np.maximum(given.sum(axis=0), 1)
         filled = np.where(np.isnan(features), means, features)

@@ -1,13 +1,14 @@
 """Whether a rater scores some languages higher than others, though what it rates is equally good.
 
-Where the same contents exist in several languages, they are compared directly (`parallel_shifts`). Elsewhere people's
-scores stand for quality, and their noise has to be taken into account: an output that people put high is on average
-not quite as good as they say, and the less so the less they agree. Regressing on their raw mean, or subtracting it,
-finds a gap between languages of unequal quality where there is none (`shifts_beside_people`).
+Where the same contents exist in several languages, they are compared directly (`parallel_shifts`).
+Elsewhere people's scores stand for quality, and their noise has to be taken into account: an output
+that people put high is on average not quite as good as they say, and the less so the less they
+agree. Regressing on their raw mean, or subtracting it, finds a gap between languages of unequal
+quality where there is none (`shifts_beside_people`).
 
-Intervals are by the delete-one jackknife over clusters (contents, sources) with Satterthwaite's degrees of freedom.
-Sources: Fuller (1987), Measurement Error Models; Carroll et al. (2006), chapter 4 (regression calibration); Bell and
-McCaffrey (2002) on few clusters.
+Intervals are by the delete-one jackknife over clusters (contents, sources) with Satterthwaite's
+degrees of freedom. Sources: Fuller (1987), Measurement Error Models; Carroll et al. (2006), chapter
+4 (regression calibration); Bell and McCaffrey (2002) on few clusters.
 """
 
 from __future__ import annotations
@@ -30,7 +31,9 @@ LEAST_RELIABILITY = 0.3  # of people's mean in a language, below which it cannot
 
 @dataclass(frozen=True)
 class Shifts:
-    """A figure for each language. value: (L,), NaN where undefined; variance: (L,); df: (L,) degrees of freedom."""
+    """A figure for each language. value: (L,), NaN where undefined; variance: (L,); df: (L,)
+    degrees of freedom.
+    """
 
     value: Numbers
     variance: Numbers
@@ -58,13 +61,16 @@ class Shifts:
         return 2 * t_cdf(-abs(value) / np.sqrt(variance), df)
 
 
-def parallel_shifts(values: Numbers, language: Codes, unit: Codes, content: Codes, languages: int) -> Shifts:
+def parallel_shifts(
+    values: Numbers, language: Codes, unit: Codes, content: Codes, languages: int
+) -> Shifts:
     """How much higher than the mean of languages each language is scored, on the same contents.
 
-    values: (n,) scores; language, unit, content: (n,) codes. A unit is what is compared across languages (a content, or
-    a generator's output for it), and has a level of its own; contents are the clusters. The shifts of languages add
-    up to 0. Languages with fewer than LEAST contents that occur in another language are left out, NaN.
-    Raises Undefined where fewer than two languages are left, or where they share no contents.
+    values: (n,) scores; language, unit, content: (n,) codes. A unit is what is compared across
+    languages (a content, or a generator's output for it), and has a level of its own; contents are
+    the clusters. The shifts of languages add up to 0. Languages with fewer than LEAST contents that
+    occur in another language are left out, NaN. Raises Undefined where fewer than two languages are
+    left, or where they share no contents.
     """
     units, unit = np.unique(unit, return_inverse=True)
     cluster_of_unit = np.zeros(len(units), dtype=np.int64)
@@ -86,7 +92,9 @@ def parallel_shifts(values: Numbers, language: Codes, unit: Codes, content: Code
     counts, sums = counts[shared][:, used], sums[shared][:, used]
     cluster = cluster_of_unit[shared]
     each = counts.sum(axis=1, keepdims=True)
-    normal = np.einsum("ul,lm->ulm", counts, np.eye(counts.shape[1])) - np.einsum("ul,um->ulm", counts, counts / each)
+    normal = np.einsum("ul,lm->ulm", counts, np.eye(counts.shape[1])) - np.einsum(
+        "ul,um->ulm", counts, counts / each
+    )
     right = sums - counts * (sums.sum(axis=1, keepdims=True) / each)
     normals = np.zeros((len(clusters), *normal.shape[1:]))
     rights = np.zeros((len(clusters), right.shape[1]))
@@ -100,16 +108,23 @@ def parallel_shifts(values: Numbers, language: Codes, unit: Codes, content: Code
     solved = np.linalg.solve(normals.sum(axis=0) + added, rights.sum(axis=0))
     without = np.linalg.pinv(normals.sum(axis=0) - normals + added, hermitian=True)
     without_one = np.einsum("qlm,qm->ql", without, rights.sum(axis=0) - rights)
-    variance = (len(present) - 1) / len(present) * ((without_one - without_one.mean(axis=0)) ** 2).sum(axis=0)
+    variance = (
+        (len(present) - 1)
+        / len(present)
+        * ((without_one - without_one.mean(axis=0)) ** 2).sum(axis=0)
+    )
     return Shifts(*(_spread(used, each) for each in (solved, variance, have[used] - 1.0)))
 
 
-def flip_p_values(values: Numbers, language: Codes, unit: Codes, content: Codes, languages: int, pivot: int) -> Numbers:
-    """(L,) two-sided p that contents are scored in each language as in the pivot, by flips of the signs of differences.
+def flip_p_values(
+    values: Numbers, language: Codes, unit: Codes, content: Codes, languages: int, pivot: int
+) -> Numbers:
+    """(L,) two-sided p that contents are scored in each language as in the pivot, by flips of the
+    signs of differences.
 
-    As `parallel_shifts`, but exact however few contents there are: what is tested is that a content's difference is as
-    likely to be above 0 as below by as much. All flips with up to 13 contents, else 16,384 of them. NaN for the pivot
-    and where no content is in both.
+    As `parallel_shifts`, but exact however few contents there are: what is tested is that a
+    content's difference is as likely to be above 0 as below by as much. All flips with up to 13
+    contents, else 16,384 of them. NaN for the pivot and where no content is in both.
     """
     units, unit = np.unique(unit, return_inverse=True)
     counts, sums = np.zeros((len(units), languages)), np.zeros((len(units), languages))
@@ -149,7 +164,8 @@ def _spread(used: Any, values: Numbers) -> Numbers:
 class RatedItems:
     """What people and a judge say of outputs, one row each.
 
-    judge: (n,) scores; people: (n, R) scores, NaN where a person gave none; language, source: (n,) codes.
+    judge: (n,) scores; people: (n, R) scores, NaN where a person gave none; language, source: (n,)
+    codes.
     """
 
     judge: Numbers
@@ -160,28 +176,35 @@ class RatedItems:
 
     @cached_property
     def sums(self) -> tuple[Numbers, Codes]:
-        """(clusters, 8) sums over the outputs of each source in a language, and (clusters,) that language.
+        """(clusters, 8) sums over the outputs of each source in a language, and (clusters,) that
+        language.
 
-        Number, people's means, their squares, judge's scores, products, squared scores of the judge, people's squared
-        residuals, and 1 / number of people.
+        Number, people's means, their squares, judge's scores, products, squared scores of the
+        judge, people's squared residuals, and 1 / number of people.
         """
         means, residuals, answered = self._people
         columns = (
             *(np.ones(len(means)), means, means**2, self.judge, self.judge * means, self.judge**2),
             *(np.nansum(residuals**2, axis=1), 1 / answered),
         )
-        first, cluster = distinct(self.language * (int(self.source.max(initial=0)) + 1) + self.source)
-        totals: Numbers = np.stack([np.bincount(cluster, column, len(first)) for column in columns], axis=1)
+        first, cluster = distinct(
+            self.language * (int(self.source.max(initial=0)) + 1) + self.source
+        )
+        totals: Numbers = np.stack(
+            [np.bincount(cluster, column, len(first)) for column in columns], axis=1
+        )
         return totals.astype(np.float64), self.language[first]
 
     @cached_property
     def _people(self) -> tuple[Numbers, Numbers, Numbers]:
-        """Each output's mean, the residuals, and how many answered; a person's severity is taken away before.
+        """Each output's mean, the residuals, and how many answered; a person's severity is taken
+        away before.
 
         A person who is severer than the others by a constant adds no noise to the order of outputs.
         """
         given = ~np.isnan(self.people.T)
-        scores, present = np.where(given, self.people.T, 0.0), given.astype(np.float64)  # (R, n): sums by column
+        # (R, n): sums by column
+        scores, present = np.where(given, self.people.T, 0.0), given.astype(np.float64)
         answered = present.sum(axis=0)
         for language in range(self.languages):
             rows = np.flatnonzero(self.language == language)
@@ -210,10 +233,11 @@ class RatedItems:
 
 
 def with_anchors(gap: Shifts, people: Shifts) -> Shifts:
-    """The judge's own lean: its gap to people, and how far these people are from those of the other languages.
+    """The judge's own lean: its gap to people, and how far these people are from those of the other
+    languages.
 
-    gap: of `shifts_beside_people`; people: their `parallel_shifts` on contents that every panel rated. Adds up to 0
-    over the languages that have both; degrees of freedom are Satterthwaite's.
+    gap: of `shifts_beside_people`; people: their `parallel_shifts` on contents that every panel
+    rated. Adds up to 0 over the languages that have both; degrees of freedom are Satterthwaite's.
     """
     value = _centred(gap.value + people.value)
     variance = np.where(np.isfinite(value), gap.variance + people.variance, np.nan)
@@ -222,27 +246,39 @@ def with_anchors(gap: Shifts, people: Shifts) -> Shifts:
     return Shifts(value, variance, df)
 
 
-FIGURES = ("above_people", "gap", "naive_regression", "naive_difference", "reliability", "slope", "spread")
+FIGURES = (
+    "above_people",
+    "gap",
+    "naive_regression",
+    "naive_difference",
+    "reliability",
+    "slope",
+    "spread",
+)
 
 
 def shifts_beside_people(items: RatedItems) -> dict[str, Shifts]:
     """{name of FIGURES: what it is in each language}
 
-    above_people: the judge's mean less people's. gap: how much more than in the mean language the judge gives to
-    outputs of equal quality, by people's scores shrunk by their reliability: J = a + b_l + g H*, with H* = mean_l +
-    reliability_l (H - mean_l), where b adds up to 0. naive_regression: the same on people's raw means.
-    naive_difference: above_people less its mean over languages. Both are wrong where languages differ in quality, and
-    are given to show by how much. reliability: of people's mean. slope: of the judge on quality, by language; 1 tells
-    outputs apart as people do, 0 not at all. spread: standard deviation of the judge's scores / that of the quality.
+    above_people: the judge's mean less people's. gap: how much more than in the mean language the
+    judge gives to outputs of equal quality, by people's scores shrunk by their reliability: J = a +
+    b_l + g H*, with H* = mean_l + reliability_l (H - mean_l), where b adds up to 0.
+    naive_regression: the same on people's raw means. naive_difference: above_people less its mean
+    over languages. Both are wrong where languages differ in quality, and are given to show by how
+    much. reliability: of people's mean. slope: of the judge on quality, by language; 1 tells
+    outputs apart as people do, 0 not at all. spread: standard deviation of the judge's scores /
+    that of the quality.
 
-    Languages with fewer than LEAST outputs are NaN; gap, slope and spread also where the reliability is below
-    LEAST_RELIABILITY. A gap needs two languages.
+    Languages with fewer than LEAST outputs are NaN; gap, slope and spread also where the
+    reliability is below LEAST_RELIABILITY. A gap needs two languages.
     """
     totals, language = items.sums
     of_language = np.zeros((items.languages, totals.shape[1]))
     np.add.at(of_language, language, totals)
     enough = of_language[:, 0] >= LEAST
-    scale = np.where(of_language[:, 0] > 0, items.residual_df / np.maximum(of_language[:, 0], 1), np.nan)
+    scale = np.where(
+        of_language[:, 0] > 0, items.residual_df / np.maximum(of_language[:, 0], 1), np.nan
+    )
     full = _figures(of_language[None], scale, enough)
     enough_reliable = enough & (full["reliability"][0] >= LEAST_RELIABILITY)
     full = _figures(of_language[None], scale, enough, enough_reliable)
@@ -262,14 +298,20 @@ def shifts_beside_people(items: RatedItems) -> dict[str, Shifts]:
             fourth[name] += each**2 / (len(own) - 1)
     return {
         name: Shifts(
-            full[name][0], variance[name], variance[name] ** 2 / np.where(fourth[name] > 0, fourth[name], np.nan)
+            full[name][0],
+            variance[name],
+            variance[name] ** 2 / np.where(fourth[name] > 0, fourth[name], np.nan),
         )
         for name in FIGURES
     }
 
 
-def _figures(sums: Numbers, scale: Numbers, enough: Any, reliable: Any | None = None) -> dict[str, Numbers]:
-    """{name: (resamples, L)} from sums (resamples, L, 8). scale: (L,) degrees of freedom of residuals per output."""
+def _figures(
+    sums: Numbers, scale: Numbers, enough: Any, reliable: Any | None = None
+) -> dict[str, Numbers]:
+    """{name: (resamples, L)} from sums (resamples, L, 8). scale: (L,) degrees of freedom of
+    residuals per output.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         n, h, hh, j, hj, jj, residual, inverse = np.moveaxis(sums, -1, 0)
         mean_h, mean_j = h / n, j / n
@@ -298,12 +340,15 @@ def _figures(sums: Numbers, scale: Numbers, enough: Any, reliable: Any | None = 
 def _centred(values: Numbers) -> Numbers:
     """Less their mean over languages; NaN with fewer than two."""
     have = np.isfinite(values).sum(axis=-1, keepdims=True)
-    mean = np.where(have > 1, np.nansum(values, axis=-1, keepdims=True) / np.maximum(have, 1), np.nan)
+    mean = np.where(
+        have > 1, np.nansum(values, axis=-1, keepdims=True) / np.maximum(have, 1), np.nan
+    )
     return np.asarray(values - mean)
 
 
 def mean_shift(values: Numbers, cluster: Codes) -> Shifts:
-    """The mean of values as the one figure of a Shifts, its variance over clusters; NaN variance with one cluster.
+    """The mean of values as the one figure of a Shifts, its variance over clusters; NaN variance
+    with one cluster.
 
     >>> shift = mean_shift(np.array([1.0, 0.0, 2.0]), np.array([0, 1, 2]))
     >>> float(shift.value[0]), round(float(shift.variance[0]), 3), float(shift.df[0])

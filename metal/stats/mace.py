@@ -1,14 +1,15 @@
-"""Labels and the competence of raters without known answers: who knows the answer, and who only gives one.
+"""Labels and the competence of raters without known answers: who knows the answer, and who only
+gives one.
 
-Source: Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013), MACE. Every item has one true class; all classes are equally
-likely. For each item, a rater either knows the class and gives it, or does not care and draws from a distribution of
-their own over the classes. The model is fitted by variational Bayes with the priors of the authors' program
-(Beta(0.5, 0.5) on knowing, Dirichlet(10) on the careless answers), from several starts at once; the start with the
-highest bound is kept.
+Source: Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013), MACE. Every item has one true class; all
+classes are equally likely. For each item, a rater either knows the class and gives it, or does not
+care and draws from a distribution of their own over the classes. The model is fitted by variational
+Bayes with the priors of the authors' program (Beta(0.5, 0.5) on knowing, Dirichlet(10) on the
+careless answers), from several starts at once; the start with the highest bound is kept.
 
-Given the true class k, an answer a has probability careless(a) + knows * [a = k]. Compared with "nobody knows", each
-answer therefore changes one class only, its own, by log(1 + knows / careless(a)): the cost of a step grows with the
-number of answers, not with answers times classes.
+Given the true class k, an answer a has probability careless(a) + knows * [a = k]. Compared with
+"nobody knows", each answer therefore changes one class only, its own, by log(1 + knows /
+careless(a)): the cost of a step grows with the number of answers, not with answers times classes.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ CARELESS = 10.0  # each parameter of the Dirichlet prior on careless answers
 STARTS = 10
 TOLERANCE = 1e-7  # the gain of an iteration for each answer, below which a start stops
 MAX_ITERATIONS = 500
-# Starts that have met continue identically: every LOOK_EVERY iterations, all of them except the best stop.
+# Starts that have met continue identically: every LOOK_EVERY iterations, all of them except the
+# best stop.
 LOOK_EVERY = 5
 LITTLE = 0.1  # where nobody knows the answer more often, the labels say little
 SAME_WAY = 0.01  # two starts have met if no rater's share of known answers differs by more
@@ -37,10 +39,10 @@ SAME_WAY = 0.01  # two starts have met if no rater's share of known answers diff
 class Mace:
     """A fitted model.
 
-    probabilities: (items, levels), NaN for items that nobody rated. competence: (raters,) the mean probability of
-    knowing, 1 - P(spam); NaN for raters who share no item with another, and for all raters where only one class was
-    given (knowing and not caring then look the same). history: the bound on the log-likelihood of the start that was
-    kept, after each iteration.
+    probabilities: (items, levels), NaN for items that nobody rated. competence: (raters,) the mean
+    probability of knowing, 1 - P(spam); NaN for raters who share no item with another, and for all
+    raters where only one class was given (knowing and not caring then look the same). history: the
+    bound on the log-likelihood of the start that was kept, after each iteration.
     """
 
     probabilities: Numbers
@@ -51,7 +53,9 @@ class Mace:
     def doubt(self) -> str:
         """Why the labels are to be doubted; empty where nothing speaks against them."""
         defined = self.competence[~np.isnan(self.competence)]
-        return f"all competences are below {LITTLE}" if len(defined) and defined.max() < LITTLE else ""
+        return (
+            f"all competences are below {LITTLE}" if len(defined) and defined.max() < LITTLE else ""
+        )
 
     @cached_property
     def labels(self) -> Codes:
@@ -59,7 +63,9 @@ class Mace:
         return most_probable(self.probabilities)
 
 
-def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iterations: int = MAX_ITERATIONS) -> Mace:
+def mace(
+    answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iterations: int = MAX_ITERATIONS
+) -> Mace:
     """Fit the model. Without any rating, the result has no labels and no competences.
 
     The starts are the same for the same answers, whatever the order of raters, items and classes.
@@ -70,7 +76,11 @@ def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iteration
     if starts < 1:
         raise ValueError(f"{starts} starts: one or more")
     if not len(answers.used):
-        return Mace(np.full((len(answers.which), answers.levels), np.nan), np.full(answers.raters, np.nan), ())
+        return Mace(
+            np.full((len(answers.which), answers.levels), np.nan),
+            np.full(answers.raters, np.nan),
+            (),
+        )
     fit = _Fit(answers)
     trust = np.repeat(answers.trust(starts, seed), fit.classes, axis=1)
     knowing, careless = fit.counts(trust, fit.vote_shares(starts))
@@ -80,7 +90,9 @@ def mace(answers: Answers, *, starts: int = STARTS, seed: int = 0, max_iteration
         knew, share, bound = fit.step(knowing[running], careless[running])
         for start, value in zip(running, bound.tolist(), strict=True):
             histories[start].append(value)
-        going = np.array([_gains(histories[start], fit.answered, max_iterations) for start in running])
+        going = np.array(
+            [_gains(histories[start], fit.answered, max_iterations) for start in running]
+        )
         if len(histories[running[0]]) % LOOK_EVERY == 0:
             going &= _alone(knowing[running] / (answers.given + 1), bound)
         running = running[going]
@@ -116,16 +128,21 @@ def _alone(knowing: Numbers, bound: Numbers) -> Codes:
 
 def _best(bounds: list[float]) -> int:
     """The start with the highest bound; the first of several that are equal up to rounding."""
-    return next(start for start, bound in enumerate(bounds) if bound >= max(bounds) - 1e-9 * (1 + abs(max(bounds))))
+    return next(
+        start
+        for start, bound in enumerate(bounds)
+        if bound >= max(bounds) - 1e-9 * (1 + abs(max(bounds)))
+    )
 
 
 class _Fit:
     """The two steps, for all running starts at once.
 
-    A cell is a pair of rater and class, a vote a pair of pattern and class: `gives` (votes, cells) is 1 where that
-    rater gives that class to that pattern, and both steps are products with it.
-    knowing: (starts, raters) and careless: (starts, raters, classes) are expected counts of answers; together with the
-    priors they are the parameters of the posteriors of knowing and of careless answers.
+    A cell is a pair of rater and class, a vote a pair of pattern and class: `gives` (votes, cells)
+    is 1 where that rater gives that class to that pattern, and both steps are products with it.
+    knowing: (starts, raters) and careless: (starts, raters, classes) are expected counts of
+    answers; together with the priors they are the parameters of the posteriors of knowing and of
+    careless answers.
     """
 
     def __init__(self, answers: Answers) -> None:
@@ -148,33 +165,47 @@ class _Fit:
         return np.repeat((votes / votes.sum(axis=1, keepdims=True))[None], starts, axis=0)
 
     def counts(self, knew: Numbers, share: Numbers) -> tuple[Numbers, Numbers]:
-        """Expected counts: how many answers of each rater were known, and how many of each class were careless.
+        """Expected counts: how many answers of each rater were known, and how many of each class
+        were careless.
 
-        knew: (starts, cells) the probability that the rater knew the class, if it is the true one; share: (starts,
-        patterns, classes) the probability of each class.
+        knew: (starts, cells) the probability that the rater knew the class, if it is the true one;
+        share: (starts, patterns, classes) the probability of each class.
         """
         right = (share * self.times[:, None]).reshape(len(share), -1)
         knowing = knew * (self.given_by @ np.ascontiguousarray(right.T)).T
         shape = (len(knew), self.answers.raters, self.classes)
-        return knowing.reshape(shape).sum(axis=2), np.maximum(self.given - knowing, 0.0).reshape(shape)
+        return knowing.reshape(shape).sum(axis=2), np.maximum(self.given - knowing, 0.0).reshape(
+            shape
+        )
 
     def step(self, knowing: Numbers, careless: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-        """`knew` and `share` as `counts` takes them, and (starts,) the bound, under these expected counts."""
+        """`knew` and `share` as `counts` takes them, and (starts,) the bound, under these expected
+        counts.
+        """
         from scipy.special import digamma
 
         spam = careless.sum(axis=2)
         total_answers = digamma(2 * KNOWING + knowing + spam)
-        strategy = digamma(CARELESS + careless) - digamma(CARELESS * self.classes + spam)[:, :, None]
-        log_careless = ((digamma(KNOWING + spam) - total_answers)[:, :, None] + strategy).reshape(len(knowing), -1)
+        strategy = (
+            digamma(CARELESS + careless) - digamma(CARELESS * self.classes + spam)[:, :, None]
+        )
+        log_careless = ((digamma(KNOWING + spam) - total_answers)[:, :, None] + strategy).reshape(
+            len(knowing), -1
+        )
         log_knows = np.repeat(digamma(KNOWING + knowing) - total_answers, self.classes, axis=1)
         gain = np.logaddexp(0.0, log_knows - log_careless)
-        votes = (self.gives @ np.ascontiguousarray(gain.T)).T.reshape(len(knowing), self.patterns, self.classes)
+        votes = (self.gives @ np.ascontiguousarray(gain.T)).T.reshape(
+            len(knowing), self.patterns, self.classes
+        )
         top = votes.max(axis=2, keepdims=True)
         scaled = np.exp(votes - top)
         total = scaled.sum(axis=2, keepdims=True)
-        # The likelihood if nobody knew is the same for every class: only the bound needs it, cell by cell.
+        # The likelihood if nobody knew is the same for every class: only the bound needs it, cell
+        # by cell.
         likelihood = log_careless @ self.given + (top + np.log(total))[:, :, 0] @ self.times
-        bound = likelihood - self.times.sum() * np.log(self.classes) - _divergence(knowing, careless)
+        bound = (
+            likelihood - self.times.sum() * np.log(self.classes) - _divergence(knowing, careless)
+        )
         return np.exp(log_knows - log_careless - gain), scaled / total, bound
 
 
@@ -185,10 +216,17 @@ def _divergence(knowing: Numbers, careless: Numbers) -> Numbers:
 
 
 def _dirichlet(counts: Any, prior: float) -> Any:
-    """Kullback-Leibler divergence of Dirichlet(prior + counts) from the symmetric Dirichlet(prior), last axis."""
+    """Kullback-Leibler divergence of Dirichlet(prior + counts) from the symmetric Dirichlet(prior),
+    last axis.
+    """
     from scipy.special import digamma, gammaln
 
     size = counts.shape[-1]
     posterior, total = prior + counts, prior * size + counts.sum(axis=-1)
-    constant = gammaln(total) - gammaln(posterior).sum(axis=-1) - gammaln(prior * size) + size * gammaln(prior)
+    constant = (
+        gammaln(total)
+        - gammaln(posterior).sum(axis=-1)
+        - gammaln(prior * size)
+        + size * gammaln(prior)
+    )
     return constant + (counts * (digamma(posterior) - digamma(total)[..., None])).sum(axis=-1)

@@ -1,7 +1,8 @@
-"""A figure with its standard error over sources: one-sided limits, p-values, and the ratio of two of them.
+"""A figure with its standard error over sources: one-sided limits, p-values, and the ratio of two
+of them.
 
-Sources are what is drawn at random; a standard error over n sources goes with Student's t. Nothing here is resampled,
-so that the same ratings always give the same limits.
+Sources are what is drawn at random; a standard error over n sources goes with Student's t. Nothing
+here is resampled, so that the same ratings always give the same limits.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ Again = Callable[[Draws, bool], tuple[Numbers, Numbers]]
 
 @dataclass(frozen=True)
 class Measured:
-    """A figure, its standard error over sources, and the degrees of freedom of Student's t that go with it.
+    """A figure, its standard error over sources, and the degrees of freedom of Student's t that go
+    with it.
 
-    again: (draws,) figures and errors when sources are drawn anew; with True, the judge's own figure is a person's: of
-    a judge drawn to be like one.
+    again: (draws,) figures and errors when sources are drawn anew; with True, the judge's own
+    figure is a person's: of a judge drawn to be like one.
     """
 
     value: float
@@ -47,7 +49,8 @@ class Measured:
     def p_above(self, bound: float, n: float) -> float:
         """The one-sided p-value that the figure is above a bound; n: of what it was measured on.
 
-        The variance is that about the bound, error^2 + (value - bound)^2 / n: figures near their ends vary too little.
+        The variance is that about the bound, error^2 + (value - bound)^2 / n: figures near their
+        ends vary too little.
         """
         gap = self.value - bound
         error = math.sqrt(self.error**2 + gap**2 / max(n, 1))
@@ -56,7 +59,8 @@ class Measured:
         return t_tail(gap / error, self.df) if gap > 0 else 1 - t_tail(-gap / error, self.df)
 
     def needed(self, bound: float, n: int, *, upper: bool = False) -> float:
-        """About how many items would show in half of all cases that the figure is above a bound; inf where it is not.
+        """About how many items would show in half of all cases that the figure is above a bound;
+        inf where it is not.
 
         upper: below it.
         """
@@ -70,19 +74,25 @@ def _quantile(p: float, tenths: int) -> float:
 
 
 def quantile(p: float, df: float) -> float:
-    """Student's t: the value that p of the distribution lie below. Degrees of freedom count in tenths."""
+    """Student's t: the value that p of the distribution lie below. Degrees of freedom count in
+    tenths.
+    """
     return _quantile(p, round(df * 10))
 
 
 def jackknife(value: float, without: Numbers, times: Codes) -> Measured:
     """A figure with its delete-one-source standard error; t has n - 1 degrees of freedom.
 
-    without: (rows,) the figure without one source of each row; times: (rows,) how many sources a row stands for. A
-    figure that is undefined without a source is taken as it is with it. Source: Tukey's jackknife, Efron and Stein
-    (1981).
+    without: (rows,) the figure without one source of each row; times: (rows,) how many sources a
+    row stands for. A figure that is undefined without a source is taken as it is with it. Source:
+    Tukey's jackknife, Efron and Stein (1981).
     """
     n = int(times.sum())
-    return Measured(value, math.sqrt(max(_covariance(without, without, value, value, times), 0.0)), max(n - 1, 1))
+    return Measured(
+        value,
+        math.sqrt(max(_covariance(without, without, value, value, times), 0.0)),
+        max(n - 1, 1),
+    )
 
 
 def jackknife_again(
@@ -101,7 +111,9 @@ def jackknife_again(
     return value, np.sqrt((n - 1) / n * (times * away**2).sum(axis=1))
 
 
-def _covariance(first: Numbers, second: Numbers, first_value: float, second_value: float, times: Codes) -> float:
+def _covariance(
+    first: Numbers, second: Numbers, first_value: float, second_value: float, times: Codes
+) -> float:
     """The jackknife's covariance of two figures."""
     n = int(times.sum())
     if n < 2:
@@ -122,8 +134,11 @@ class Ratio:
     high: float
 
 
-def jackknife_ratio(top: float, bottom: float, tops: Numbers, bottoms: Numbers, times: Codes, p: float = P) -> Ratio:
-    """top / bottom with limits at p on either side, by Fieller from the jackknife. bottom must be shown above 0.
+def jackknife_ratio(
+    top: float, bottom: float, tops: Numbers, bottoms: Numbers, times: Codes, p: float = P
+) -> Ratio:
+    """top / bottom with limits at p on either side, by Fieller from the jackknife. bottom must be
+    shown above 0.
 
     tops, bottoms: (rows,) without one source of each row.
     """
@@ -135,7 +150,8 @@ def jackknife_ratio(top: float, bottom: float, tops: Numbers, bottoms: Numbers, 
 
 
 def fieller(top: float, bottom: float, half: Callable[[float], float]) -> Ratio:
-    """top / bottom and every k near it for which |top - k bottom| <= half(k), where `half` is t times a standard error.
+    """top / bottom and every k near it for which |top - k bottom| <= half(k), where `half` is t
+    times a standard error.
 
     Source: Fieller (1954).
     >>> fieller(1.0, 2.0, lambda k: 0.2)

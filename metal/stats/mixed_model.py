@@ -1,8 +1,9 @@
 """A linear mixed model with one random intercept, by REML over the one ratio that is not linear.
 
-y = X b + u[source] + e, with u and e normal. Given the ratio of variances t = var(u) / var(e), everything else follows
-from sums by source: V^-1 of a source with m rows is I - t / (1 + t m) 11' (Woodbury). What remains is to find t on
-the profile of the restricted likelihood. Source: Harville (1977); Bates et al. (2015), section 3.4.
+y = X b + u[source] + e, with u and e normal. Given the ratio of variances t = var(u) / var(e),
+everything else follows from sums by source: V^-1 of a source with m rows is I - t / (1 + t m) 11'
+(Woodbury). What remains is to find t on the profile of the restricted likelihood. Source: Harville
+(1977); Bates et al. (2015), section 3.4.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from metal.stats.patterns import Codes, Numbers
 
 Z90 = 1.645  # half of a 90% interval, in standard errors
 
-# The ratios that are tried before the best of them is refined. Beyond the last, nothing varies within sources.
+# The ratios that are tried before the best of them is refined. Beyond the last, nothing varies
+# within sources.
 _RATIOS = np.concatenate([[0.0], np.logspace(-7, 9, 97)])
 
 
@@ -24,8 +26,9 @@ _RATIOS = np.concatenate([[0.0], np.logspace(-7, 9, 97)])
 class MixedModel:
     """effects, errors: (columns of X,) estimates and standard errors.
 
-    The errors are those of least squares weighted by the estimated variances, as in lme4. Those of statsmodels include
-    how the effects and the ratio of variances vary together; the difference vanishes with more sources.
+    The errors are those of least squares weighted by the estimated variances, as in lme4. Those of
+    statsmodels include how the effects and the ratio of variances vary together; the difference
+    vanishes with more sources.
     """
 
     effects: Numbers
@@ -36,7 +39,9 @@ class MixedModel:
 
 @dataclass(frozen=True)
 class Overrating:
-    """value: by how many standard deviations machines are overrated; value -/+ half_width is the 90% interval."""
+    """value: by how many standard deviations machines are overrated; value -/+ half_width is the
+    90% interval.
+    """
 
     value: float
     half_width: float
@@ -44,7 +49,9 @@ class Overrating:
 
 @dataclass(frozen=True)
 class _Sums:
-    """Products of the orthonormal columns and the target: over all rows, and of the source sums by size of source."""
+    """Products of the orthonormal columns and the target: over all rows, and of the source sums by
+    size of source.
+    """
 
     total: Numbers  # (columns + 1, columns + 1)
     size: Numbers  # (sizes,) the numbers of rows that sources have
@@ -56,10 +63,11 @@ class _Sums:
 def random_intercept(target: Numbers, columns: Numbers, source: Codes) -> MixedModel:
     """Fit target ~ columns + (1 | source) by REML; balanced or not.
 
-    target: (rows,); columns: (rows, columns), including the intercept; source: (rows,). Where the restricted
-    likelihood is highest without variance between sources, that variance is 0 and the fit is least squares.
-    Raises Undefined for linearly dependent columns, a target that they explain completely, fewer than two sources,
-    sources of one row each, and where nothing varies within sources; ValueError where a number is missing.
+    target: (rows,); columns: (rows, columns), including the intercept; source: (rows,). Where the
+    restricted likelihood is highest without variance between sources, that variance is 0 and the
+    fit is least squares. Raises Undefined for linearly dependent columns, a target that they
+    explain completely, fewer than two sources, sources of one row each, and where nothing varies
+    within sources; ValueError where a number is missing.
     >>> y = np.array([1.0, 3.0, 6.0, 8.0])  # between: means 2 and 7; within: +-1 -> 12.5 = 2 / 2 + 11.5
     >>> fit = random_intercept(y, np.ones((4, 1)), np.array([0, 0, 1, 1]))
     >>> round(fit.source_variance, 6), round(fit.residual_variance, 6), fit.effects.round(6).tolist()
@@ -87,12 +95,12 @@ def random_intercept(target: Numbers, columns: Numbers, source: Codes) -> MixedM
 def overrating(score: Numbers, human: Numbers, machine: Codes, source: Codes) -> Overrating:
     """How much higher a rater scores machines than human writers when people judge both alike.
 
-    score, human: (rows,) the rater's and the people's scores; machine: (rows,) true where the generator is a machine;
-    source: (rows,). The score is z-scored over all rows (ddof 1, like R's scale). The value is the coefficient of
-    machine in s ~ 1 + machine + human + (1 | source). With "of the judge's own family" as `machine`, it is
-    self-preference.
-    Raises Undefined for a constant score, and where `random_intercept` does (machines only: dependent columns).
-    Source: Kasai et al., Bidimensional Leaderboards (2022), section 2.3.
+    score, human: (rows,) the rater's and the people's scores; machine: (rows,) true where the
+    generator is a machine; source: (rows,). The score is z-scored over all rows (ddof 1, like R's
+    scale). The value is the coefficient of machine in s ~ 1 + machine + human + (1 | source). With
+    "of the judge's own family" as `machine`, it is self-preference. Raises Undefined for a constant
+    score, and where `random_intercept` does (machines only: dependent columns). Source: Kasai et
+    al., Bidimensional Leaderboards (2022), section 2.3.
     """
     score = np.asarray(score, dtype=np.float64)
     if not len(score) or (score == score[0]).all():
@@ -113,7 +121,10 @@ def _check_design(columns: Numbers, sources: int) -> None:
     length = np.sqrt((columns**2).sum(axis=0))
     # The triangle of the decomposition has the singular values of all rows, and is small.
     least = np.finfo(np.float64).eps * rows
-    if not length.all() or np.linalg.matrix_rank(np.linalg.qr(columns / length, mode="r"), rtol=least) < width:
+    if (
+        not length.all()
+        or np.linalg.matrix_rank(np.linalg.qr(columns / length, mode="r"), rtol=least) < width
+    ):
         raise Undefined("effects that depend on each other linearly")
 
 
@@ -123,17 +134,23 @@ def _sum_by_source(table: Numbers, which: Codes, sources: int) -> _Sums:
     distinct, of_size, many = np.unique(sizes, return_inverse=True, return_counts=True)
     parts = [sums[of_size == place] for place in range(len(distinct))]
     by_size = np.stack([part.T @ part for part in parts])
-    return _Sums(table.T @ table, distinct.astype(np.float64), many.astype(np.float64), by_size, len(table))
+    return _Sums(
+        table.T @ table, distinct.astype(np.float64), many.astype(np.float64), by_size, len(table)
+    )
 
 
 def _weighed(sums: _Sums, ratio: Numbers | float) -> Numbers:
-    """(..., columns + 1, columns + 1): [X y]' V^-1 [X y] at each ratio, in units of the residual variance."""
+    """(..., columns + 1, columns + 1): [X y]' V^-1 [X y] at each ratio, in units of the residual
+    variance.
+    """
     ratio = np.asarray(ratio, dtype=np.float64)[..., None]
     return np.asarray(sums.total - np.tensordot(ratio / (1 + ratio * sums.size), sums.by_size, 1))
 
 
 def _deviance(sums: _Sums, ratio: Numbers | float) -> Numbers:
-    """-2 log restricted likelihood at each ratio, with the best residual variance and without the constants."""
+    """-2 log restricted likelihood at each ratio, with the best residual variance and without the
+    constants.
+    """
     weighed = _weighed(sums, ratio)
     design = np.linalg.slogdet(weighed[..., :-1, :-1])[1]
     residual = np.linalg.slogdet(weighed)[1] - design
@@ -149,11 +166,17 @@ def _slope(sums: _Sums, ratio: float) -> float:
     total = float(np.trace(np.linalg.solve(weighed, change)))
     design = float(np.trace(np.linalg.solve(weighed[:-1, :-1], change[:-1, :-1])))
     freedom = sums.rows - (len(weighed) - 1)
-    return freedom * (total - design) + design + float((sums.size / (1 + ratio * sums.size)) @ sums.sources)
+    return (
+        freedom * (total - design)
+        + design
+        + float((sums.size / (1 + ratio * sums.size)) @ sums.sources)
+    )
 
 
 def _best_ratio(sums: _Sums) -> float:
-    """The ratio with the highest restricted likelihood: the best of a coarse list, then the root of the slope."""
+    """The ratio with the highest restricted likelihood: the best of a coarse list, then the root of
+    the slope.
+    """
     from scipy.optimize import brentq
 
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -164,7 +187,8 @@ def _best_ratio(sums: _Sums) -> float:
     low, high = float(_RATIOS[max(best - 1, 0)]), float(_RATIOS[best + 1])
     if _slope(sums, low) >= 0:
         return low
-    if _slope(sums, high) <= 0:  # the deviance still falls where the list says that it rises: it is flat up to rounding
+    # the deviance still falls where the list says that it rises: it is flat up to rounding
+    if _slope(sums, high) <= 0:
         raise Undefined("nothing varies within sources")
     return float(brentq(lambda ratio: _slope(sums, ratio), low, high, xtol=1e-15, rtol=1e-13))
 

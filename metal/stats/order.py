@@ -1,8 +1,9 @@
-"""Does the judge put outputs in people's order? Rank correlation and quadratic kappa with the other people, by seats.
+"""Does the judge put outputs in people's order? Rank correlation and quadratic kappa with the other
+people, by seats.
 
-Every seat faces the mean value of the others' levels. Midranks are taken over all seats; the judge's answer counts once
-a seat. R is the correlation of ranks, 0 for a judge with one answer; Q the quadratic kappa with the others' most
-frequent label. Ranks are held while sources are left out.
+Every seat faces the mean value of the others' levels. Midranks are taken over all seats; the
+judge's answer counts once a seat. R is the correlation of ranks, 0 for a judge with one answer; Q
+the quadratic kappa with the others' most frequent label. Ranks are held while sources are left out.
 """
 
 from __future__ import annotations
@@ -24,16 +25,21 @@ _DIGITS = 9  # of a mean of levels: equal means must tie
 
 
 def correlation_of(sums: Numbers) -> Numbers:
-    """(...) the correlation of x and y from sums (..., 6) of weight, x, y, x^2, y^2 and xy; 0 where one is constant."""
+    """(...) the correlation of x and y from sums (..., 6) of weight, x, y, x^2, y^2 and xy; 0 where
+    one is constant.
+    """
     w, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
     safe = np.maximum(w, _EQUAL)
     spread = np.maximum(xx - x * x / safe, 0.0) * np.maximum(yy - y * y / safe, 0.0)
     varies = spread > 1e-12 * np.maximum(xx * yy, 1e-300)
-    return np.asarray(np.where(varies, (xy - x * y / safe) / np.sqrt(np.where(varies, spread, 1.0)), 0.0))
+    return np.asarray(
+        np.where(varies, (xy - x * y / safe) / np.sqrt(np.where(varies, spread, 1.0)), 0.0)
+    )
 
 
 def quadratic_kappa_of(sums: Numbers) -> Numbers:
-    """(...) Cohen's kappa with squared distances, from the sums of `correlation_of`; NaN without any spread.
+    """(...) Cohen's kappa with squared distances, from the sums of `correlation_of`; NaN without
+    any spread.
 
     It is Lin's concordance of the two sides' values. Source: Cohen (1968); Lin (1989).
     >>> values = np.array([[1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 2, 0, 4, 0], [1, 2, 2, 4, 4, 4]])
@@ -45,7 +51,9 @@ def quadratic_kappa_of(sums: Numbers) -> Numbers:
     mean_x, mean_y = x / safe, y / safe
     apart = (xx + yy - 2 * xy) / safe
     spread = (xx / safe - mean_x**2) + (yy / safe - mean_y**2) + (mean_x - mean_y) ** 2
-    return np.asarray(np.where(spread > _EQUAL, 1 - apart / np.where(spread > _EQUAL, spread, 1.0), np.nan))
+    return np.asarray(
+        np.where(spread > _EQUAL, 1 - apart / np.where(spread > _EQUAL, spread, 1.0), np.nan)
+    )
 
 
 def midranks(values: Numbers, weights: Numbers) -> Numbers:
@@ -61,7 +69,8 @@ def midranks(values: Numbers, weights: Numbers) -> Numbers:
 
 
 def p_no_order(by: SourceSums, rows: Numbers) -> float:
-    """The one-sided p-value that x and y go together, its variance that of no relation; see `z_of_order`.
+    """The one-sided p-value that x and y go together, its variance that of no relation; see
+    `z_of_order`.
 
     1 with one source: nothing says how sources differ.
     """
@@ -72,7 +81,8 @@ def p_no_order(by: SourceSums, rows: Numbers) -> float:
 
 
 def z_of_order(by: SourceSums, rows: Numbers) -> float:
-    """The covariance of x and y in standard errors, whose variance is that about 0: a few odd answers prove nothing.
+    """The covariance of x and y in standard errors, whose variance is that about 0: a few odd
+    answers prove nothing.
 
     rows: (rows, 6) of `correlation_of`.
     """
@@ -98,12 +108,16 @@ def z_of_order_again(by: SourceSums, rows: Numbers, draws: Draws) -> Numbers:
 
 def pair_sums(weight: Numbers, x: Numbers, y: Numbers) -> Numbers:
     """(n, 6) what each adds to the sums of `correlation_of`."""
-    return np.stack([weight, weight * x, weight * y, weight * x * x, weight * y * y, weight * x * y], axis=1)
+    return np.stack(
+        [weight, weight * x, weight * y, weight * x * x, weight * y * y, weight * x * y], axis=1
+    )
 
 
 @dataclass(frozen=True)
 class FigurePair:
-    """A figure of the judge and of a person on the same seats: from sums (rows, 6) of each, over the same sources."""
+    """A figure of the judge and of a person on the same seats: from sums (rows, 6) of each, over
+    the same sources.
+    """
 
     by: SourceSums
     of_judge: Numbers
@@ -154,7 +168,10 @@ class FigurePair:
     def of_a_person(self) -> Measured:
         """A person's figure alone."""
         measured = jackknife(self.person, self._person_without, self.by.times)
-        return replace(measured, again=lambda draws, _: jackknife_again(self.by, self.of_person, self._figure, draws))
+        return replace(
+            measured,
+            again=lambda draws, _: jackknife_again(self.by, self.of_person, self._figure, draws),
+        )
 
     @property
     def share(self) -> Ratio | None:
@@ -171,13 +188,15 @@ class FigurePair:
     @property
     def share_without(self) -> Numbers:
         """(rows,) the share without one source of each row."""
-        return self._judge_without / np.where(self._person_without != 0, self._person_without, np.nan)
+        return self._judge_without / np.where(
+            self._person_without != 0, self._person_without, np.nan
+        )
 
 
 @dataclass(frozen=True)
 class OrderFigures:
-    """R and Q of a judge beside people. p, person_p: that they know the order at all; higher: the judge minus people,
-    in levels' values, on average.
+    """R and Q of a judge beside people. p, person_p: that they know the order at all; higher: the
+    judge minus people, in levels' values, on average.
     """
 
     ranks: FigurePair
@@ -191,15 +210,19 @@ class OrderFigures:
 def order(
     seats: Seats, joint: Codes, answer: Codes, values: Numbers, by: SourceSums, times: Codes
 ) -> OrderFigures | None:
-    """The order and quadratic kappa of a judge beside the people; None where fewer than three levels or one mean occur.
+    """The order and quadratic kappa of a judge beside the people; None where fewer than three
+    levels or one mean occur.
 
-    joint: (kinds,) the kind of item in `seats` of each kind of item with an answer; answer: (kinds,) the judge's label;
-    values: (levels,); by: sums over these kinds by source; times: (kinds,) items of each.
+    joint: (kinds,) the kind of item in `seats` of each kind of item with an answer; answer:
+    (kinds,) the judge's label; values: (levels,); by: sums over these kinds by source; times:
+    (kinds,) items of each.
     """
     items = np.bincount(joint, weights=times, minlength=seats.kinds)
     at_seat = items[seats.item] * seats.times
     used = at_seat > 0
-    levels = np.unique(np.concatenate([seats.own[used], np.flatnonzero(seats.rest[used].sum(axis=0))]))
+    levels = np.unique(
+        np.concatenate([seats.own[used], np.flatnonzero(seats.rest[used].sum(axis=0))])
+    )
     if len(levels) < 3:
         return None
     others = np.round(seats.rest @ values / np.maximum(seats.rest.sum(axis=1), 1), _DIGITS)
@@ -215,7 +238,9 @@ def order(
 
     target = seats.target @ values, seats.target @ values**2
     given = values[seats.own]
-    kappa = np.stack([np.ones(len(given)), target[0], given, target[1], given**2, target[0] * given], axis=1)
+    kappa = np.stack(
+        [np.ones(len(given)), target[0], given, target[1], given**2, target[0] * given], axis=1
+    )
     kappa = seats.by_item(kappa)[joint]
     kappa_judge = with_answer(kappa, number[joint], values[answer])
     rows = {

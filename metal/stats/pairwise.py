@@ -1,6 +1,7 @@
 """Ranking generators: pairs of generators on one source, and pairs of generators over all sources.
 
-Scores are (generators, sources), NaN where a score is missing. Randomness is passed in as a numpy Generator.
+Scores are (generators, sources), NaN where a score is missing. Randomness is passed in as a numpy
+Generator.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True)
 class TieCalibration:
-    """epsilon: differences up to it are ties. accuracy: with this epsilon; uncalibrated: with epsilon 0.
+    """epsilon: differences up to it are ties. accuracy: with this epsilon; uncalibrated: with
+    epsilon 0.
 
-    pairs: how many pairs were compared, on how many sources. variance: of the accuracy over sources, with this epsilon;
-    NaN from one source.
+    pairs: how many pairs were compared, on how many sources. variance: of the accuracy over
+    sources, with this epsilon; NaN from one source.
     """
 
     epsilon: float
@@ -46,11 +48,12 @@ class SoftAccuracy:
 def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     """The smallest epsilon >= 0 for which pairwise accuracy is largest.
 
-    Pairwise accuracy is the share of the pairs of generators on one source that rater and people rank alike, as a mean
-    over sources: both call the pair a tie, or both prefer the same generator; for the rater, a difference up to epsilon
-    is a tie. Only the rater's own differences can matter: pairs are sorted by them, and turn into ties in that order.
-    people, rater: (generators, sources). Raises Undefined where no source has two generators scored by both.
-    Source: Deutsch, Foster and Freitag (2023), sections 4 (grouped by item) and 5.
+    Pairwise accuracy is the share of the pairs of generators on one source that rater and people
+    rank alike, as a mean over sources: both call the pair a tie, or both prefer the same generator;
+    for the rater, a difference up to epsilon is a tie. Only the rater's own differences can matter:
+    pairs are sorted by them, and turn into ties in that order. people, rater: (generators,
+    sources). Raises Undefined where no source has two generators scored by both. Source: Deutsch,
+    Foster and Freitag (2023), sections 4 (grouped by item) and 5.
     >>> people, rater = np.array([[1.0, 2], [1, 3], [4, 3]]), np.array([[0.0, 5], [1, 5], [8, np.nan]])
     >>> calibrated = calibrate_ties(people, rater)  # the tie of the first source is found, and nothing lost
     >>> calibrated.epsilon, calibrated.accuracy, calibrated.pairs
@@ -75,9 +78,13 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     epsilons = np.append(0.0, epsilons)  # of equal differences, all become ties
     best = int(np.argmax(accuracies > accuracies.max() - _ROUNDING))
     right = np.where(gap > epsilons[best], ordered, tied)
-    shares = ratio(np.bincount(np.nonzero(scored)[1], right, len(on_source)), on_source)[on_source > 0]
+    shares = ratio(np.bincount(np.nonzero(scored)[1], right, len(on_source)), on_source)[
+        on_source > 0
+    ]
     accuracy, sources = float(accuracies[best]), len(shares)
-    return TieCalibration(float(epsilons[best]), accuracy, start, len(gap), sources, _variance(shares) / sources**2)
+    return TieCalibration(
+        float(epsilons[best]), accuracy, start, len(gap), sources, _variance(shares) / sources**2
+    )
 
 
 def _variance(added: Numbers) -> float:
@@ -89,13 +96,15 @@ def _variance(added: Numbers) -> float:
 def soft_pairwise_accuracy(
     people: Numbers, rater: Numbers, rng: np.random.Generator, *, resamples: int = 1000
 ) -> SoftAccuracy:
-    """1 - mean over pairs of generators of |p by people - p by rater|: is the rater as sure as people are?
+    """1 - mean over pairs of generators of |p by people - p by rater|: is the rater as sure as
+    people are?
 
-    p: one-sided paired permutation test that the first of the pair scores higher (`better_than`), on the sources on
-    which people and rater scored both generators, with the same swaps for people and rater. Resamples with the observed
-    lead count half, so that the order of a pair does not matter. Pairs that share no source do not count. Raises
-    Undefined where no pair has one, with fewer than two generators, and where either side tells none from another.
-    Source: Thompson, Mathur, Deutsch and Khayrallah (2024).
+    p: one-sided paired permutation test that the first of the pair scores higher (`better_than`),
+    on the sources on which people and rater scored both generators, with the same swaps for people
+    and rater. Resamples with the observed lead count half, so that the order of a pair does not
+    matter. Pairs that share no source do not count. Raises Undefined where no pair has one, with
+    fewer than two generators, and where either side tells none from another. Source: Thompson,
+    Mathur, Deutsch and Khayrallah (2024).
     """
     people, rater = np.asarray(people, dtype=np.float64), np.asarray(rater, dtype=np.float64)
     if len(people) < 2:
@@ -117,11 +126,12 @@ def soft_pairwise_accuracy(
 
 
 def _influences(both: Numbers, sign: Numbers) -> Numbers:
-    """(sources,) the influence of each source on the sum over pairs of -sign x (p by people - p by rater).
+    """(sources,) the influence of each source on the sum over pairs of -sign x (p by people - p by
+    rater).
 
-    Under random swaps a sum of gaps has mean 0 and their sum of squares as variance: p is about the normal tail above
-    sum / sqrt(sum of squares), whose derivative is taken. both: (2, generators, sources); sign: (generators,
-    generators), 0 where a pair does not count.
+    Under random swaps a sum of gaps has mean 0 and their sum of squares as variance: p is about the
+    normal tail above sum / sqrt(sum of squares), whose derivative is taken. both: (2, generators,
+    sources); sign: (generators, generators), 0 where a pair does not count.
     """
     influence = np.zeros(both.shape[-1])
     for i in range(both.shape[1] - 1):
@@ -129,17 +139,25 @@ def _influences(both: Numbers, sign: Numbers) -> Numbers:
         squares = (gaps**2).sum(axis=-1)
         spread = np.sqrt(np.where(squares > 0, squares, np.inf))
         z = gaps.sum(axis=-1) / spread
-        slope = np.stack([sign[i, i + 1 :], -sign[i, i + 1 :]]) * np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) / spread
+        slope = (
+            np.stack([sign[i, i + 1 :], -sign[i, i + 1 :]])
+            * np.exp(-(z**2) / 2)
+            / np.sqrt(2 * np.pi)
+            / spread
+        )
         curve = slope * z / spread / 2
         influence += np.einsum("tp,tps->s", slope, gaps) - np.einsum("tp,tps->s", curve, gaps**2)
     return influence
 
 
-def better_on_shared(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
-    """`better_than` with gaps: each pair of generators on the sources for which all tables have both scores.
+def better_on_shared(
+    scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000
+) -> Numbers:
+    """`better_than` with gaps: each pair of generators on the sources for which all tables have
+    both scores.
 
-    scores: (..., generators, sources), NaN where a score is missing. The result is NaN for a pair without a shared
-    source. One set of swaps serves all pairs.
+    scores: (..., generators, sources), NaN where a score is missing. The result is NaN for a pair
+    without a shared source. One set of swaps serves all pairs.
     """
     scores = np.asarray(scores, dtype=np.float64)
     *outer, generators, sources = scores.shape
@@ -160,21 +178,29 @@ def better_on_shared(scores: Numbers, rng: np.random.Generator, *, resamples: in
     return p.reshape(*outer, generators, generators)
 
 
-def generator_pairs(scores: Numbers, rng: np.random.Generator, *, least: int = 1, resamples: int = 1000) -> Pairs:
-    """Every two generators by their scores (generators, sources) on shared sources, of which it takes `least`."""
+def generator_pairs(
+    scores: Numbers, rng: np.random.Generator, *, least: int = 1, resamples: int = 1000
+) -> Pairs:
+    """Every two generators by their scores (generators, sources) on shared sources, of which it
+    takes `least`.
+    """
     scores = np.asarray(scores, dtype=np.float64)
     better = better_on_shared(scores, rng, resamples=resamples)
     t, sources = paired_t(scores)
     np.fill_diagonal(better, np.nan)
-    return Pairs.tested(np.where(sources < least, np.nan, better), t, sources, flip_count(resamples))
+    return Pairs.tested(
+        np.where(sources < least, np.nan, better), t, sources, flip_count(resamples)
+    )
 
 
 def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1000) -> Numbers:
-    """(..., generators, generators) one-sided p that generator i scores higher than j, by swapping their scores.
+    """(..., generators, generators) one-sided p that generator i scores higher than j, by swapping
+    their scores.
 
-    scores: (..., generators, sources), complete. In each resample, the two generators exchange their scores on each
-    source with probability 1/2; p = (1 + resamples in which i's lead is at least the observed one) / (1 + resamples).
-    All pairs share the swaps; their number is the next power of two, minus one (`draw_flips`).
+    scores: (..., generators, sources), complete. In each resample, the two generators exchange
+    their scores on each source with probability 1/2; p = (1 + resamples in which i's lead is at
+    least the observed one) / (1 + resamples). All pairs share the swaps; their number is the next
+    power of two, minus one (`draw_flips`).
     >>> p = better_than(np.array([[3.0, 2.0], [1.0, 1.0], [0.0, 4.0]]), np.random.default_rng(0), resamples=3)
     >>> p.tolist()  # three swaps: of the first source, of the second, of both
     [[1.0, 0.25, 0.5], [1.0, 1.0, 0.75], [0.75, 0.5, 1.0]]
@@ -182,7 +208,8 @@ def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1
     scores = np.asarray(scores, dtype=np.float64)
     *outer, generators, sources = scores.shape
     tables = scores.reshape(-1, generators, sources)
-    tables = tables - tables.mean(axis=1, keepdims=True)  # keeps the differences and reduces rounding
+    # keeps the differences and reduces rounding
+    tables = tables - tables.mean(axis=1, keepdims=True)
     swapped = draw_flips(rng, sources, resamples).sums(tables)
     size = np.abs(tables).sum(axis=(1, 2))[:, None]
     p = np.empty((len(tables), generators, generators))
@@ -194,8 +221,8 @@ def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1
 def _leads(swapped: Numbers, size: Numbers) -> tuple[Numbers, Numbers]:
     """(...) shares of the flips in which a lead is at least, and at most, the observed one.
 
-    swapped: (..., flips), where the first flip changes nothing and so holds the observed lead; size: (...) the sum of
-    the absolute values that were added up.
+    swapped: (..., flips), where the first flip changes nothing and so holds the observed lead;
+    size: (...) the sum of the absolute values that were added up.
     """
     observed, slack = swapped[..., :1], _ROUNDING * size[..., None]
     return (swapped >= observed - slack).mean(axis=-1), (swapped <= observed + slack).mean(axis=-1)

@@ -1,7 +1,7 @@
 """Distinct rating patterns: each different row of ratings once, with how often it occurs.
 
-Three raters on three levels make at most 64 different rows, however many items there are, so a bootstrap
-resample is a few counts instead of a new table.
+Three raters on three levels make at most 64 different rows, however many items there are, so a
+bootstrap resample is a few counts instead of a new table.
 """
 
 from __future__ import annotations
@@ -58,7 +58,8 @@ def find_patterns(codes: Codes) -> Patterns:
 
 
 def distinct(key: Codes) -> tuple[Codes, Codes]:
-    """The first item with each distinct value of `key` (whole numbers >= 0), and the place of each item's value.
+    """The first item with each distinct value of `key` (whole numbers >= 0), and the place of each
+    item's value.
 
     The values are in rising order.
     >>> first, place = distinct(np.array([7, 2, 7, 5]))
@@ -85,7 +86,8 @@ def class_counts(rows: Codes, levels: int) -> Codes:
     >>> class_counts(np.array([[0, 2, 2, -1], [1, 1, 1, 0]]), 3).tolist()
     [[1, 0, 2], [1, 3, 0]]
     """
-    columns = np.ascontiguousarray(np.asarray(rows).T)  # adding up columns is quicker than adding up rows
+    # adding up columns is quicker than adding up rows
+    columns = np.ascontiguousarray(np.asarray(rows).T)
     return np.stack([(columns == level).sum(axis=0) for level in range(levels)], axis=1)
 
 
@@ -95,23 +97,28 @@ def one_hot(codes: Codes, levels: int) -> Codes:
 
 
 def total(weights: Any, features: Any) -> Numbers:
-    """(..., F) the sums of features (patterns, F) when patterns occur as often as weights (..., patterns) says.
+    """(..., F) the sums of features (patterns, F) when patterns occur as often as weights (...,
+    patterns) says.
 
-    weights: an array of counts, or another object with `@` (see metal.stats.bootstrap). Each sum's values lie side by
-    side in memory for all resamples, so that what is computed from a few sums runs along the resamples.
+    weights: an array of counts, or another object with `@` (see metal.stats.bootstrap). Each sum's
+    values lie side by side in memory for all resamples, so that what is computed from a few sums
+    runs along the resamples.
     """
     if not isinstance(weights, np.ndarray | list | tuple):
         return np.asarray(weights @ features, dtype=np.float64)
-    weights, features = np.asarray(weights, dtype=np.float64), np.asarray(features, dtype=np.float64)
+    weights, features = (
+        np.asarray(weights, dtype=np.float64),
+        np.asarray(features, dtype=np.float64),
+    )
     return np.asarray((features.T @ weights.T).T)
 
 
 def margins(weights: Any, truth: Codes, answer: Codes, levels: int) -> Numbers:
     """(..., 3, levels): how often each class was answered rightly, was true, and was answered.
 
-    Patterns without truth or answer are left out. Of a confusion matrix these are the diagonal and the sums of its rows
-    and columns, which is all that agreement needs, however many classes there are.
-    weights: (..., patterns), see `total`; truth, answer: (patterns,) codes.
+    Patterns without truth or answer are left out. Of a confusion matrix these are the diagonal and
+    the sums of its rows and columns, which is all that agreement needs, however many classes there
+    are. weights: (..., patterns), see `total`; truth, answer: (patterns,) codes.
     >>> margins(np.array([3, 1]), np.array([0, 1]), np.array([0, 0]), 2).tolist()
     [[3.0, 0.0], [3.0, 1.0], [4.0, 0.0]]
     """
@@ -156,7 +163,8 @@ def ratio(top: Any, bottom: Any) -> Numbers:
 
 
 def mean_of_defined(values: Sequence[Numbers]) -> Numbers:
-    """The mean of equally shaped results, place by place, over the results that are defined; NaN where none is.
+    """The mean of equally shaped results, place by place, over the results that are defined; NaN
+    where none is.
 
     >>> mean_of_defined([np.array([1.0, np.nan]), np.array([4.0, np.nan]), np.array([np.nan, np.nan])]).tolist()
     [2.5, nan]

@@ -1,15 +1,18 @@
-"""Paired permutation tests whose cost hardly grows with the data, by a random subgroup of all sign flips.
+"""Paired permutation tests whose cost hardly grows with the data, by a random subgroup of all sign
+flips.
 
-A paired permutation test flips the sign of each item's difference with probability 1/2 and looks at the sum. The flips
-of N items are a group, (Z/2)^N, and a test by *any* subgroup of it is exact as well: what is invariant under all flips
-is invariant under those of the subgroup. Here the subgroup is drawn at random: each item gets a *class*, a number of k
-random bits, and flip g (0 to 2^k - 1) turns the items whose class has an odd number of bits in common with g. All 2^k
-sums are then the Walsh-Hadamard transform of the sums by class: one pass over the items and k 2^k additions, where
+A paired permutation test flips the sign of each item's difference with probability 1/2 and looks at
+the sum. The flips of N items are a group, (Z/2)^N, and a test by *any* subgroup of it is exact as
+well: what is invariant under all flips is invariant under those of the subgroup. Here the subgroup
+is drawn at random: each item gets a *class*, a number of k random bits, and flip g (0 to 2^k - 1)
+turns the items whose class has an odd number of bits in common with g. All 2^k sums are then the
+Walsh-Hadamard transform of the sums by class: one pass over the items and k 2^k additions, where
 independent flips take N 2^k.
 
-Every flip except the first is uniform over all flips, and any two of them are independent: a p-value has the Monte
-Carlo error of as many independent flips. With no more items than bits, the subgroup is the whole group.
-Source: Koning and Hemerik, More efficient exact group-invariance testing (2024); Chung and Fraser (1958).
+Every flip except the first is uniform over all flips, and any two of them are independent: a
+p-value has the Monte Carlo error of as many independent flips. With no more items than bits, the
+subgroup is the whole group. Source: Koning and Hemerik, More efficient exact group-invariance
+testing (2024); Chung and Fraser (1958).
 """
 
 from __future__ import annotations
@@ -23,7 +26,8 @@ import numpy as np
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.ranks import Pairs
 
-# Correlations closer than this differ by rounding; for scores of variance 1, variances below it are rounding.
+# Correlations closer than this differ by rounding; for scores of variance 1, variances below it are
+# rounding.
 _ROUNDING = 1e-12
 
 
@@ -46,7 +50,8 @@ class SignFlips:
         return np.array(sums, dtype=np.float64).reshape(*values.shape[:-1], self.count)
 
     def sums(self, values: Numbers) -> Numbers:
-        """(..., count) from (..., items): the sum over all items under each flip; the first flip changes nothing.
+        """(..., count) from (..., items): the sum over all items under each flip; the first flip
+        changes nothing.
 
         >>> SignFlips(np.array([1, 2]), 4).sums(np.array([5.0, 3.0])).tolist()
         [8.0, -2.0, 2.0, -8.0]
@@ -60,12 +65,16 @@ def flip_count(resamples: int) -> int:
 
 
 def resolution(resamples: int) -> float:
-    """The smallest p that a one-sided test with so many resamples can give: what it stands for may be smaller."""
+    """The smallest p that a one-sided test with so many resamples can give: what it stands for may
+    be smaller.
+    """
     return 1 / flip_count(resamples)
 
 
 def draw_flips(rng: np.random.Generator, items: int, resamples: int) -> SignFlips:
-    """Flips of `items` items, as many as the smallest power of two above `resamples`; the first changes nothing."""
+    """Flips of `items` items, as many as the smallest power of two above `resamples`; the first
+    changes nothing.
+    """
     count = flip_count(resamples)
     if items < count.bit_length():
         return SignFlips(np.left_shift(1, np.arange(items)), count)
@@ -73,9 +82,11 @@ def draw_flips(rng: np.random.Generator, items: int, resamples: int) -> SignFlip
 
 
 def signed(class_sums: Numbers) -> Numbers:
-    """(..., count) from (..., count) sums by class: the total under each flip (the Walsh-Hadamard transform).
+    """(..., count) from (..., count) sums by class: the total under each flip (the Walsh-Hadamard
+    transform).
 
-    Each step removes the lowest bit of the class and adds the bit of the flip on top, which ends in the right order.
+    Each step removes the lowest bit of the class and adds the bit of the flip on top, which ends in
+    the right order.
     """
     sums = np.asarray(class_sums, dtype=np.float64)
     half = sums.shape[-1] // 2
@@ -97,14 +108,17 @@ def correlates_better(
     resamples: int = 1000,
     wanted: Codes | None = None,
 ) -> Numbers:
-    """(raters, raters) one-sided p that rater i's Pearson correlation with people is higher than rater j's.
+    """(raters, raters) one-sided p that rater i's Pearson correlation with people is higher than
+    rater j's.
 
-    people: (items,), raters: (raters, items), NaN where there is no answer: each pair is compared on the items that
-    both raters and the people answered. Scores are z-scored; in each resample the two exchange their scores on each
-    source (each item, where `source` is None) with probability 1/2; p = (1 + resamples with at least the observed
-    difference) / (1 + resamples). NaN on the diagonal and where a correlation is undefined. The swaps are drawn once
-    for all pairs: at least `resamples` of them, the next power of two, minus one. wanted: (raters, raters) the pairs to
-    compare, in either direction; all pairs by default. Source: PERM-BOTH, Deutsch, Dror and Roth (2021), section 4.
+    people: (items,), raters: (raters, items), NaN where there is no answer: each pair is compared
+    on the items that both raters and the people answered. Scores are z-scored; in each resample the
+    two exchange their scores on each source (each item, where `source` is None) with probability
+    1/2; p = (1 + resamples with at least the observed difference) / (1 + resamples). NaN on the
+    diagonal and where a correlation is undefined. The swaps are drawn once for all pairs: at least
+    `resamples` of them, the next power of two, minus one. wanted: (raters, raters) the pairs to
+    compare, in either direction; all pairs by default. Source: PERM-BOTH, Deutsch, Dror and Roth
+    (2021), section 4.
     """
     p = np.full((len(raters), len(raters)), np.nan)
     for i, j, lead in _every_two(people, raters, rng, source, resamples, wanted):
@@ -114,11 +128,17 @@ def correlates_better(
 
 
 def correlation_pairs(
-    people: Numbers, raters: Numbers, rng: np.random.Generator, source: Codes, *, resamples: int = 1000
+    people: Numbers,
+    raters: Numbers,
+    rng: np.random.Generator,
+    source: Codes,
+    *,
+    resamples: int = 1000,
 ) -> Pairs:
     """Every two raters by how far they go with people; as `correlates_better`, two-sided.
 
-    t: z sqrt((n - 1) / (n - z^2)), z the observed lead over the root of the mean square of all leads under flips.
+    t: z sqrt((n - 1) / (n - z^2)), z the observed lead over the root of the mean square of all
+    leads under flips.
     """
     people, raters = np.asarray(people, dtype=np.float64), np.asarray(raters, dtype=np.float64)
     better, t = np.full((2, len(raters), len(raters)), np.nan)
@@ -147,7 +167,9 @@ def _every_two(
     resamples: int,
     wanted: Codes | None = None,
 ) -> Iterator[tuple[int, int, Numbers]]:
-    """(i, j, (flips,) leads of i over j), the first of them the observed one; only of defined correlations."""
+    """(i, j, (flips,) leads of i over j), the first of them the observed one; only of defined
+    correlations.
+    """
     people, raters = np.asarray(people, dtype=np.float64), np.asarray(raters, dtype=np.float64)
     if not len(raters):
         return
@@ -161,7 +183,9 @@ def _every_two(
     moments = [_moments(scores, y, flips, items) for scores, items in zip(x, answered, strict=True)]
 
     def shared(i: int, j: int) -> Numbers:
-        """Rater i's moments over the items that both i and j answered: over all, less those that j lacks."""
+        """Rater i's moments over the items that both i and j answered: over all, less those that j
+        lacks.
+        """
         alone = answered[i] & ~answered[j]
         return moments[i] - _moments(x[i], y, flips, alone) if alone.any() else moments[i]
 
@@ -174,7 +198,9 @@ def _every_two(
 def _flips_of(source: Codes, rng: np.random.Generator, resamples: int) -> SignFlips:
     """Flips of items, all items of a source turned together."""
     _, code = np.unique(source, return_inverse=True)
-    flips = draw_flips(np.random.default_rng(int(rng.integers(2**63))), int(code.max(initial=-1)) + 1, resamples)
+    flips = draw_flips(
+        np.random.default_rng(int(rng.integers(2**63))), int(code.max(initial=-1)) + 1, resamples
+    )
     return flips.only(code)
 
 
@@ -194,22 +220,27 @@ def _moments(x: Numbers, y: Numbers, flips: SignFlips, items: Codes) -> Numbers:
 
 
 def _leads(first: Numbers, second: Numbers) -> Numbers | None:
-    """(flips,) leads of the first of two raters, from their moments by class over the items that both answered.
+    """(flips,) leads of the first of two raters, from their moments by class over the items that
+    both answered.
 
-    A swap moves numbers from one rater's sums of z, z^2 and z*y to the other's. Chance only decides which numbers, so
-    the sums of every resample follow from the differences between the two raters by class of the flips.
+    A swap moves numbers from one rater's sums of z, z^2 and z*y to the other's. Chance only decides
+    which numbers, so the sums of every resample follow from the differences between the two raters
+    by class of the flips.
     """
     z_first, z_second = _z_sums(first), _z_sums(second)
     if z_first is None or z_second is None:
         return None
     items = float(first[0].sum())
     left, right = z_first.sum(axis=1)[:, None], z_second.sum(axis=1)[:, None]
-    change = (right - left - signed(z_second - z_first)) / 2  # a flip exchanges the items whose sign it turns
+    # a flip exchanges the items whose sign it turns
+    change = (right - left - signed(z_second - z_first)) / 2
     return _pearson(left + change, items) - _pearson(right - change, items)
 
 
 def _z_sums(moments: Numbers) -> Numbers | None:
-    """(3, flips) sums by class of z, z^2 and z*y, with y centred and of length 1; None where a side does not vary."""
+    """(3, flips) sums by class of z, z^2 and z*y, with y centred and of length 1; None where a side
+    does not vary.
+    """
     count, y, yy, x, xx, xy = moments
     items = count.sum()
     if items < 2:
@@ -225,7 +256,9 @@ def _z_sums(moments: Numbers) -> Numbers | None:
 
 
 def _pearson(sums: Numbers, items: float) -> Numbers:
-    """The correlation from (3, ...) sums of z, z^2 and z*y, with y centred and of length 1; NaN where z is constant."""
+    """The correlation from (3, ...) sums of z, z^2 and z*y, with y centred and of length 1; NaN
+    where z is constant.
+    """
     z, zz, zy = sums
     squares = zz - z * z / items
     return ratio(zy, np.sqrt(np.where(squares > _ROUNDING * zz, squares, 0.0)))

@@ -1,7 +1,9 @@
-"""Whether a rater notices what was changed: scores of outputs beside those of what was made from them.
+"""Whether a rater notices what was changed: scores of outputs beside those of what was made from
+them.
 
-Scores are higher where they are better. Pairs of one source are not independent: intervals and p-values are over
-sources. A probe can only show that a rater is blind: no p-value here is small because a rater is good.
+Scores are higher where they are better. Pairs of one source are not independent: intervals and
+p-values are over sources. A probe can only show that a rater is blind: no p-value here is small
+because a rater is good.
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from metal.stats.permutation import draw_flips
 from metal.stats.significance import t_test
 
 LEAST = 10  # pairs, below which nothing is said
-NOTICED = 0.5  # a rater is blind that surely notices fewer of the changes than this, and guesses the rest
+# a rater is blind that surely notices fewer of the changes than this, and guesses the rest
+NOTICED = 0.5
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,13 @@ class Share:
 class Detection:
     """What a rater makes of a change. n pairs, of `sources` sources.
 
-    a: P(clean > changed) + P(tie) / 2; 0.5 is chance. strict: P(clean > changed). raised: P(changed is at the best
-    level, clean was not). room: share of pairs whose clean score could fall. change: mean of changed less clean, with
-    the ends of its 90% and 95% intervals.
+    a: P(clean > changed) + P(tie) / 2; 0.5 is chance. strict: P(clean > changed). raised: P(changed
+    is at the best level, clean was not). room: share of pairs whose clean score could fall. change:
+    mean of changed less clean, with the ends of its 90% and 95% intervals.
 
-    p: that the rater does not see the change at all, by flips of the sign of each source's difference. blind_p: that
-    it notices at least half of the changes; raised_p: that it does not score the change higher; moved_p: that the mean
-    does not change.
+    p: that the rater does not see the change at all, by flips of the sign of each source's
+    difference. blind_p: that it notices at least half of the changes; raised_p: that it does not
+    score the change higher; moved_p: that the mean does not change.
     """
 
     n: int
@@ -59,10 +62,12 @@ class Detection:
 def detection(
     clean: Numbers, changed: Numbers, source: Codes, ends: tuple[float, float], *, seed: int = 0
 ) -> Detection:
-    """How scores change. clean, changed: (n,) of the same pairs, n > 0; source: (n,); ends: worst and best score.
+    """How scores change. clean, changed: (n,) of the same pairs, n > 0; source: (n,); ends: worst
+    and best score.
 
-    A pair whose clean score is the worst already cannot fall: with a share r of pairs that can, a rater that notices
-    half of the changes and guesses the rest has an A of 1/2 + r / 4. blind_p is one-sided against that.
+    A pair whose clean score is the worst already cannot fall: with a share r of pairs that can, a
+    rater that notices half of the changes and guesses the rest has an A of 1/2 + r / 4. blind_p is
+    one-sided against that.
 
     >>> seen = detection(np.array([2.0, 2.0, 1.0]), np.array([0.0, 2.0, 0.0]), np.array([0, 1, 2]), (0.0, 2.0))
     >>> round(seen.a.value, 3), round(seen.strict.value, 3), seen.change.value, seen.room
@@ -93,7 +98,8 @@ def detection(
 
 def _share(values: Numbers, source: Codes) -> Share:
     totals, counts = (
-        np.asarray(np.bincount(source, each), dtype=np.float64) for each in (values, np.ones(len(values)))
+        np.asarray(np.bincount(source, each), dtype=np.float64)
+        for each in (values, np.ones(len(values)))
     )
     low, high = interval_of_mean(totals, counts)
     return Share(float(values.mean()), low, high)
@@ -113,7 +119,9 @@ def _below(values: Numbers, source: Codes) -> float:
 
 
 def _flipped_p(values: Numbers, source: Codes, seed: int, flips: int = 999) -> float:
-    """One-sided p-value that sources' sums are as likely below 0 as above it; never below 1 / (flips + 1)."""
+    """One-sided p-value that sources' sums are as likely below 0 as above it; never below 1 /
+    (flips + 1).
+    """
     sums = np.asarray(np.bincount(source, values), dtype=np.float64)
     drawn = draw_flips(np.random.default_rng(seed), len(sums), flips).sums(sums)
     return float((drawn >= drawn[0] - 1e-9).mean())
@@ -121,8 +129,8 @@ def _flipped_p(values: Numbers, source: Codes, seed: int, flips: int = 999) -> f
 
 @dataclass(frozen=True)
 class Trend:
-    """Whether scores fall with the dose. value: 1 where every output falls with every dose, 0 for none, -1 where it
-    rises; p: one-sided, that there is no fall.
+    """Whether scores fall with the dose. value: 1 where every output falls with every dose, 0 for
+    none, -1 where it rises; p: one-sided, that there is no fall.
     """
 
     n: int
@@ -133,11 +141,12 @@ class Trend:
 
 
 def dose_trend(scores: Numbers, source: Codes) -> Trend:
-    """Page's test with outputs as blocks. scores: (n, doses), the first column is the clean output; source: (n,).
+    """Page's test with outputs as blocks. scores: (n, doses), the first column is the clean output;
+    source: (n,).
 
-    Ranks are taken inside an output, ties share theirs; L is their sum weighed by the place of the dose. The value is L
-    less its mean, over the most it could be, with its interval and p-value over sources; NaN with one source.
-    Source: Page (1963).
+    Ranks are taken inside an output, ties share theirs; L is their sum weighed by the place of the
+    dose. The value is L less its mean, over the most it could be, with its interval and p-value
+    over sources; NaN with one source. Source: Page (1963).
     >>> trend = dose_trend(np.array([[3.0, 2.0, 1.0], [3.0, 3.0, 1.0]]), np.array([0, 1]))
     >>> round(trend.value, 3)
     0.875

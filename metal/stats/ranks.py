@@ -1,12 +1,15 @@
-"""Who is better than whom: a p-value for every two, corrected over all of them, and the ranks that these leave open.
+"""Who is better than whom: a p-value for every two, corrected over all of them, and the ranks that
+these leave open.
 
-The p of two is two-sided, from paired sign flips by source (metal.stats.permutation). Where so few flips reach the
-observed difference that their share says little, it is Student's t of the same paired differences; never below
-2^(1 - n), the smallest that n sources can give. So the number of permutations does not limit how many are compared.
+The p of two is two-sided, from paired sign flips by source (metal.stats.permutation). Where so few
+flips reach the observed difference that their share says little, it is Student's t of the same
+paired differences; never below 2^(1 - n), the smallest that n sources can give. So the number of
+permutations does not limit how many are compared.
 
-Rank interval at 95%: from 1 + the number of those shown to be better, to G - the number of those shown to be worse, by
-p-values adjusted by Holm over all pairs. All intervals hold at once. A pair without a test counts as not different.
-Source: Mogstad, Romano, Shaikh and Wilhelm (2024), Inference for ranks; Holm (1979).
+Rank interval at 95%: from 1 + the number of those shown to be better, to G - the number of those
+shown to be worse, by p-values adjusted by Holm over all pairs. All intervals hold at once. A pair
+without a test counts as not different. Source: Mogstad, Romano, Shaikh and Wilhelm (2024),
+Inference for ranks; Holm (1979).
 """
 
 from __future__ import annotations
@@ -24,14 +27,18 @@ LEVEL = 0.05
 
 @dataclass(frozen=True)
 class Pairs:
-    """Every two of G. ahead: (G, G) whether i is the better of i and j. p: (G, G) two-sided, NaN where not tested."""
+    """Every two of G. ahead: (G, G) whether i is the better of i and j. p: (G, G) two-sided, NaN
+    where not tested.
+    """
 
     ahead: Codes
     p: Numbers
 
     @classmethod
     def tested(cls, better: Numbers, t: Numbers, sources: Numbers, flips: int) -> Pairs:
-        """better: (G, G) one-sided p by so many flips. t: (G, G) Student's, or 0. sources: (G, G) shared by the two."""
+        """better: (G, G) one-sided p by so many flips. t: (G, G) Student's, or 0. sources: (G, G)
+        shared by the two.
+        """
         return cls(np.asarray(better < better.T), two_sided(better, t, sources, flips))
 
     @property
@@ -61,9 +68,11 @@ class Pairs:
 
 
 def two_sided(better: Numbers, t: Numbers, sources: Numbers, flips: int) -> Numbers:
-    """(G, G) 2 min(tail, 1 - tail), at most 1, of one-sided p `better`; by t where fewer than FEW flips are beyond.
+    """(G, G) 2 min(tail, 1 - tail), at most 1, of one-sided p `better`; by t where fewer than FEW
+    flips are beyond.
 
-    With no more sources than bits of `flips` these are all flips that there are, and their share is exact.
+    With no more sources than bits of `flips` these are all flips that there are, and their share is
+    exact.
     >>> better = np.array([[np.nan, 0.03], [0.98, np.nan]])
     >>> float(two_sided(better, np.zeros((2, 2)), np.full((2, 2), 6), 64)[0, 1])
     0.06
@@ -79,9 +88,11 @@ def two_sided(better: Numbers, t: Numbers, sources: Numbers, flips: int) -> Numb
 
 
 def paired_t(scores: Numbers) -> tuple[Numbers, Numbers]:
-    """(G, G) Student's t of the paired differences of every two, and on how many sources both have a score.
+    """(G, G) Student's t of the paired differences of every two, and on how many sources both have
+    a score.
 
-    scores: (G, sources), NaN where there is none. Differences that are all alike give infinity, or 0 where they are 0.
+    scores: (G, sources), NaN where there is none. Differences that are all alike give infinity, or
+    0 where they are 0.
     >>> t, sources = paired_t(np.array([[3.0, 2.0, 4.0], [1.0, 1.0, 1.0], [1.0, 1.0, np.nan]]))
     >>> t.round(2).tolist()[0], sources.tolist()[0]  # gaps 2, 1, 3: 2 / (1 / sqrt(3)); 2, 1: 1.5 / (1 / 2)
     ([0.0, 3.46, 3.0], [3.0, 3.0, 2.0])

@@ -1,8 +1,10 @@
-"""Class-balanced agreement of a judge and of people with the others' labels, and its variance over sources.
+"""Class-balanced agreement of a judge and of people with the others' labels, and its variance over
+sources.
 
-The recall of a class is the share of its weight that was answered right; agreement is the mean recall over the classes,
-so that a rare class counts as much as a common one. x: the judge's, y: a person's, both less `constant`, the agreement
-of one answer for everything. All limits come from one linearised variance of x - k y.
+The recall of a class is the share of its weight that was answered right; agreement is the mean
+recall over the classes, so that a rare class counts as much as a common one. x: the judge's, y: a
+person's, both less `constant`, the agreement of one answer for everything. All limits come from one
+linearised variance of x - k y.
 """
 
 from __future__ import annotations
@@ -17,15 +19,17 @@ from metal.stats.measured import Measured, P, Ratio, fieller, quantile
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.source_sums import Draws, SourceSums
 
-_FLOOR = 0.25  # of the binomial variance of a recall, under which a variance over sources is not believed
+# of the binomial variance of a recall, under which a variance over sources is not believed
+_FLOOR = 0.25
 
 
 @dataclass(frozen=True)
 class ClassSums:
-    """What each source adds, (rows, levels) each: weight of each label, and the part that judge and people hit.
+    """What each source adds, (rows, levels) each: weight of each label, and the part that judge and
+    people hit.
 
-    items: (levels,) the items of each label, an item counting once however many seats it has. held: (levels,) the
-    sources that hold it.
+    items: (levels,) the items of each label, an item counting once however many seats it has. held:
+    (levels,) the sources that hold it.
     """
 
     by: SourceSums
@@ -41,7 +45,9 @@ class ClassSums:
 
     def recalls(self) -> tuple[Numbers, Numbers, Numbers]:
         """(levels,) weight, and the recalls of judge and people; NaN without weight."""
-        weight, judge, person = (self.by.total(rows) for rows in (self.weight, self.judge, self.person))
+        weight, judge, person = (
+            self.by.total(rows) for rows in (self.weight, self.judge, self.person)
+        )
         safe = np.where(weight > 0, weight, np.nan)
         return weight, judge / safe, person / safe
 
@@ -51,23 +57,28 @@ class ClassSums:
 
 
 class Recalls:
-    """Agreement over some classes. judge, person: as a mean recall; constant: of one answer for everything."""
+    """Agreement over some classes. judge, person: as a mean recall; constant: of one answer for
+    everything.
+    """
 
     def __init__(self, sums: ClassSums, classes: Codes) -> None:
         by, count = sums.by, len(classes)
         weight, of_judge, of_person = (each[classes] for each in sums.recalls())
         self.judge, self.person = float(of_judge.mean()), float(of_person.mean())
-        self.constant = 1 / count if count > 1 else 0.0  # of one label, the recall itself is looked at
+        # of one label, the recall itself is looked at
+        self.constant = 1 / count if count > 1 else 0.0
         parts = []
         for rows, recall in ((sums.judge, of_judge), (sums.person, of_person)):
             parts.append((rows[:, classes] - recall * sums.weight[:, classes]) / (count * weight))
         judge, person = parts
         self._classes = [
-            by.times @ (left * right) for left, right in ((judge, judge), (judge, person), (person, person))
+            by.times @ (left * right)
+            for left, right in ((judge, judge), (judge, person), (person, person))
         ]
         all_classes = judge.sum(axis=1), person.sum(axis=1)
         self._whole = [
-            float(by.times @ (all_classes[left] * all_classes[right])) for left, right in ((0, 0), (0, 1), (1, 1))
+            float(by.times @ (all_classes[left] * all_classes[right]))
+            for left, right in ((0, 0), (0, 1), (1, 1))
         ]  # of all classes together
         items = sums.items[classes]
         self._few = np.maximum(np.minimum(items, sums.held[classes]) - 1, 1)
@@ -79,12 +90,15 @@ class Recalls:
     def variance(self, a: float, k: float) -> tuple[float, float]:
         """The variance of a x - k y, and its degrees of freedom.
 
-        That of a class is at least a quarter of a binomial one; those of the classes say how many degrees of freedom
-        there are (Satterthwaite 1946), a class having one less than the items or sources that hold it.
+        That of a class is at least a quarter of a binomial one; those of the classes say how many
+        degrees of freedom there are (Satterthwaite 1946), a class having one less than the items or
+        sources that hold it.
         """
         judge, both, person = self._classes
         classes = (a * a * judge - 2 * a * k * both + k * k * person) * self._larger
-        all_classes = (a * a * self._whole[0] - 2 * a * k * self._whole[1] + k * k * self._whole[2]) * self._larger
+        all_classes = (
+            a * a * self._whole[0] - 2 * a * k * self._whole[1] + k * k * self._whole[2]
+        ) * self._larger
         least = _FLOOR * (a * a * self._floors[0] + k * k * self._floors[1])
         all_classes += float(np.maximum(least - classes, 0).sum())
         classes = np.maximum(classes, least)
@@ -99,9 +113,13 @@ class Recalls:
         return Measured(value, math.sqrt(max(variance, 0.0)), df, partial(self._again, a, k))
 
     def _again(self, a: float, k: float, draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
-        """(draws,) a x - k y and its standard error when sources are drawn anew; see `Measured.again`."""
+        """(draws,) a x - k y and its standard error when sources are drawn anew; see
+        `Measured.again`.
+        """
         by, of, count = self._sums.by, self._of, len(self._of)
-        weight, judge, person = (each[:, of] for each in (self._sums.weight, self._sums.judge, self._sums.person))
+        weight, judge, person = (
+            each[:, of] for each in (self._sums.weight, self._sums.judge, self._sums.person)
+        )
         times = by.drawn(draws)
         larger = (n := times.sum(axis=1)) / np.maximum(n - 1, 1)
         weights = np.where((total := times @ weight) > 0, total, np.nan)
@@ -109,9 +127,14 @@ class Recalls:
         above, gap = a * judge - k * person, a * of_judge - k * of_person
         per = 1 / (count * weights)
         together = larger * (times * (per @ above.T - (gap * per) @ weight.T) ** 2).sum(axis=1)
-        squares = times @ above**2 - 2 * gap * (times @ (above * weight)) + gap**2 * (times @ weight**2)
+        squares = (
+            times @ above**2 - 2 * gap * (times @ (above * weight)) + gap**2 * (times @ weight**2)
+        )
         items = self._sums.items[of] * weights / by.total(weight)
-        floors = (times_of * _binomial(recall, items) for times_of, recall in ((a * a, of_judge), (k * k, of_person)))
+        floors = (
+            times_of * _binomial(recall, items)
+            for times_of, recall in ((a * a, of_judge), (k * k, of_person))
+        )
         least = _FLOOR * sum(floors) / count**2
         together += np.maximum(least - larger[:, None] * squares * per**2, 0).sum(axis=1)
         x, y = (recalls.mean(axis=1) - self.constant for recalls in (of_judge, of_person))
@@ -133,7 +156,9 @@ class Recalls:
         return self.measured(0, -1)
 
     def share(self, p: float = P) -> Ratio:
-        """What the judge keeps of a person's lead, x / y; to be asked only where the lead is shown to be above 0."""
+        """What the judge keeps of a person's lead, x / y; to be asked only where the lead is shown
+        to be above 0.
+        """
 
         def half(k: float) -> float:
             variance, df = self.variance(1, k)
@@ -144,6 +169,8 @@ class Recalls:
 
 
 def _binomial(share: Numbers, items: Numbers) -> Numbers:
-    """The variance of a share of so many items, drawn a little towards a half, so that it is never 0."""
+    """The variance of a share of so many items, drawn a little towards a half, so that it is never
+    0.
+    """
     drawn = (share * items + 1) / (items + 2)
     return np.asarray(drawn * (1 - drawn) / (items + 2))

@@ -1,7 +1,8 @@
 """Scores on a line beside the mean of the other people, seat by seat.
 
-Every score of a person on an item that another person scored is a seat, facing the mean of the others; the judge faces
-the same. Concordance (Lin 1989) takes the place of agreement: 0 for a constant, 1 for equal scores.
+Every score of a person on an item that another person scored is a seat, facing the mean of the
+others; the judge faces the same. Concordance (Lin 1989) takes the place of agreement: 0 for a
+constant, 1 for equal scores.
 """
 
 from __future__ import annotations
@@ -29,11 +30,16 @@ def heavy_tails(scores: Numbers) -> bool:
     (False, True)
     """
     apart = np.sort((scores - np.median(scores)) ** 2)
-    return bool(apart[-max(len(apart) // 10, 1) :].sum() > HEAVY * apart.sum()) if apart.any() else False
+    return (
+        bool(apart[-max(len(apart) // 10, 1) :].sum() > HEAVY * apart.sum())
+        if apart.any()
+        else False
+    )
 
 
 def among(scores: Numbers, reference: Numbers) -> Numbers:
-    """The place of each score among others, 0 to 1: the mean of the shares below it and at or below it; NaN stays.
+    """The place of each score among others, 0 to 1: the mean of the shares below it and at or below
+    it; NaN stays.
 
     >>> among(np.array([1.0, 2.0, 9.0, np.nan]), np.array([1.0, 2.0, 2.0, 3.0])).tolist()
     [0.125, 0.5, 1.0, nan]
@@ -46,11 +52,13 @@ def among(scores: Numbers, reference: Numbers) -> Numbers:
 class ScoreSeats:
     """A judge beside people on the items both scored.
 
-    people: (items, people), NaN without a score; judge: (items,); sources: (items,). alone: whether an item with one
-    score is a seat, facing that score. higher: whether higher scores are better.
+    people: (items, people), NaN without a score; judge: (items,); sources: (items,). alone: whether
+    an item with one score is a seat, facing that score. higher: whether higher scores are better.
     """
 
-    def __init__(self, people: Numbers, judge: Numbers, sources: Codes, *, alone: bool, higher: bool) -> None:
+    def __init__(
+        self, people: Numbers, judge: Numbers, sources: Codes, *, alone: bool, higher: bool
+    ) -> None:
         people = np.sort(people, axis=1)  # by score: no digit may hang on who is in which column
         people = people[:, : max(int((~np.isnan(people)).sum(axis=1).max(initial=1)), 1)]
         given = ~np.isnan(people)
@@ -96,7 +104,11 @@ class ScoreSeats:
     def ranks(self) -> FigurePair:
         """The correlation of midranks."""
         ones = np.ones(len(self.facing))
-        each = (np.round(self.facing, _DIGITS), np.round(self.own, _DIGITS), np.round(self.said, _DIGITS))
+        each = (
+            np.round(self.facing, _DIGITS),
+            np.round(self.own, _DIGITS),
+            np.round(self.said, _DIGITS),
+        )
         facing, own, answered = (midranks(values, ones) for values in each)
         return self.pair("order", facing, own, answered)
 
@@ -127,18 +139,23 @@ class ScoreSeats:
         return 0 if self.low.all() else len(np.unique(self.item[self.low]))
 
     def drop(self, k: float) -> tuple[Measured, float, float]:
-        """How much lower than usual low outputs are scored: the judge's drop less k of a person's, and both drops.
+        """How much lower than usual low outputs are scored: the judge's drop less k of a person's,
+        and both drops.
 
         A drop counts towards the bad end.
         """
         low, sign = self.low.astype(float), 1.0 if self.higher else -1.0
-        features = np.stack([np.ones(len(low)), low, self.said, self.own, self.said * low, self.own * low], axis=1)
+        features = np.stack(
+            [np.ones(len(low)), low, self.said, self.own, self.said * low, self.own * low], axis=1
+        )
         rows = self._rows(features)
 
         def drops(sums: Numbers) -> tuple[Numbers, Numbers]:
             seats, low_seats, judged, own, low_judged, low_own = np.moveaxis(sums, -1, 0)
             safe = np.where(low_seats > 0, low_seats, np.nan)
-            return sign * (judged / seats - low_judged / safe), sign * (own / seats - low_own / safe)
+            return sign * (judged / seats - low_judged / safe), sign * (
+                own / seats - low_own / safe
+            )
 
         judge, person = (float(each) for each in drops(self.by.total(rows)))
         of_judge, of_person = drops(self.by.without(rows))

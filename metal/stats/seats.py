@@ -1,7 +1,9 @@
-"""Seats: every rating of a person, on an item that another person rated, facing what the others said.
+"""Seats: every rating of a person, on an item that another person rated, facing what the others
+said.
 
-A judge is put on each seat in turn and faces the same others. Who gave a rating is asked nowhere, so that an item is
-its votes: how many people gave each label. Items with equal votes are one kind, however many there are.
+A judge is put on each seat in turn and faces the same others. Who gave a rating is asked nowhere,
+so that an item is its votes: how many people gave each label. Items with equal votes are one kind,
+however many there are.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ class Votes:
         return Votes(self.counts[chosen[first]], kind)
 
     def without(self, given: Codes) -> Votes:
-        """The votes without one person's, who gave these labels (items,), negative without an answer."""
+        """The votes without one person's, who gave these labels (items,), negative without an
+        answer.
+        """
         levels = self.counts.shape[1]
         first, joint = distinct(self.kind * (levels + 1) + given + 1)
         fewer = self.counts[self.kind[first]] - one_hot(given[first], levels)
@@ -47,9 +51,10 @@ class Votes:
 class Seats:
     """The seats of each kind of item.
 
-    item: (seats,) the kind of item; own: (seats,) the label given there; times: (seats,) how many such seats the item
-    has; others: (seats,) how many other people rated it; target: (seats, levels) the weight of each label as the most
-    frequent one of the others, 1/k each where k tie; rest: (seats, levels) the others' votes.
+    item: (seats,) the kind of item; own: (seats,) the label given there; times: (seats,) how many
+    such seats the item has; others: (seats,) how many other people rated it; target: (seats,
+    levels) the weight of each label as the most frequent one of the others, 1/k each where k tie;
+    rest: (seats, levels) the others' votes.
 
     alone: whether an item with one rating is a seat, whose target is that rating.
     """
@@ -92,7 +97,9 @@ class Seats:
         return self.by_item(own_hits)
 
     def near_hits(self, near: Numbers) -> Numbers:
-        """(kinds, levels) the same with partly right answers: near (levels, levels) how right an answer is."""
+        """(kinds, levels) the same with partly right answers: near (levels, levels) how right an
+        answer is.
+        """
         return self.by_item(self.target * near[self.own])
 
     def numbers(self) -> Numbers:
@@ -100,6 +107,10 @@ class Seats:
         return self.by_item(np.ones(len(self.own)))
 
     def unanimous(self, level: int) -> tuple[Numbers, Numbers]:
-        """(kinds,) seats with two or more others who all give this label, and how many of them give it, too."""
+        """(kinds,) seats with two or more others who all give this label, and how many of them give
+        it, too.
+        """
         agreed = (self.others >= 2) & (self.rest[:, level] == self.others)
-        return self.by_item(agreed.astype(float)), self.by_item((agreed & (self.own == level)).astype(float))
+        return self.by_item(agreed.astype(float)), self.by_item(
+            (agreed & (self.own == level)).astype(float)
+        )

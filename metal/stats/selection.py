@@ -1,8 +1,9 @@
-"""A threshold of confidence above which a judge may answer alone, with a guarantee of its agreement.
+"""A threshold of confidence above which a judge may answer alone, with a guarantee of its
+agreement.
 
-Source: fixed sequence testing, as Jung et al. (2025) use it for judges. Thresholds are tried from strict to loose, each
-by an exact binomial test (Clopper and Pearson 1934); the first that fails ends the sequence, so that the chance of a
-threshold whose errors exceed alpha is at most delta.
+Source: fixed sequence testing, as Jung et al. (2025) use it for judges. Thresholds are tried from
+strict to loose, each by an exact binomial test (Clopper and Pearson 1934); the first that fails
+ends the sequence, so that the chance of a threshold whose errors exceed alpha is at most delta.
 """
 
 from __future__ import annotations
@@ -14,13 +15,22 @@ import numpy as np
 from metal.stats.patterns import Codes, Numbers
 
 # Fixed beforehand, as the guarantee needs it; finer near 1, where confidences crowd.
-GRID = (1.0, 0.99999, 0.9999, 0.9995, 0.999, 0.9975, *(round(1 - step / 200, 3) for step in range(1, 201)))
+GRID = (
+    1.0,
+    0.99999,
+    0.9999,
+    0.9995,
+    0.999,
+    0.9975,
+    *(round(1 - step / 200, 3) for step in range(1, 201)),
+)
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """value: confidence from which on an answer is kept, NaN where none is guaranteed. kept, errors: of the items that
-    decided; limit: the upper limit of the share of errors, NaN with the value."""
+    """value: confidence from which on an answer is kept, NaN where none is guaranteed. kept,
+    errors: of the items that decided; limit: the upper limit of the share of errors, NaN with the
+    value."""
 
     value: float
     kept: int
@@ -49,7 +59,9 @@ def needed(alpha: float, delta: float) -> int:
 
 
 def first_step(alpha: float, delta: float) -> int:
-    """How many items the strictest threshold should keep: a judge with half the errors allowed passes there."""
+    """How many items the strictest threshold should keep: a judge with half the errors allowed
+    passes there.
+    """
     items = needed(alpha, delta)
     while upper_limit(int(items * alpha / 2), items, delta) > alpha:
         items += 1
@@ -57,7 +69,8 @@ def first_step(alpha: float, delta: float) -> int:
 
 
 def answers_at(confidence: Numbers, threshold: float) -> Codes:
-    """(items,) the place of the first judge whose confidence reaches the threshold, -1 where none does.
+    """(items,) the place of the first judge whose confidence reaches the threshold, -1 where none
+    does.
 
     confidence: (items, judges), NaN without an answer; in the order in which judges are asked.
     >>> answers_at(np.array([[0.9, np.nan], [0.5, 0.8], [0.5, np.nan]]), 0.7).tolist()
@@ -68,10 +81,12 @@ def answers_at(confidence: Numbers, threshold: float) -> Codes:
 
 
 def fixed_sequence(confidence: Numbers, wrong: Numbers, alpha: float, delta: float) -> Threshold:
-    """The loosest threshold of the sequence at which errors among the kept are at most alpha, surely up to delta.
+    """The loosest threshold of the sequence at which errors among the kept are at most alpha,
+    surely up to delta.
 
-    confidence: (items, judges) as in `answers_at`; of independent items. wrong: (items, judges) 0 or 1. The sequence
-    begins where enough items are kept (`first_step`, or half of them), which looks at no error.
+    confidence: (items, judges) as in `answers_at`; of independent items. wrong: (items, judges) 0
+    or 1. The sequence begins where enough items are kept (`first_step`, or half of them), which
+    looks at no error.
     """
     result, kept_before = Threshold(np.nan, 0, 0, np.nan), -1
     items = int((~np.isnan(confidence)).any(axis=1).sum())

@@ -1,9 +1,11 @@
-"""How severe each person is on outputs that people share: the many-facet Rasch model, by marginal likelihood.
+"""How severe each person is on outputs that people share: the many-facet Rasch model, by marginal
+likelihood.
 
-log P(level k) / P(level k - 1) = quality of the output - severity of the person - step k, qualities normal around 0. An
-output's quality is integrated out (Gauss-Hermite), so that few people an output do not bias severities, as they do
-where each output has a parameter. Variances are of the sandwich kind, over clusters of outputs.
-Source: Linacre (1989), Many-Facet Rasch Measurement; Bock and Aitkin (1981) on the marginal likelihood.
+log P(level k) / P(level k - 1) = quality of the output - severity of the person - step k, qualities
+normal around 0. An output's quality is integrated out (Gauss-Hermite), so that few people an output
+do not bias severities, as they do where each output has a parameter. Variances are of the sandwich
+kind, over clusters of outputs. Source: Linacre (1989), Many-Facet Rasch Measurement; Bock and
+Aitkin (1981) on the marginal likelihood.
 """
 
 from __future__ import annotations
@@ -24,8 +26,8 @@ STEP = 1e-4
 
 @dataclass(frozen=True)
 class Severities:
-    """severity: (people,) in logits, adding up to 0; variance: (people,); df: degrees of freedom. steps: (levels - 1,);
-    spread: standard deviation of qualities.
+    """severity: (people,) in logits, adding up to 0; variance: (people,); df: degrees of freedom.
+    steps: (levels - 1,); spread: standard deviation of qualities.
     """
 
     severity: Numbers
@@ -42,10 +44,14 @@ class Severities:
     @property
     def p(self) -> Numbers:
         """(people,) two-sided, for a severity of 0."""
-        return np.array([2 * t_cdf(-abs(t), self.df) for t in self.severity / np.sqrt(self.variance)])
+        return np.array(
+            [2 * t_cdf(-abs(t), self.df) for t in self.severity / np.sqrt(self.variance)]
+        )
 
     def below(self, severity: float, values: Numbers) -> float:
-        """How much lower somebody of this severity scores than one of severity 0. values: (levels,) of the levels."""
+        """How much lower somebody of this severity scores than one of severity 0. values: (levels,)
+        of the levels.
+        """
         nodes, weights = _nodes()
         qualities = self.spread * nodes
         both = _log_shares(np.stack([qualities, qualities - severity]), self.steps)
@@ -56,9 +62,9 @@ class Severities:
 def severities(level: Codes, output: Codes, person: Codes, cluster: Codes) -> Severities:
     """Each person's severity.
 
-    level: (n,) of each rating, 0 the worst, every level occurring; output, person: (n,) codes; cluster: (outputs,)
-    codes of what is independent (sources). Raises Undefined where fewer than two people, levels or clusters are there,
-    or the likelihood has no maximum that can be found.
+    level: (n,) of each rating, 0 the worst, every level occurring; output, person: (n,) codes;
+    cluster: (outputs,) codes of what is independent (sources). Raises Undefined where fewer than
+    two people, levels or clusters are there, or the likelihood has no maximum that can be found.
     """
     from scipy.optimize import minimize
 
@@ -75,13 +81,19 @@ def severities(level: Codes, output: Codes, person: Codes, cluster: Codes) -> Se
         return -likelihood, -slopes.sum(axis=0)
 
     cumulated = np.array([(level >= step).mean() for step in range(1, levels)])
-    start = np.concatenate([np.zeros(people - 1), -np.log(cumulated / (1 - cumulated + 1e-9)), [0.0]])
+    start = np.concatenate(
+        [np.zeros(people - 1), -np.log(cumulated / (1 - cumulated + 1e-9)), [0.0]]
+    )
     bounds = [(-FARTHEST, FARTHEST)] * (len(start) - 1) + [LOG_SPREAD]
     best = minimize(less, np.clip(start, -5, 5), jac=True, method="L-BFGS-B", bounds=bounds).x
     if (np.abs(best[:-1]) > FARTHEST - 0.01).any():
-        raise Undefined("somebody's answers, or a level, are at an end throughout: severity has no bound")
+        raise Undefined(
+            "somebody's answers, or a level, are at an end throughout: severity has no bound"
+        )
     at = scores(best)[1]
-    bent = np.stack([(less(best + STEP * row)[1] + at.sum(axis=0)) / STEP for row in np.eye(len(best))])
+    bent = np.stack(
+        [(less(best + STEP * row)[1] + at.sum(axis=0)) / STEP for row in np.eye(len(best))]
+    )
     inverse = np.linalg.pinv((bent + bent.T) / 2, hermitian=True)
     covariance = clusters / (clusters - 1) * inverse @ (at.T @ at) @ inverse
     free = np.vstack([np.eye(people - 1), -np.ones(people - 1)])
@@ -89,7 +101,9 @@ def severities(level: Codes, output: Codes, person: Codes, cluster: Codes) -> Se
     variance = np.einsum("ri,ij,rj->r", free, covariance[: people - 1, : people - 1], free)
     if not (np.isfinite(variance).all() and (variance > 0).all()):
         raise Undefined("the ratings do not say how severe people are: their likelihood is flat")
-    return Severities(severity, variance, clusters - 1.0, best[people - 1 : -1], float(np.exp(best[-1])))
+    return Severities(
+        severity, variance, clusters - 1.0, best[people - 1 : -1], float(np.exp(best[-1]))
+    )
 
 
 def _nodes() -> tuple[Numbers, Numbers]:

@@ -1,4 +1,5 @@
-"""Significance: Student's t, many tests at once, rank clusters, and a mean of values that depend on their source.
+"""Significance: Student's t, many tests at once, rank clusters, and a mean of values that depend on
+their source.
 
 A p-value of NaN is a test that could not be run: it is passed through and not counted.
 """
@@ -21,11 +22,13 @@ _TINY = 1e-300
 
 
 def t_tail(t: float, df: float) -> float:
-    """The probability of a value below -|t| with df > 0 degrees of freedom, to 12 digits up to 10,000 of them.
+    """The probability of a value below -|t| with df > 0 degrees of freedom, to 12 digits up to
+    10,000 of them.
 
     NaN where t is.
 
-    Source: DLMF 8.17.22, the incomplete beta function as a continued fraction, taken on the side where it converges.
+    Source: DLMF 8.17.22, the incomplete beta function as a continued fraction, taken on the side
+    where it converges.
     >>> round(t_tail(2.228, 10), 4), t_tail(0, 3)
     (0.025, 0.5)
     """
@@ -41,7 +44,9 @@ def t_tail(t: float, df: float) -> float:
 
 
 def t_cdf(t: float, df: float) -> float:
-    """The probability of a value below t. SciPy has it too, but takes longer to import than an audit to compute."""
+    """The probability of a value below t. SciPy has it too, but takes longer to import than an
+    audit to compute.
+    """
     return t_tail(t, df) if t < 0 else 1 - t_tail(t, df)
 
 
@@ -53,10 +58,13 @@ def t_quantile(p: float, df: float) -> float:
     """
     if p < 0.5:
         return -t_quantile(1 - p, df)
-    # Newton's method from the normal quantile, which lies below: the function is concave there and never overshot.
+    # Newton's method from the normal quantile, which lies below: the function is concave there and
+    # never overshot.
     t = NormalDist().inv_cdf(p)
     while True:
-        density: float = _gamma_ratio(df / 2) / math.sqrt(df * math.pi) * (1 + t * t / df) ** (-(df + 1) / 2)
+        density: float = (
+            _gamma_ratio(df / 2) / math.sqrt(df * math.pi) * (1 + t * t / df) ** (-(df + 1) / 2)
+        )
         step = (p - t_cdf(t, df)) / density
         t += step
         if not step > 1e-12 * t:
@@ -64,10 +72,14 @@ def t_quantile(p: float, df: float) -> float:
 
 
 def _gamma_ratio(a: float) -> float:
-    """Gamma(a + 1/2) / Gamma(a): as a difference of logarithms it would lose digits where a is large (DLMF 5.11.13)."""
+    """Gamma(a + 1/2) / Gamma(a): as a difference of logarithms it would lose digits where a is
+    large (DLMF 5.11.13).
+    """
     if a < 150:
         return math.gamma(a + 0.5) / math.gamma(a)
-    return math.sqrt(a) * (1 - 1 / (8 * a) + 1 / (128 * a**2) + 5 / (1024 * a**3) - 21 / (32768 * a**4))
+    return math.sqrt(a) * (
+        1 - 1 / (8 * a) + 1 / (128 * a**2) + 5 / (1024 * a**3) - 21 / (32768 * a**4)
+    )
 
 
 def _continued_fraction(x: float, a: float, b: float) -> float:
@@ -89,7 +101,8 @@ def _continued_fraction(x: float, a: float, b: float) -> float:
 
 
 def sign_test(down: int, up: int) -> float:
-    """The exact two-sided p of so many changes down and up, where both are equally likely; McNemar's for two levels.
+    """The exact two-sided p of so many changes down and up, where both are equally likely;
+    McNemar's for two levels.
 
     Source: McNemar (1947), the binomial form.
     >>> round(sign_test(1, 7), 5), sign_test(0, 0)  # 2 * (1 + 8) / 2**8
@@ -106,14 +119,17 @@ def binomial_cdf(tries: int, chance: float) -> Numbers:
     """
     successes = np.arange(tries + 1)
     log_ways = np.concatenate([[0.0], np.cumsum(np.log((tries - successes[:-1]) / successes[1:]))])
-    each: Numbers = np.exp(log_ways + successes * math.log(chance) + (tries - successes) * math.log1p(-chance))
+    each: Numbers = np.exp(
+        log_ways + successes * math.log(chance) + (tries - successes) * math.log1p(-chance)
+    )
     return each.cumsum()
 
 
 def holm(p_values: Any) -> Numbers:
     """Holm's step-down: for claims that *any* of the hypotheses is false. Source: Holm (1979).
 
-    The smallest of m p-values is multiplied by m, the next by m - 1, and so on; none falls below an earlier one.
+    The smallest of m p-values is multiplied by m, the next by m - 1, and so on; none falls below an
+    earlier one.
     >>> holm([0.01, 0.04, np.nan, 0.03, 0.9]).round(3).tolist()  # 0.01 * 4, 0.03 * 3, 0.04 * 2 raised to 0.09, 0.9 * 1
     [0.04, 0.09, nan, 0.09, 0.9]
     """
@@ -123,10 +139,11 @@ def holm(p_values: Any) -> Numbers:
 
 
 def benjamini_hochberg(p_values: Any) -> Numbers:
-    """Control of the false discovery rate where tests are independent or go together: at most 5% of a list are wrong.
+    """Control of the false discovery rate where tests are independent or go together: at most 5% of
+    a list are wrong.
 
-    The p-value of rank r of m is multiplied by m / r; none rises above a later one. Source: Benjamini and Hochberg
-    (1995).
+    The p-value of rank r of m is multiplied by m / r; none rises above a later one. Source:
+    Benjamini and Hochberg (1995).
     >>> benjamini_hochberg([0.01, 0.04, np.nan, 0.03]).round(3).tolist()
     [0.03, 0.04, nan, 0.04]
     """
@@ -137,7 +154,8 @@ def benjamini_hochberg(p_values: Any) -> Numbers:
 
 
 def benjamini_yekutieli(p_values: Any) -> Numbers:
-    """The same under any dependence, which costs a factor of 1 + 1/2 + ... + 1/m: for claims *which* are false.
+    """The same under any dependence, which costs a factor of 1 + 1/2 + ... + 1/m: for claims
+    *which* are false.
 
     Source: Benjamini and Yekutieli (2001), theorem 1.3.
     >>> benjamini_yekutieli([0.01, 0.04, np.nan, 0.03]).round(4).tolist()  # 5.5 * (0.01, 0.03 / 2, 0.04 / 3)
@@ -151,7 +169,8 @@ def benjamini_yekutieli(p_values: Any) -> Numbers:
 def by_family(
     p_values: Sequence[float | None], families: Sequence[Hashable], adjust: Callable[[Any], Numbers]
 ) -> list[float]:
-    """The p-values adjusted within each family, for which equal names stand. None, like NaN, is a test not run.
+    """The p-values adjusted within each family, for which equal names stand. None, like NaN, is a
+    test not run.
 
     >>> by_family([0.01, 0.02, 0.03], ["a", "b", "a"], holm)
     [0.02, 0.02, 0.03]
@@ -166,7 +185,9 @@ def by_family(
 
 
 def _in_rising_order(p_values: Any) -> tuple[Numbers, Codes, Numbers]:
-    """An array of NaN to fill, the places of the defined p-values in rising order, and these p-values."""
+    """An array of NaN to fill, the places of the defined p-values in rising order, and these
+    p-values.
+    """
     p = np.asarray(p_values, dtype=np.float64)
     defined = np.flatnonzero(~np.isnan(p))
     order = defined[np.argsort(p[defined], kind="stable")]
@@ -175,10 +196,11 @@ def _in_rising_order(p_values: Any) -> tuple[Numbers, Codes, Numbers]:
 
 @dataclass(frozen=True)
 class ClusteredMean:
-    """mean: over all values; low, high: 95% percentile bootstrap over sources; p: two-sided, for a mean of 0.
+    """mean: over all values; low, high: 95% percentile bootstrap over sources; p: two-sided, for a
+    mean of 0.
 
-    NaN where undefined: all of these without values, interval and p with one source. n: the number of values; sources:
-    the number of their sources.
+    NaN where undefined: all of these without values, interval and p with one source. n: the number
+    of values; sources: the number of their sources.
     """
 
     mean: float
@@ -210,15 +232,20 @@ def clustered_mean(values: Numbers, sources: Codes, bootstrap: SourceBootstrap) 
         return ClusteredMean(mean, np.nan, np.nan, np.nan, len(values), clusters)
     drawn = bootstrap.totals(np.stack([totals, sizes], axis=1))
     low, high = percentile_interval(ratio(drawn[:, 0], drawn[:, 1])) or (np.nan, np.nan)
-    variance = clusters / (clusters - 1) * float(((totals - mean * sizes) ** 2).sum()) / float(sizes.sum()) ** 2
+    variance = (
+        clusters
+        / (clusters - 1)
+        * float(((totals - mean * sizes) ** 2).sum())
+        / float(sizes.sum()) ** 2
+    )
     return ClusteredMean(mean, low, high, t_test(mean, variance, clusters), len(values), clusters)
 
 
 def t_test(value: float, variance: float, sources: int) -> float:
     """Two-sided p-value that a figure is 0, from its variance over sources; NaN with one source.
 
-    It is never below 2^(1 - sources), the smallest p-value from flipping the signs of that many sources: equal sources
-    have no variance, but are no stronger evidence than that.
+    It is never below 2^(1 - sources), the smallest p-value from flipping the signs of that many
+    sources: equal sources have no variance, but are no stronger evidence than that.
     >>> round(t_test(0.5, 0.04, 11), 4)  # t of 2.5 with 10 degrees of freedom
     0.0314
     """
@@ -227,4 +254,6 @@ def t_test(value: float, variance: float, sources: int) -> float:
     if abs(value) < 1e-12:
         return 1.0
     least = 2.0 ** (1 - sources)
-    return max(least, 2 * t_tail(value / math.sqrt(variance), sources - 1)) if variance > 0 else least
+    return (
+        max(least, 2 * t_tail(value / math.sqrt(variance), sources - 1)) if variance > 0 else least
+    )

@@ -1,9 +1,10 @@
-"""Scores on a line beside the mean of the other people: how much of its variance they explain, and people among
-themselves.
+"""Scores on a line beside the mean of the other people: how much of its variance they explain, and
+people among themselves.
 
-Everything follows from sums over items, so that a resample is a sum over the sources drawn. The skill of scores is
-1 - their mean squared error / that of a constant: 0 is a constant, 1 is perfect, and it can be negative. What is
-fitted (the constant, a shift, a line) is fitted on the sources of the other folds.
+Everything follows from sums over items, so that a resample is a sum over the sources drawn. The
+skill of scores is 1 - their mean squared error / that of a constant: 0 is a constant, 1 is perfect,
+and it can be negative. What is fitted (the constant, a shift, a line) is fitted on the sources of
+the other folds.
 """
 
 from __future__ import annotations
@@ -16,14 +17,19 @@ FOLDS = 5
 
 
 def mean_of_others(people: Numbers, person: int) -> Numbers:
-    """(items,) the mean score of everybody but one; NaN without others. people: (items, people), NaN if none."""
+    """(items,) the mean score of everybody but one; NaN without others. people: (items, people),
+    NaN if none.
+    """
     given = ~np.isnan(people)
     own = np.where(given[:, person], people[:, person], 0.0)
-    return ratio(np.where(given, people, 0.0).sum(axis=1) - own, given.sum(axis=1) - given[:, person])
+    return ratio(
+        np.where(given, people, 0.0).sum(axis=1) - own, given.sum(axis=1) - given[:, person]
+    )
 
 
 def standardised(scores: Numbers) -> Numbers:
-    """(items, raters) each rater's scores with mean 0 and spread 1, or 0 where they are all equal; NaN stays NaN.
+    """(items, raters) each rater's scores with mean 0 and spread 1, or 0 where they are all equal;
+    NaN stays NaN.
 
     >>> standardised(np.array([[1.0, 5], [3, 5], [np.nan, 5]])).tolist()
     [[-1.0, 0.0], [1.0, 0.0], [nan, 0.0]]
@@ -35,7 +41,8 @@ def standardised(scores: Numbers) -> Numbers:
 
 
 def moments(target: Numbers, scores: Numbers) -> Numbers:
-    """(items, 6) what each item adds to the sums of 1, target, target^2, score, score^2 and target x score.
+    """(items, 6) what each item adds to the sums of 1, target, target^2, score, score^2 and target
+    x score.
 
     An item where either is NaN adds nothing.
     """
@@ -45,7 +52,8 @@ def moments(target: Numbers, scores: Numbers) -> Numbers:
 
 
 def skill(sums: Numbers) -> Numbers:
-    """(..., 3) the skill of scores as given, after a shift, and after a line; NaN where all targets are equal.
+    """(..., 3) the skill of scores as given, after a shift, and after a line; NaN where all targets
+    are equal.
 
     A line never falls: scores that rank the wrong way round become a constant.
 
@@ -58,18 +66,32 @@ def skill(sums: Numbers) -> Numbers:
     n, t, tt, x, xx, tx = np.moveaxis(sums, -1, 0)
     train = np.moveaxis(sums.sum(axis=-2, keepdims=True) - sums, -1, 0)
     mean_t, mean_x = ratio(train[1], train[0]), ratio(train[3], train[0])
-    variance, covariance = ratio(train[4], train[0]) - mean_x**2, ratio(train[5], train[0]) - mean_t * mean_x
+    variance, covariance = (
+        ratio(train[4], train[0]) - mean_x**2,
+        ratio(train[5], train[0]) - mean_t * mean_x,
+    )
     constant_scores = variance <= 1e-12 * np.maximum(mean_x**2, 1e-300)
     rising = np.where(constant_scores, 0.0, covariance / np.where(constant_scores, 1.0, variance))
     slope = np.maximum(rising, 0.0)
 
     def error(slope: Numbers, start: Numbers) -> Numbers:
-        of_fold = tt - 2 * slope * tx - 2 * start * t + slope**2 * xx + 2 * slope * start * x + start**2 * n
+        of_fold = (
+            tt
+            - 2 * slope * tx
+            - 2 * start * t
+            + slope**2 * xx
+            + 2 * slope * start * x
+            + start**2 * n
+        )
         return np.asarray(np.maximum(of_fold, 0.0).sum(axis=-1))
 
     as_given, none = np.ones_like(slope), np.zeros_like(slope)
     constant = error(none, mean_t)
-    errors = error(as_given, none), error(as_given, mean_t - mean_x), error(slope, mean_t - slope * mean_x)
+    errors = (
+        error(as_given, none),
+        error(as_given, mean_t - mean_x),
+        error(slope, mean_t - slope * mean_x),
+    )
     constant = np.where(constant > 1e-12 * np.maximum(tt.sum(axis=-1), 1e-300), constant, 0.0)
     return np.stack([1 - ratio(each, constant) for each in errors], axis=-1)
 
@@ -81,7 +103,8 @@ def root_mean_squared_error(sums: Numbers) -> Numbers:
 
 
 def concordance(sums: Numbers) -> Numbers:
-    """(...) Lin's concordance of scores and target, from sums (..., 6) of moments. NaN where all are equal.
+    """(...) Lin's concordance of scores and target, from sums (..., 6) of moments. NaN where all
+    are equal.
 
     Source: Lin (1989).
     >>> concordance(moments(np.array([1.0, 2, 3]), np.array([2.0, 3, 4])).sum(axis=0)).round(4).item()  # 4/3 / 7/3
@@ -90,22 +113,29 @@ def concordance(sums: Numbers) -> Numbers:
     n, t, tt, x, xx, tx = np.moveaxis(sums, -1, 0)
     mean_t, mean_x = ratio(t, n), ratio(x, n)
     covariance = ratio(tx, n) - mean_t * mean_x
-    return ratio(2 * covariance, ratio(tt, n) - mean_t**2 + ratio(xx, n) - mean_x**2 + (mean_t - mean_x) ** 2)
+    return ratio(
+        2 * covariance, ratio(tt, n) - mean_t**2 + ratio(xx, n) - mean_x**2 + (mean_t - mean_x) ** 2
+    )
 
 
 def correlation(sums: Numbers) -> Numbers:
-    """(...) Pearson's r of scores and target, from sums (..., 6) of moments. NaN where either are all equal.
+    """(...) Pearson's r of scores and target, from sums (..., 6) of moments. NaN where either are
+    all equal.
 
     >>> correlation(moments(np.array([1.0, 2, 4]), np.array([1.0, 3, 5])).sum(axis=0)).round(4).item()
     0.982
     """
     n, t, tt, x, xx, tx = np.moveaxis(sums, -1, 0)
     spread = np.maximum(n * tt - t * t, 0.0) * np.maximum(n * xx - x * x, 0.0)
-    return ratio(n * tx - t * x, np.sqrt(np.where(spread > 1e-12 * np.maximum(n * tt * n * xx, 1e-300), spread, 0.0)))
+    return ratio(
+        n * tx - t * x,
+        np.sqrt(np.where(spread > 1e-12 * np.maximum(n * tt * n * xx, 1e-300), spread, 0.0)),
+    )
 
 
 def panel_features(people: Numbers) -> Numbers:
-    """(items, 7) what each item with two scores adds to the sums of `intraclass` and `interval_alpha`.
+    """(items, 7) what each item with two scores adds to the sums of `intraclass` and
+    `interval_alpha`.
 
     people: (items, people), NaN without a score.
     """
@@ -115,14 +145,18 @@ def panel_features(people: Numbers) -> Numbers:
     total = scores.sum(axis=1)
     mean = total / np.maximum(k, 1)
     within = np.where(given & (k > 0)[:, None], (people - mean[:, None]) ** 2, 0.0).sum(axis=1)
-    return np.stack([k > 0, k, k * k, total, k * mean**2, within, k * within / np.maximum(k - 1, 1)], axis=1)
+    return np.stack(
+        [k > 0, k, k * k, total, k * mean**2, within, k * within / np.maximum(k - 1, 1)], axis=1
+    )
 
 
 def intraclass(sums: Numbers) -> Numbers:
-    """(...) ICC(1), the share of a score's variance that lies between items, from sums (..., 7) of panel_features.
+    """(...) ICC(1), the share of a score's variance that lies between items, from sums (..., 7) of
+    panel_features.
 
-    People are not told apart, so that who is severe counts as error. Items may have different numbers of scores. NaN
-    where all scores are equal. Source: Shrout and Fleiss (1979); Donner (1986) for uneven panels.
+    People are not told apart, so that who is severe counts as error. Items may have different
+    numbers of scores. NaN where all scores are equal. Source: Shrout and Fleiss (1979); Donner
+    (1986) for uneven panels.
     >>> scores = np.array([[1.0, 2], [3, 3], [5, 6]])
     >>> intraclass(panel_features(scores).sum(axis=0)).round(4).item()  # (8.1667 - 1/3) / (8.1667 + 1/3)
     0.9216
@@ -135,7 +169,8 @@ def intraclass(sums: Numbers) -> Numbers:
 
 
 def interval_alpha(sums: Numbers) -> Numbers:
-    """(...) Krippendorff's alpha with squared distances, from sums (..., 7) of panel_features; NaN without variance.
+    """(...) Krippendorff's alpha with squared distances, from sums (..., 7) of panel_features; NaN
+    without variance.
 
     >>> interval_alpha(panel_features(np.array([[1.0, 2], [3, 3], [5, 6]])).sum(axis=0)).round(4).item()
     0.9038

@@ -14,7 +14,9 @@ _AT_ONCE = 2_000_000  # numbers of sources drawn
 
 @dataclass(frozen=True)
 class Draws:
-    """Sources drawn anew, as many as there are. sources: (n,) their numbers, rising; times: (draws, n)."""
+    """Sources drawn anew, as many as there are. sources: (n,) their numbers, rising; times: (draws,
+    n).
+    """
 
     sources: Codes
     times: Codes
@@ -33,10 +35,11 @@ class Draws:
 class SourceSums:
     """Items of a few kinds, added up by source.
 
-    Where every source has one item, sources whose items are of one kind are alike: one row stands for all of them.
+    Where every source has one item, sources whose items are of one kind are alike: one row stands
+    for all of them.
 
-    n: sources. times: (rows,) how many sources each row stands for. sources, row: (n,) their numbers, rising, and the
-    row of each.
+    n: sources. times: (rows,) how many sources each row stands for. sources, row: (n,) their
+    numbers, rising, and the row of each.
     """
 
     def __init__(self, kinds: Codes, sources: Codes) -> None:
@@ -47,7 +50,8 @@ class SourceSums:
         if self.n == len(sources):
             self.times, self.row = np.bincount(kinds), kinds[first]
             return
-        order = np.lexsort((kinds, place))  # by kind inside a source: the order of rows must not change a digit
+        # by kind inside a source: the order of rows must not change a digit
+        order = np.lexsort((kinds, place))
         self._kinds = kinds[order]
         self._starts = np.searchsorted(place[order], np.arange(self.n))
         self.times, self.row = np.ones(self.n, dtype=np.int64), np.arange(self.n)

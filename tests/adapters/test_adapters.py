@@ -1,4 +1,6 @@
-"""Judges of inspect_ai, DeepEval and ragas, as those packages are: `make test-adapters` installs each beside METAL."""
+"""Judges of inspect_ai, DeepEval and ragas, as those packages are: `make test-adapters` installs
+each beside METAL.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,10 @@ def test_a_deepeval_metric(tmp_path: Path) -> None:
         threshold = 0.5
 
         def measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float:
-            self.score, self.reason = float(len(test_case.actual_output) < len(test_case.input)), "shorter"
+            self.score, self.reason = (
+                float(len(test_case.actual_output) < len(test_case.input)),
+                "shorter",
+            )
             return self.score
 
         async def a_measure(self, test_case: LLMTestCase, *args: Any, **kwargs: Any) -> float:

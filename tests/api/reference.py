@@ -32,11 +32,19 @@ def runs() -> list[tuple[Kind, type[Run]]]:
 
 def pages() -> dict[str, str]:
     """The text of each page, by its name."""
-    made = {"verbs": _verbs(), "python": _python(), "tables": _tables(), "files": _files(), "errors": _errors()}
+    made = {
+        "verbs": _verbs(),
+        "python": _python(),
+        "tables": _tables(),
+        "files": _files(),
+        "errors": _errors(),
+    }
     return {f"{name}.md": "\n\n".join(parts) + "\n" for name, parts in made.items()}
 
 
-def verbs(command: click.Command = cli.metal, words: tuple[str, ...] = ()) -> dict[tuple[str, ...], click.Command]:
+def verbs(
+    command: click.Command = cli.metal, words: tuple[str, ...] = ()
+) -> dict[tuple[str, ...], click.Command]:
     """Every command by its words, groups among them."""
     found = {words: command}
     if isinstance(command, click.Group):
@@ -50,7 +58,9 @@ def verbs(command: click.Command = cli.metal, words: tuple[str, ...] = ()) -> di
 def _verbs() -> Iterator[str]:
     yield "# Verbs and options"
     for words, command in verbs().items():
-        every = "--help-all" if any("--help-all" in each.opts for each in command.params) else "--help"
+        every = (
+            "--help-all" if any("--help-all" in each.opts for each in command.params) else "--help"
+        )
         said = CliRunner().invoke(
             cli.metal, [*words, every], prog_name="metal", env={"COLUMNS": "80"}, terminal_width=80
         )
@@ -62,7 +72,9 @@ def _verbs() -> Iterator[str]:
 def _python() -> Iterator[str]:
     yield "# Python"
     yield "All of it is in `metal`. What a [verb](verbs.md) does is a function of the same name."
-    for name in sorted(metal.__all__, key=lambda name: (not inspect.isfunction(getattr(metal, name)), name)):
+    for name in sorted(
+        metal.__all__, key=lambda name: (not inspect.isfunction(getattr(metal, name)), name)
+    ):
         value = getattr(metal, name)
         yield f"## {name}"
         if inspect.isfunction(value):
@@ -74,7 +86,9 @@ def _python() -> Iterator[str]:
 
 def _signature(function: Callable[..., Any]) -> str:
     signature = inspect.signature(function)
-    kinds = {name: inspect.formatannotation(kind) for name, (kind, _, _) in options_of(function).items()}
+    kinds = {
+        name: inspect.formatannotation(kind) for name, (kind, _, _) in options_of(function).items()
+    }
     parts: list[str] = []
     for name, each in signature.parameters.items():
         if each.kind is each.KEYWORD_ONLY and not {part[0] for part in parts} & {"*"}:
@@ -90,15 +104,28 @@ def _signature(function: Callable[..., Any]) -> str:
 
 def _prose(text: str) -> str:
     """A docstring as Markdown: options are a list, and what stands as it is stands as it is."""
-    options = re.sub(r"^ {4}(\w+): ", r"- `\1`: ", text.replace("\nOptions:\n", "\nOptions:\n\n"), flags=re.MULTILINE)
+    options = re.sub(
+        r"^ {4}(\w+): ",
+        r"- `\1`: ",
+        text.replace("\nOptions:\n", "\nOptions:\n\n"),
+        flags=re.MULTILINE,
+    )
     return re.sub(r"\x08\n(.*?)(?=\n\n|\Z)", r"```text\n\1\n```", options, flags=re.DOTALL)
 
 
 def _members(value: type) -> Iterator[str]:
-    lines = [f"- `{field.name}`: `{field.type}`" for field in fields(value)] if is_dataclass(value) else []
+    lines = (
+        [f"- `{field.name}`: `{field.type}`" for field in fields(value)]
+        if is_dataclass(value)
+        else []
+    )
     for name, member in vars(value).items():
         text = inspect.getdoc(member)
-        if not name.startswith("_") and text and not isinstance(member, str | int | float | tuple | None):
+        if (
+            not name.startswith("_")
+            and text
+            and not isinstance(member, str | int | float | tuple | None)
+        ):
             call = "()" if inspect.isfunction(member) else ""
             lines.append(f"- `{name}{call}`: {' '.join(text.split(chr(10) * 2)[0].split())}")
     if lines:
@@ -108,16 +135,20 @@ def _members(value: type) -> Iterator[str]:
 def _tables() -> Iterator[str]:
     yield "# Tables"
     yield (
-        "Each table of a run stands in `tables/` as CSV, JSON and Parquet. *On the page*: its heading there; *better*: "
-        "which end is. An empty figure is undefined, for the reason in `undefined`; `_low` and `_high` are the ends of "
-        "its 95% interval, in `verdicts` one-sided 5% limits. `items` counts what a figure is computed from, `dropped` "
-        "what was left out, and why."
+        "Each table of a run stands in `tables/` as CSV, JSON and Parquet. *On the page*: its"
+        " heading there; *better*: which end is. An empty figure is undefined, for the reason in"
+        " `undefined`; `_low` and `_high` are the ends of its 95% interval, in `verdicts` one-sided"
+        " 5% limits. `items` counts what a figure is computed from, `dropped` what was left out,"
+        " and why."
     )
     for kind, run in runs():
         yield f"## metal {run.command}"
         for table, columns in {**run.described, **run.optional}.items():
             yield f"### {run.command}: {table}"
-            rows = "\n".join(_column(kind, each) for each in columns) or "| as in METAL's paper | | | |"
+            rows = (
+                "\n".join(_column(kind, each) for each in columns)
+                or "| as in METAL's paper | | | |"
+            )
             yield f"| column | what it is | on the page | better |\n|---|---|---|---|\n{rows}"
 
 
@@ -133,16 +164,28 @@ def _files() -> Iterator[str]:
     summary, table = (inspect.getdoc(dataset) or "").split("\n\n", 1)
     yield summary
     yield f"```text\n{table}\n```"
-    for kind in (records.Source, records.Output, records.Rater, records.Rating, records.Criterion, records.Scale):
+    for kind in (
+        records.Source,
+        records.Output,
+        records.Rater,
+        records.Rating,
+        records.Criterion,
+        records.Scale,
+    ):
         yield f"### {kind.__name__}"
         yield inspect.getdoc(kind) or ""
         yield "\n".join(f"- `{field.name}`: `{field.type}`" for field in fields(kind))
     yield "### dataset.toml"
     yield "That of `datasets/demo`:"
-    yield f"```toml\n{(ROOT / 'datasets/demo/dataset.toml').read_text(encoding='utf-8').strip()}\n```"
+    yield (
+        f"```toml\n{(ROOT / 'datasets/demo/dataset.toml').read_text(encoding='utf-8').strip()}\n```"
+    )
     yield "## Run folders"
     modules = [*{inspect.getmodule(run): None for _, run in runs()}, judges_run]
-    yield "\n".join(f"- {' '.join((inspect.getdoc(module) or '').split(chr(10) * 2)[0].split())}" for module in modules)
+    yield "\n".join(
+        f"- {' '.join((inspect.getdoc(module) or '').split(chr(10) * 2)[0].split())}"
+        for module in modules
+    )
     yield "## Formats of others"
     rows = "\n".join(f"| `{name}` | {what} |" for name, what in metal.formats().items())
     yield f"| format | what it is |\n|---|---|\n{rows}"

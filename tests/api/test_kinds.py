@@ -29,7 +29,9 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     site = tmp_path / "site"
     site.mkdir()
     monkeypatch.syspath_prepend(str(site))
-    (entry,) = re.findall(r'^(top-marks) = "(.*)"$', (EXAMPLE / "pyproject.toml").read_text(), re.MULTILINE)
+    (entry,) = re.findall(
+        r'^(top-marks) = "(.*)"$', (EXAMPLE / "pyproject.toml").read_text(), re.MULTILINE
+    )
     offer(site, "metal-top-marks", "metal.kinds", " = ".join(entry) + "\n")
     yield
     for name in ("top_marks", "TopMarks"):  # METAL keeps what was asked for

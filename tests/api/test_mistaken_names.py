@@ -1,4 +1,6 @@
-"""Names that a user of the library mistypes, and data in which nobody is a person: an error that says what to do."""
+"""Names that a user of the library mistypes, and data in which nobody is a person: an error that
+says what to do.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +26,16 @@ def audit() -> Any:
         ({"language": "Spansih"}, "language 'Spansih' is not known; did you mean 'es' (Spanish)?"),
         ({"language": "Enlgish"}, "language 'Enlgish' is not known; did you mean 'en' (English)?"),
         ({"language": "de"}, "language 'de' is not known; known: ar (Arabic)"),
-        ({"criterion": "task_qualty"}, "criterion 'task_qualty' is not known; did you mean 'task_quality'"),
+        (
+            {"criterion": "task_qualty"},
+            "criterion 'task_qualty' is not known; did you mean 'task_quality'",
+        ),
         ({"judge": "nobody"}, "judge 'nobody' is not known; "),
     ],
 )
-def test_disagreements_in_what_was_not_audited_are_an_error(names: dict[str, str], message: str) -> None:
+def test_disagreements_in_what_was_not_audited_are_an_error(
+    names: dict[str, str], message: str
+) -> None:
     with pytest.raises(UnknownName) as refused:
         audit().disagreements(**names)
     assert message in str(refused.value)
@@ -36,7 +43,9 @@ def test_disagreements_in_what_was_not_audited_are_an_error(names: dict[str, str
 
 def test_disagreements_of_what_was_audited_may_be_none_at_all() -> None:
     shown = audit().verdicts.iloc[0]
-    rows = audit().disagreements(language=shown["language"], criterion=shown["criterion"], judge=shown["judge"])
+    rows = audit().disagreements(
+        language=shown["language"], criterion=shown["criterion"], judge=shown["judge"]
+    )
     assert {*rows["language"]} <= {shown["language"]}
     named = audit().disagreements(language="Spanish")
     assert named.equals(audit().disagreements(language="es"))
@@ -58,8 +67,14 @@ def test_bias_in_a_criterion_or_language_that_is_not_there_is_an_error() -> None
 
 
 def test_who_audits_a_data_frame_without_people_is_told_of_kinds() -> None:
-    rows = [{"output": f"o{n}", "language": "en", "rater": rater, "score": n % 2} for n in range(8) for rater in "AB"]
+    rows = [
+        {"output": f"o{n}", "language": "en", "rater": rater, "score": n % 2}
+        for n in range(8)
+        for rater in "AB"
+    ]
     with pytest.raises(UsageError) as refused:
         metal.audit(metal.read(pd.DataFrame(rows), kinds={"*": "llm"}))
     assert "raters.jsonl" not in str(refused.value)
-    assert str(refused.value).endswith('If some of A, B are people, name them: `kinds={"NAME": "human"}`')
+    assert str(refused.value).endswith(
+        'If some of A, B are people, name them: `kinds={"NAME": "human"}`'
+    )

@@ -1,4 +1,6 @@
-"""The public functions: what they are, what they take, and that they work twice, in scripts and in running loops."""
+"""The public functions: what they are, what they take, and that they work twice, in scripts and in
+running loops.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ OF_THE_COMMAND_LINE = {
 
 def functions() -> dict[str, Callable[..., Any]]:
     """The public functions by name."""
-    return {name: value for name in metal.__all__ if inspect.isfunction(value := getattr(metal, name))}
+    return {
+        name: value for name in metal.__all__ if inspect.isfunction(value := getattr(metal, name))
+    }
 
 
 def test_every_public_function_has_a_docstring() -> None:
@@ -52,8 +56,12 @@ def test_every_public_function_has_a_docstring() -> None:
 
 def verbs() -> dict[tuple[str, ...], click.Command]:
     """Every verb of the command line by its words; of a group, what it does without a second word."""
-    every = {words: getattr(command, "default", command) for words, command in reference.verbs().items()}
-    return {words: command for words, command in every.items() if not isinstance(command, click.Group)}
+    every = {
+        words: getattr(command, "default", command) for words, command in reference.verbs().items()
+    }
+    return {
+        words: command for words, command in every.items() if not isinstance(command, click.Group)
+    }
 
 
 ONLY_TYPED = {("completion",), ("init",)}
@@ -75,7 +83,11 @@ def test_every_verb_is_a_function_with_the_same_options(words: tuple[str, ...]) 
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What the demo has in three of its languages."""
     data, folder = metal.read(DEMO), tmp_path_factory.mktemp("few") / "demo"
-    sources = {name: source for name, source in data.sources.items() if source.language in ("en", "hi", "sw")}
+    sources = {
+        name: source
+        for name, source in data.sources.items()
+        if source.language in ("en", "hi", "sw")
+    }
     outputs = {name: output for name, output in data.outputs.items() if output.source in sources}
     ratings = data.ratings[data.ratings["output"].isin(list(outputs))]
     replace(data, sources=sources, outputs=outputs, ratings=ratings).save(folder)
@@ -84,7 +96,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_inside_a_running_event_loop(demo: Path, tmp_path: Path) -> None:
     async def cell() -> tuple[Any, Any]:
-        waited = await metal.judge_async(demo, lambda source, output, criterion: 1, name="one", out=tmp_path / "one")
+        waited = await metal.judge_async(
+            demo, lambda source, output, criterion: 1, name="one", out=tmp_path / "one"
+        )
         return waited, metal.judge(demo, "majority", out=tmp_path / "majority")
 
     waited, plain = asyncio.run(cell())
@@ -96,9 +110,14 @@ def test_inside_a_running_event_loop(demo: Path, tmp_path: Path) -> None:
 def test_a_function_is_a_judge_with_journal_limits_and_resume(demo: Path, tmp_path: Path) -> None:
     calls = []
 
-    async def by_length(source: str, output: str, criterion: metal.Criterion, language: str) -> tuple[float, str]:
+    async def by_length(
+        source: str, output: str, criterion: metal.Criterion, language: str
+    ) -> tuple[float, str]:
         calls.append(language)
-        return criterion.scale.values[len(output) % len(criterion.scale.values)], f"{len(output)} characters"
+        return (
+            criterion.scale.values[len(output) % len(criterion.scale.values)],
+            f"{len(output)} characters",
+        )
 
     options: dict[str, Any] = {"criteria": "task_quality", "out": tmp_path / "run"}
     begun = metal.judge(demo, by_length, limit=6, **options)
@@ -107,7 +126,10 @@ def test_a_function_is_a_judge_with_journal_limits_and_resume(demo: Path, tmp_pa
     assert len(calls) == 24  # nothing is asked twice
     assert run.complete
     assert run.ratings["comment"].str.endswith("characters").all()
-    assert metal.audit(demo, run, resamples=100)["by_length", "sw", "task_quality"].coverage.value == 1.0
+    assert (
+        metal.audit(demo, run, resamples=100)["by_length", "sw", "task_quality"].coverage.value
+        == 1.0
+    )
 
 
 def test_a_function_that_raises_gives_ratings_with_the_reason(demo: Path, tmp_path: Path) -> None:
@@ -130,9 +152,14 @@ def test_an_audit_is_tables_figures_texts_and_plots(demo: Path, tmp_path: Path) 
     audit = metal.audit(demo, run, resamples=100)
     cell = audit["random", "sw", "task_quality"]
     assert isinstance(cell.kappa, Estimate)
-    row = audit.judges.query("judge == 'random' and language == 'sw' and criterion == 'task_quality'").iloc[0]
+    row = audit.judges.query(
+        "judge == 'random' and language == 'sw' and criterion == 'task_quality'"
+    ).iloc[0]
     assert cell.kappa.value == row["kappa"]
-    assert (cell.weighted_f1.low, cell.weighted_f1.high) == (row["weighted_f1_low"], row["weighted_f1_high"])
+    assert (cell.weighted_f1.low, cell.weighted_f1.high) == (
+        row["weighted_f1_low"],
+        row["weighted_f1_high"],
+    )
     constant = audit["majority", "sw", "task_quality"].kappa
     assert constant.value is not None or constant.reason  # undefined is said with the reason
     with pytest.raises(metal.errors.UnknownName, match="did you mean 'random'"):
@@ -146,7 +173,9 @@ def test_an_audit_is_tables_figures_texts_and_plots(demo: Path, tmp_path: Path) 
     assert [audit.plot(name).name for name in audit.plot.names()[:2]] == audit.plot.names()[:2]
 
 
-def test_saved_as_the_command_saves(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saved_as_the_command_saves(
+    demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(demo, tmp_path / "demo")
     monkeypatch.chdir(tmp_path)
     metal.judge("demo", "majority", out="judges")
@@ -156,18 +185,32 @@ def test_saved_as_the_command_saves(demo: Path, tmp_path: Path, monkeypatch: pyt
     subprocess.run([sys.executable, "-c", code, *arguments], check=True, capture_output=True)
     files = sorted(path.relative_to("mine") for path in Path("mine").rglob("*") if path.is_file())
     assert len(files) > 10
-    assert [path for path in files if ("mine" / path).read_bytes() != ("other/mine" / path).read_bytes()] == []
+    assert [
+        path for path in files if ("mine" / path).read_bytes() != ("other/mine" / path).read_bytes()
+    ] == []
     again = metal.open_run("mine")
     assert isinstance(again, metal.Audit)
-    pd.testing.assert_frame_equal(again.verdicts, metal.audit("demo", "judges", resamples=100).verdicts)
+    pd.testing.assert_frame_equal(
+        again.verdicts, metal.audit("demo", "judges", resamples=100).verdicts
+    )
 
 
-COLUMNS = {"rater": "annotator", "criterion": "metric", "source": "doc", "language": "lang", "score": "value"}
+COLUMNS = {
+    "rater": "annotator",
+    "criterion": "metric",
+    "source": "doc",
+    "language": "lang",
+    "score": "value",
+}
 
 
 def ratings() -> pd.DataFrame:
     """A table as people have it: their own names for columns and raters."""
-    people = {"A1": [2, 1, 0, 2, 1, 0] * 6, "A2": [2, 1, 1, 2, 1, 0] * 6, "A3": [2, 2, 0, 2, 1, 0] * 6}
+    people = {
+        "A1": [2, 1, 0, 2, 1, 0] * 6,
+        "A2": [2, 1, 1, 2, 1, 0] * 6,
+        "A3": [2, 2, 0, 2, 1, 0] * 6,
+    }
     rows = [
         {"doc": f"d{item}", "lang": "hi", "metric": metric, "annotator": annotator, "value": value}
         for metric in ("quality", "hallucinations")
@@ -201,13 +244,17 @@ def in_a_script(demo: metal.Dataset, folder: Path) -> None:
     columns = ["output", "source", "generator", "language", "criterion", "rater", "score"]
     table = pd.concat([demo.ratings, judge])[columns].astype(str).astype({"score": float})
     lower = {"hallucinations": "lower", "problematic_content": "lower"}
-    read = metal.read(table, kinds={"gpt*": "llm"}, groups={"A*": "expert"}, directions=lower, name="demo")
+    read = metal.read(
+        table, kinds={"gpt*": "llm"}, groups={"A*": "expert"}, directions=lower, name="demo"
+    )
     texts = {output.output: output.text for output in demo.outputs.values()}
     outputs = {name: replace(output, text=texts[name]) for name, output in read.outputs.items()}
     replace(read, outputs=outputs).save(folder / "datasets" / "demo")
 
 
-def test_the_whole_of_it_as_it_is_written(demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_whole_of_it_as_it_is_written(
+    demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     in_a_script(metal.read(demo), tmp_path)
     monkeypatch.chdir(tmp_path)
     df = ratings().rename(columns={"doc": "source", "lang": "language", "value": "score"})
@@ -229,19 +276,27 @@ def test_the_whole_of_it_as_it_is_written(demo: Path, tmp_path: Path, monkeypatc
 
         run = metal.judge(data, "openai:gpt-4o-mini", prompt="simple", max_cost=1)
         run = metal.judge(data, lambda source, output, criterion: 1, name="mine")
-        board = metal.billboard(data, run, reference="group=expert", resamples=100, permutations=100)
+        board = metal.billboard(
+            data, run, reference="group=expert", resamples=100, permutations=100
+        )
         assert "mine" in set(board.tables["raters"]["rater"])
         assert metal.open_run("runs/mine").signature == audit.signature
 
 
 def test_results_are_frozen_and_short(demo: Path) -> None:
-    for result in (metal.audit(demo, resamples=100), metal.check(demo), metal.describe(demo), metal.read(demo)):
+    for result in (
+        metal.audit(demo, resamples=100),
+        metal.check(demo),
+        metal.describe(demo),
+        metal.read(demo),
+    ):
         assert len(repr(result)) < 400
         with pytest.raises((AttributeError, TypeError)):
             result.warnings = ()  # type: ignore[misc]
 
 
-# No platform has a server here, no source a reference or a translation, no run a batch: that is said, both times.
+# No platform has a server here, no source a reference or a translation, no run a batch: that is
+# said, both times.
 REFUSED = {
     "billboard_references",
     "design_anchors",
@@ -257,19 +312,31 @@ MODEL = "openai:gpt-4o-mini"
 def calls(folder: Path) -> dict[str, Callable[[int], Any]]:
     """A call of each public function; number: which call it is."""
     demo, out = folder / "demo", folder / "out"
-    small = metal.read(ratings(), columns=COLUMNS, kinds={"gpt*": "llm"}, directions={"hallucinations": "lower"})
+    small = metal.read(
+        ratings(), columns=COLUMNS, kinds={"gpt*": "llm"}, directions={"hallucinations": "lower"}
+    )
     metal.judge(demo, "majority", out=folder / "judges")
-    metal.judge(demo, lambda source, output, criterion: 1, criteria="task_quality", out=folder / "function")
+    metal.judge(
+        demo, lambda source, output, criterion: 1, criteria="task_quality", out=folder / "function"
+    )
     metal.score(demo, "compression,copy-rate,novelty", into=True)
     metal.audit(demo, resamples=100).save(folder / "audit")
     always: dict[str, Any] = {"criteria": "task_quality", "languages": "en", "name": "always"}
     for name, repeat in (("before", 2), ("now", 1)):
-        metal.judge(demo, lambda source, output, criterion: 2, repeat=repeat, out=folder / name, **always)
+        metal.judge(
+            demo, lambda source, output, criterion: 2, repeat=repeat, out=folder / name, **always
+        )
     metal.gate_init(demo, folder / "before", out=folder / "gate.toml", least=5)
-    rows = "".join(f'{{"source": "{source}", "text": "A text."}}\n' for source in metal.read(demo).sources)
+    rows = "".join(
+        f'{{"source": "{source}", "text": "A text."}}\n' for source in metal.read(demo).sources
+    )
     (folder / "texts.jsonl").write_text(rows)
     (folder / "scores.csv").write_text("output,score\nen-1/good,1\n")
-    board: dict[str, Any] = {"reference": "group=constructed", "resamples": 100, "permutations": 100}
+    board: dict[str, Any] = {
+        "reference": "group=constructed",
+        "resamples": 100,
+        "permutations": 100,
+    }
     ensemble = "criterion.task_quality+language.en"
     judged: dict[str, Any] = {"criteria": "task_quality", "languages": "en"}
     return {
@@ -353,7 +420,8 @@ def folder(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_twice(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
     made = calls(folder)
-    asynchronous = {name for name in functions() if name.endswith("_async")}  # what the plain ones await
+    # what the plain ones await
+    asynchronous = {name for name in functions() if name.endswith("_async")}
     assert set(made) == set(functions()) - asynchronous
     with LlmServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)

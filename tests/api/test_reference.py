@@ -7,7 +7,9 @@ from tests.api import reference
 
 
 def test_the_reference_is_of_the_code() -> None:
-    """The API changes only on purpose. Then: python -m tests.api.test_reference writes the pages anew."""
+    """The API changes only on purpose. Then: python -m tests.api.test_reference writes the pages
+    anew.
+    """
     for page, text in reference.pages().items():
         assert (reference.REFERENCE / page).read_text(encoding="utf-8") == text
 

@@ -69,8 +69,14 @@ def test_no_seed_and_no_company_moves_a_verdict(make_dataset: MakeDataset) -> No
     hindi = world(200, seed=1)
     both = audit(make_dataset({"hi": hindi, "sw": world(100, seed=2)}), QUICK).tables["verdicts"]
     alone = {name: given for name, given in hindi.items() if name not in ("guess", "constant")}
-    other = audit(make_dataset({"hi": alone}), AuditSettings(resamples=300, seed=9)).tables["verdicts"]
-    first = both.query("language == 'hi' and judge == 'good'").drop(columns="signature").reset_index(drop=True)
+    other = audit(make_dataset({"hi": alone}), AuditSettings(resamples=300, seed=9)).tables[
+        "verdicts"
+    ]
+    first = (
+        both.query("language == 'hi' and judge == 'good'")
+        .drop(columns="signature")
+        .reset_index(drop=True)
+    )
     pd.testing.assert_frame_equal(first, other.drop(columns="signature"), check_exact=True)
 
 
@@ -89,8 +95,9 @@ def test_too_few_ratings(make_dataset: MakeDataset) -> None:
     assert "20 items" in row(result, "verdicts", judge="good")["reason"]
     few_sources = audit(make_dataset({"hi": world(60)}, outputs_per_source=10), QUICK)
     assert "6 sources" in row(few_sources, "verdicts", judge="good")["reason"]
-    assert "fewer than 30 different inputs (sources) in Hindi, so take small differences" in "".join(
-        few_sources.warnings
+    assert (
+        "fewer than 30 different inputs (sources) in Hindi, so take small differences"
+        in "".join(few_sources.warnings)
     )
     people = {name: scores for name, scores in world(20).items() if name.startswith("A")}
     assert "fewer than 30" not in "".join(audit(make_dataset({"hi": people}), QUICK).warnings)
@@ -131,7 +138,8 @@ def test_incomplete_and_tied_items_are_counted(make_dataset: MakeDataset) -> Non
 
 
 def test_leniency_is_over_outputs_with_two_people(make_dataset: MakeDataset) -> None:
-    # Two people give 1, the judge 2; on twenty more outputs A1 alone gives 0, which says how severe A1 is.
+    # Two people give 1, the judge 2; on twenty more outputs A1 alone gives 0, which says how severe
+    # A1 is.
     people: dict[str, list[int | None]] = {"A1": [1] * 40 + [0] * 20, "A2": [1] * 40 + [None] * 20}
     result = audit(make_dataset({"hi": people | {"judge": [2] * 60}}), QUICK)
     judge = row(result, "judges", judge="judge")
@@ -175,7 +183,9 @@ def test_an_interval_does_not_depend_on_the_other_judges(make_dataset: MakeDatas
     dataset = make_dataset({"hi": world()})
     every, alone = audit(dataset, QUICK), audit(dataset, replace(QUICK, judges=("good",)))
     columns = ["weighted_f1", "weighted_f1_low", "weighted_f1_high", "kappa_low", "lead_p"]
-    assert list(row(every, "judges", judge="good")[columns]) == list(row(alone, "judges", judge="good")[columns])
+    assert list(row(every, "judges", judge="good")[columns]) == list(
+        row(alone, "judges", judge="good")[columns]
+    )
 
 
 def test_same_signature_same_figures(make_dataset: MakeDataset) -> None:
@@ -199,7 +209,9 @@ def test_class_distribution_adds_up(make_dataset: MakeDataset) -> None:
         overall = rows[rows["case"] == "all items"].set_index("level")["count"]
         parts = rows[rows["case"].isin(CASES)].groupby("level")["count"].sum()
         assert overall.sum() == 120
-        assert {level: count for level, count in parts.items() if count} == {k: v for k, v in overall.items() if v}
+        assert {level: count for level, count in parts.items() if count} == {
+            k: v for k, v in overall.items() if v
+        }
 
 
 def test_table_3_has_people_majority_and_judges(make_dataset: MakeDataset) -> None:
@@ -224,7 +236,13 @@ def test_unknown_names(make_dataset: MakeDataset, settings: dict[str, Any], mess
 
 
 def test_impossible_settings() -> None:
-    for name, value in {"resamples": 10, "seed": -1, "min_raters": -1, "epsilon": 1.0, "keep": float("nan")}.items():
+    for name, value in {
+        "resamples": 10,
+        "seed": -1,
+        "min_raters": -1,
+        "epsilon": 1.0,
+        "keep": float("nan"),
+    }.items():
         with pytest.raises(UsageError, match=name):
             AuditSettings(**{name: value})
 
@@ -232,9 +250,21 @@ def test_impossible_settings() -> None:
 @pytest.mark.parametrize(
     ("scale", "rule", "message"),
     [
-        (Scale("nominal", tuple(map(Level, range(3), "abc"))), "majority-or-middle", "no middle level in theme .* use"),
-        (Scale("ordinal", tuple(map(Level, range(4), "abcd"))), "majority-or-middle", "an even number of levels"),
-        (Scale("interval", low=0, high=100), "mace", "no levels in theme, whose scores are averaged; leave"),
+        (
+            Scale("nominal", tuple(map(Level, range(3), "abc"))),
+            "majority-or-middle",
+            "no middle level in theme .* use",
+        ),
+        (
+            Scale("ordinal", tuple(map(Level, range(4), "abcd"))),
+            "majority-or-middle",
+            "an even number of levels",
+        ),
+        (
+            Scale("interval", low=0, high=100),
+            "mace",
+            "no levels in theme, whose scores are averaged; leave",
+        ),
     ],
 )
 def test_a_rule_without_a_meaning_on_any_scale(
@@ -270,18 +300,23 @@ def test_groups_taken_together_are_said(make_dataset: MakeDataset) -> None:
 
 def test_people_whom_verdicts_leave_out_are_named(make_dataset: MakeDataset) -> None:
     good = [0, 2] * 60
-    careless = [score if item % 5 < 2 else 2 - score for item, score in enumerate(good)]  # right on 40%
+    # right on 40%
+    careless = [score if item % 5 < 2 else 2 - score for item, score in enumerate(good)]
     people = {"A1": careless, "A2": good, "A3": good}
     named = "verdicts leave out A1 (task_quality, Hindi): agrees far less with the others"
     assert named in audit(make_dataset({"hi": people | {"j": good, "k": good}}), QUICK).warnings
-    assert not [line for line in audit(make_dataset({"hi": people}), QUICK).warnings if "leave out" in line]
+    assert not [
+        line for line in audit(make_dataset({"hi": people}), QUICK).warnings if "leave out" in line
+    ]
 
 
 def test_tables_without_rows_have_their_columns(make_dataset: MakeDataset) -> None:
     people: dict[str, list[int | None]] = {"A1": [0, 1, 2] * 20, "A2": [0, 1, 1] * 20}
     result = audit(make_dataset({"hi": people}), QUICK)
     assert row(result, "people")["fleiss_kappa"] > 0.3
-    judged = audit(make_dataset({"hi": people | {"judge": [0, 1, 2] * 20, "other": [0, 0, 2] * 20}}), QUICK)
+    judged = audit(
+        make_dataset({"hi": people | {"judge": [0, 1, 2] * 20, "other": [0, 0, 2] * 20}}), QUICK
+    )
     for name in ("judges", "verdicts", "differences"):
         assert result.tables[name].empty
         assert list(result.tables[name].columns) == list(judged.tables[name].columns)
@@ -289,7 +324,9 @@ def test_tables_without_rows_have_their_columns(make_dataset: MakeDataset) -> No
 
 def test_the_people_to_compare_with(make_dataset: MakeDataset) -> None:
     dataset = make_dataset({"hi": world(40)})
-    by_group, by_words = (audit(dataset, replace(QUICK, reference=who)) for who in ("native", "group=native"))
+    by_group, by_words = (
+        audit(dataset, replace(QUICK, reference=who)) for who in ("native", "group=native")
+    )
     assert by_words.signature == by_group.signature
     pd.testing.assert_frame_equal(by_words.tables["judges"], by_group.tables["judges"])
     pair = audit(dataset, replace(QUICK, reference="rater=A3,A1"))
@@ -310,16 +347,25 @@ def test_a_cell_is_the_same_alone_and_among_sixty_languages(make_dataset: MakeDa
     codes = [f"{first}-{second}" for first, second in permutations(languages, 2)]
     dataset = make_dataset({code: world(60, seed=place) for place, code in enumerate(codes[:60])})
     one = dataset.languages[37]
-    tables = [audit(dataset, replace(QUICK, languages=languages)).tables for languages in ((), (one,))]
+    tables = [
+        audit(dataset, replace(QUICK, languages=languages)).tables for languages in ((), (one,))
+    ]
     for table in ("verdicts", "judges", "people", "by_class", "confusion", "by_certainty"):
         among, alone = (tables[table][tables[table]["language"] == one] for tables in tables)
-        pd.testing.assert_frame_equal(among.reset_index(drop=True), alone.reset_index(drop=True), check_exact=True)
+        pd.testing.assert_frame_equal(
+            among.reset_index(drop=True), alone.reset_index(drop=True), check_exact=True
+        )
 
 
-def test_the_range_without_one_person_is_that_of_audits_without_them(make_dataset: MakeDataset) -> None:
+def test_the_range_without_one_person_is_that_of_audits_without_them(
+    make_dataset: MakeDataset,
+) -> None:
     dataset = make_dataset({"hi": world()})
     whole = audit(dataset, QUICK)
-    fewer = [audit(dataset, replace(QUICK, reference=f"rater={pair}")) for pair in ("A1,A2", "A1,A3", "A2,A3")]
+    fewer = [
+        audit(dataset, replace(QUICK, reference=f"rater={pair}"))
+        for pair in ("A1,A2", "A1,A3", "A2,A3")
+    ]
     for table, figure in (
         ("judges", "kappa"),
         ("judges", "weighted_f1"),
@@ -332,17 +378,24 @@ def test_the_range_without_one_person_is_that_of_audits_without_them(make_datase
         assert row(whole, table, **where)[f"{figure}_most"] == pytest.approx(max(alone))
     kept = [row(result, "verdicts", judge="good")["share_kept"] for result in fewer]
     verdict = row(whole, "verdicts", judge="good")
-    assert (verdict["share_kept_least"], verdict["share_kept_most"]) == pytest.approx((min(kept), max(kept)))
+    assert (verdict["share_kept_least"], verdict["share_kept_most"]) == pytest.approx(
+        (min(kept), max(kept))
+    )
 
 
 def test_two_hundred_labels_fit_into_memory(make_dataset: MakeDataset) -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 200, 700)
     raters = {
-        name: np.where(rng.random(700) < 0.8, truth, rng.integers(0, 200, 700)) for name in ("A1", "A2", "A3", "j")
+        name: np.where(rng.random(700) < 0.8, truth, rng.integers(0, 200, 700))
+        for name in ("A1", "A2", "A3", "j")
     }
-    intent = Criterion("intent", Scale("nominal", tuple(Level(k, f"label {k}") for k in range(200))))
-    dataset = make_dataset({"en": {name: scores.tolist() for name, scores in raters.items()}}, intent)
+    intent = Criterion(
+        "intent", Scale("nominal", tuple(Level(k, f"label {k}") for k in range(200)))
+    )
+    dataset = make_dataset(
+        {"en": {name: scores.tolist() for name, scores in raters.items()}}, intent
+    )
     tracemalloc.start()
     result = audit(dataset, AuditSettings(resamples=500))
     _, peak = tracemalloc.get_traced_memory()
@@ -354,7 +407,10 @@ def test_two_hundred_labels_fit_into_memory(make_dataset: MakeDataset) -> None:
 def test_epsilon_follows_the_group(make_dataset: MakeDataset) -> None:
     dataset = make_dataset({"hi": world()})
     assert row(audit(dataset, QUICK), "judges", judge="good")["alt_test_epsilon"] == 0.15
-    assert row(audit(dataset, replace(QUICK, epsilon=0.2)), "judges", judge="good")["alt_test_epsilon"] == 0.2
+    assert (
+        row(audit(dataset, replace(QUICK, epsilon=0.2)), "judges", judge="good")["alt_test_epsilon"]
+        == 0.2
+    )
 
 
 @pytest.mark.parametrize("outputs_per_source", [1, 4])
@@ -406,7 +462,14 @@ def test_people_are_weighed(make_dataset: MakeDataset, rule: str) -> None:
 def test_what_does_not_look_at_the_aggregate_stays(make_dataset: MakeDataset) -> None:
     dataset = make_dataset({"hi": world(150)})
     first, second = (row(audit(dataset, settings), "people") for settings in (QUICK, DAWID_SKENE))
-    for name in ("fleiss_kappa", "pairwise_f1", "leave_one_out_f1", "percent_agreement", "gwet_ac1", "alpha"):
+    for name in (
+        "fleiss_kappa",
+        "pairwise_f1",
+        "leave_one_out_f1",
+        "percent_agreement",
+        "gwet_ac1",
+        "alpha",
+    ):
         assert first[name] == second[name]
     assert first["against_all_f1"] != second["against_all_f1"]
 
@@ -433,22 +496,32 @@ def test_incomplete_items_tell_of_the_raters_and_have_no_label(make_dataset: Mak
 def test_a_model_that_overrules_the_people_is_said(make_dataset: MakeDataset) -> None:
     turned = spammed(seed=1)  # the majority is often one of guessers, and overruled
     result = audit(make_dataset({"hi": turned}), DAWID_SKENE)
-    warnings = [warning for warning in result.warnings if warning.startswith('`aggregate="dawid-skene"`')]
+    warnings = [
+        warning for warning in result.warnings if warning.startswith('`aggregate="dawid-skene"`')
+    ]
     assert len(warnings) == 1
     assert "task_quality, Hindi 14%" in warnings[0]
     for scores, settings in ((world(100), DAWID_SKENE), (turned, QUICK)):
-        assert not any("aggregate" in warning for warning in audit(make_dataset({"hi": scores}), settings).warnings)
+        assert not any(
+            "aggregate" in warning
+            for warning in audit(make_dataset({"hi": scores}), settings).warnings
+        )
 
 
 def test_a_model_that_doubts_its_labels_is_said(make_dataset: MakeDataset) -> None:
     guesses = np.random.default_rng(0).choice(3, (3, 300), p=[0.05, 0.15, 0.8]).tolist()
     people = {f"A{person}": scores for person, scores in enumerate(guesses)}
     warnings = audit(make_dataset({"hi": people}), replace(QUICK, aggregate="mace")).warnings
-    assert '`aggregate="mace"`: task_quality, Hindi: all competences are below 0.1. Compare with majority' in warnings
+    assert (
+        '`aggregate="mace"`: task_quality, Hindi: all competences are below 0.1. Compare with'
+        " majority" in warnings
+    )
 
 
 def test_an_unknown_rule_is_answered_with_all() -> None:
-    with pytest.raises(UsageError, match="majority-or-mean, majority-or-middle, majority, dawid-skene, mace"):
+    with pytest.raises(
+        UsageError, match="majority-or-mean, majority-or-middle, majority, dawid-skene, mace"
+    ):
         AuditSettings(aggregate="vote")
 
 

@@ -35,10 +35,14 @@ def kappa(codes: Any, sources: Any) -> Estimate:
 def by_hand(codes: Any, sources: Any) -> tuple[float, float]:
     """The jackknife, a source at a time."""
     names = np.unique(sources)
-    logs = np.array([math.log(1 - cohen_kappa(margins_of(*codes[sources != name].T, 2))) for name in names])
+    logs = np.array(
+        [math.log(1 - cohen_kappa(margins_of(*codes[sources != name].T, 2))) for name in names]
+    )
     n = len(names)
     error = math.sqrt((n - 1) / n * ((logs - logs.mean()) ** 2).sum())
-    disagreeing = sum(bool((codes[sources == name][:, 0] != codes[sources == name][:, 1]).any()) for name in names)
+    disagreeing = sum(
+        bool((codes[sources == name][:, 0] != codes[sources == name][:, 1]).any()) for name in names
+    )
     half = t_quantile(0.975, disagreeing - 1) * error
     ratio = 1 - cohen_kappa(margins_of(*codes.T, 2))
     return 1 - ratio * math.exp(half), 1 - ratio * math.exp(-half)
@@ -60,7 +64,9 @@ def test_without_a_disagreement_the_interval_is_wilsons() -> None:
     estimate = kappa(codes, np.arange(40))
     expected = 1 - (0.75**2 + 0.25**2)
     most = share_interval(0.0, 0.0, 40, 40)[1]
-    assert (estimate.low, estimate.value, estimate.high) == pytest.approx((1 - most / expected, 1, 1))
+    assert (estimate.low, estimate.value, estimate.high) == pytest.approx(
+        (1 - most / expected, 1, 1)
+    )
 
 
 def test_all_disagreement_in_one_source_is_no_certainty() -> None:
@@ -80,10 +86,14 @@ def test_two_disagreements_leave_an_interval_that_says_something() -> None:
     assert 0.6 < estimate.low < 0.8
 
 
-def test_four_items_of_a_second_class_give_no_interval_and_say_so(make_dataset: MakeDataset) -> None:
+def test_four_items_of_a_second_class_give_no_interval_and_say_so(
+    make_dataset: MakeDataset,
+) -> None:
     rare: list[int | None] = [0, 0, 0, 0, *[2] * 56]
     other: list[int | None] = [2, 0, 0, 0, *[2] * 56]
-    tables = audit(make_dataset({"hi": {"A1": rare, "A2": other, "A3": rare, "judge": rare}}), QUICK).tables
+    tables = audit(
+        make_dataset({"hi": {"A1": rare, "A2": other, "A3": rare, "judge": rare}}), QUICK
+    ).tables
     judge = tables["judges"].iloc[0]
     assert judge["kappa"] == 1
     assert math.isnan(judge["kappa_low"])
@@ -105,7 +115,10 @@ def test_a_kappa_without_an_interval_has_its_reason(make_dataset: MakeDataset) -
 def test_a_third_class_with_one_item_takes_no_interval_away(make_dataset: MakeDataset) -> None:
     rng = np.random.default_rng(2)
     truth = np.append(rng.integers(0, 2, 99), 2)
-    scores = {who: np.where(rng.random(100) < 0.8, truth, 1).tolist() for who in ("A1", "A2", "A3", "judge")}
+    scores = {
+        who: np.where(rng.random(100) < 0.8, truth, 1).tolist()
+        for who in ("A1", "A2", "A3", "judge")
+    }
     tables = audit(make_dataset({"hi": scores}), QUICK).tables
     assert tables["judges"].iloc[0][["kappa_low", "alpha_low"]].notna().all()
     assert tables["people"].iloc[0][["fleiss_kappa_low", "alpha_low"]].notna().all()
@@ -113,30 +126,46 @@ def test_a_third_class_with_one_item_takes_no_interval_away(make_dataset: MakeDa
 
 def test_macro_f1_of_a_rare_class_is_worth_few_items(make_dataset: MakeDataset) -> None:
     truth: list[int | None] = [0] * 4 + [2] * 196
-    tables = audit(make_dataset({"hi": {"A1": truth, "A2": truth, "A3": truth, "judge": truth}}), QUICK).tables
+    tables = audit(
+        make_dataset({"hi": {"A1": truth, "A2": truth, "A3": truth, "judge": truth}}), QUICK
+    ).tables
     judge = tables["judges"].iloc[0]
     assert judge["macro_f1"] == judge["weighted_f1"] == 1
     # 2^2 / (1/4 + 1/196) = 15.7 items in place of 200
-    assert judge["macro_f1_low"] == pytest.approx(share_interval(1.0, 0.0, 4 / (1 / 4 + 1 / 196), 200)[0])
+    assert judge["macro_f1_low"] == pytest.approx(
+        share_interval(1.0, 0.0, 4 / (1 / 4 + 1 / 196), 200)[0]
+    )
     assert judge["macro_f1_low"] < 0.85 < 0.95 < judge["weighted_f1_low"]
 
 
 def test_macro_f1_beside_a_persons(make_dataset: MakeDataset) -> None:
     rng = np.random.default_rng(6)
     truth = rng.choice([0, 2], 200, p=[0.2, 0.8])
-    scores = {who: np.where(rng.random(200) < 0.9, truth, 2 - truth).tolist() for who in ("A1", "A2", "A3")}
+    scores = {
+        who: np.where(rng.random(200) < 0.9, truth, 2 - truth).tolist()
+        for who in ("A1", "A2", "A3")
+    }
     tables = audit(make_dataset({"hi": {**scores, "constant": [2] * 200}}), QUICK).tables
     judge = tables["judges"].iloc[0]
-    assert judge["macro_f1_difference_low"] < judge["macro_f1_difference"] < judge["macro_f1_difference_high"] < -0.2
+    assert (
+        judge["macro_f1_difference_low"]
+        < judge["macro_f1_difference"]
+        < judge["macro_f1_difference_high"]
+        < -0.2
+    )
 
 
 ORDERED = ("quadratic kappa", "alpha, ordinal", "alpha, interval")
-WORLD_5 = [cell for cell in cells(150) if cell[0].startswith("5") and cell[1] < 300 and cell[2] in ORDERED]
+WORLD_5 = [
+    cell for cell in cells(150) if cell[0].startswith("5") and cell[1] < 300 and cell[2] in ORDERED
+]
 
 
 @pytest.mark.parametrize("cell", WORLD_5)
 def test_coverage_on_five_ordered_levels(cell: Any) -> None:
-    """0.95 is promised; the interval of the observed disagreement at fixed chance covers .72 to .88 of these."""
+    """0.95 is promised; the interval of the observed disagreement at fixed chance covers .72 to .88
+    of these.
+    """
     covered, refused = coverage(cell)
     assert covered >= 0.90
     assert refused < 0.5

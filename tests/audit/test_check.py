@@ -44,7 +44,9 @@ def test_identical_raters(make_dataset: MakeDataset) -> None:
 
 def test_agreement_by_chance_on_few_outputs_is_no_finding(make_dataset: MakeDataset) -> None:
     rare: list[int | None] = [0] * 58 + [1, 2]
-    assert "identical-raters" not in codes(make_dataset({"hi": {"A1": rare, "A2": rare, "A3": scores()}}))
+    assert "identical-raters" not in codes(
+        make_dataset({"hi": {"A1": rare, "A2": rare, "A3": scores()}})
+    )
 
 
 def test_swapped_languages_never_meet(make_dataset: MakeDataset) -> None:
@@ -55,7 +57,9 @@ def test_swapped_languages_never_meet(make_dataset: MakeDataset) -> None:
     human = (table["kind"] == "human").to_numpy()
     first = table["output"].isin(half).to_numpy()
     english = (table["language"] == "en").to_numpy()
-    swapped = with_parts(dataset, facts=table[(human & first) | (~human & ~first) | english].reset_index(drop=True))
+    swapped = with_parts(
+        dataset, facts=table[(human & first) | (~human & ~first) | english].reset_index(drop=True)
+    )
     (message,) = [finding.message for finding in lint(swapped) if finding.code == "never-meet"]
     assert message.startswith("Hindi ")
     assert "judge and people never rate the same output (20 and 20 outputs)" in message
@@ -74,21 +78,29 @@ def test_a_metric_file_copied_over_another() -> None:
     """Released data: one metric has the same scores for two generators on every source."""
     values = RNG.random(40)
     sources = [Source(f"s{n}", "en") for n in range(40)]
-    outputs = [Output(f"s{n}/{g}", f"s{n}", g, "en") for n in range(40) for g in ("BanditSum", "NEUSUM", "other")]
+    outputs = [
+        Output(f"s{n}/{g}", f"s{n}", g, "en")
+        for n in range(40)
+        for g in ("BanditSum", "NEUSUM", "other")
+    ]
     ratings = [
         Rating(f"s{n}/{g}", "overall", "comet", float(values[n] + (0.1 * n if g == "other" else 0)))
         for n in range(40)
         for g in ("BanditSum", "NEUSUM", "other")
     ]
     criterion = Criterion("overall", Scale("interval"))
-    dataset = assemble(Card("x"), [criterion], sources, outputs, [Rater("comet", "metric")], facts_from(ratings))
+    dataset = assemble(
+        Card("x"), [criterion], sources, outputs, [Rater("comet", "metric")], facts_from(ratings)
+    )
     assert [finding.message for finding in lint(dataset)] == [
         "overall: comet gives BanditSum and NEUSUM the same score on all 40 sources"
     ]
 
 
 def test_profile_counts(make_dataset: MakeDataset) -> None:
-    tables = profile(make_dataset({"hi": {"A1": [0, 1, None], "A2": [0, None, None], "judge": [1, 1, 1]}}))
+    tables = profile(
+        make_dataset({"hi": {"A1": [0, 1, None], "A2": [0, None, None], "judge": [1, 1, 1]}})
+    )
     assert tables["ratings"].iloc[0].to_dict() == {
         "language": "hi",
         "criterion": "task_quality",
@@ -108,7 +120,9 @@ def test_profile_counts(make_dataset: MakeDataset) -> None:
 @pytest.mark.reference
 def test_the_real_data_have_their_faults(reference: Path) -> None:
     def messages(name: str, folder: str) -> str:
-        return " / ".join(f.message for f in lint(formats.read(name, reference / folder, {}).assemble(Path(name))))
+        return " / ".join(
+            f.message for f in lint(formats.read(name, reference / folder, {}).assemble(Path(name)))
+        )
 
     assert "Malayalam: 1831 rated only 3 outputs" in messages("pariksha", "pariksha")
     assert "gpt-4o-mini: 297 of 4,500 ratings have no score" in messages("basse", "basse")

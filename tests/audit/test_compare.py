@@ -25,7 +25,9 @@ SCORES: dict[str, list[int | None]] = {
 def test_means_over_shared_sources_only(make_dataset: MakeDataset) -> None:
     table = compare(make_dataset({"ru": SCORES}, outputs_per_source=2), resamples=200)
     people = table[table["rater"] == "people"].set_index("generator")
-    assert people["mean"].to_dict() == pytest.approx({"g0": (2 + 1.5 + 1) / 3, "g1": (0 + 1 + 0) / 3})
+    assert people["mean"].to_dict() == pytest.approx(
+        {"g0": (2 + 1.5 + 1) / 3, "g1": (0 + 1 + 0) / 3}
+    )
     judge = table[table["rater"] == "judge"].set_index("generator")
     assert (judge["sources"] == 2).all()  # the second source lacks a score for g1
     assert (judge["sources_left_out"] == 1).all()
@@ -34,10 +36,14 @@ def test_means_over_shared_sources_only(make_dataset: MakeDataset) -> None:
     assert (people["mean_high"] >= people["mean"]).all()
 
 
-def test_good_and_bad_outputs_of_different_sources_have_their_own_means(make_dataset: MakeDataset) -> None:
+def test_good_and_bad_outputs_of_different_sources_have_their_own_means(
+    make_dataset: MakeDataset,
+) -> None:
     """METAL's Table 4: of a good and a bad output each source kept one."""
     kept: list[int | None] = [2, None, None, 0, 2, None, None, 1, 1, None, None, 0]
-    table = compare(make_dataset({"ru": {"A1": kept, "judge": [1] * 12}}, outputs_per_source=2), resamples=200)
+    table = compare(
+        make_dataset({"ru": {"A1": kept, "judge": [1] * 12}}, outputs_per_source=2), resamples=200
+    )
     people = table[table["rater"] == "people"].set_index("generator")
     assert not people["paired"].any()
     assert people["sources"].tolist() == [3, 3]
@@ -72,12 +78,16 @@ def test_refusals(make_dataset: MakeDataset) -> None:
 
 
 def test_a_mean_is_over_as_many_sources_as_were_drawn() -> None:
-    """Of many sources blocks are drawn, the last of which is smaller: equal scores have an interval without width."""
-    mean = _mean_of_sources(np.full(20_401, 50.0), None, SourceBootstrap(200, 0))  # blocks of 5, and one of 1
+    """Of many sources blocks are drawn, the last of which is smaller: equal scores have an interval
+    without width.
+    """
+    # blocks of 5, and one of 1
+    mean = _mean_of_sources(np.full(20_401, 50.0), None, SourceBootstrap(200, 0))
     assert (mean.low, mean.high) == pytest.approx((50.0, 50.0), rel=1e-12)
 
 
 def test_a_mean_on_a_scale_with_ends_has_an_interval_with_width() -> None:
-    # Wilson's interval at 5 (1.96 / t)^2 = 2.49 items of 5 sources that all say 2 of 0..2: t = 2.776, 2 / (1 + t^2 / 5)
+    # Wilson's interval at 5 (1.96 / t)^2 = 2.49 items of 5 sources that all say 2 of 0..2: t =
+    # 2.776, 2 / (1 + t^2 / 5)
     mean = _mean_of_sources(np.full(5, 2.0), (0.0, 2.0), SourceBootstrap(200, 0))
     assert (mean.low, mean.high) == pytest.approx((2 / (1 + 2.776445**2 / 5), 2), abs=1e-5)

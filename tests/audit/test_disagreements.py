@@ -31,8 +31,10 @@ def disagreeing(dataset: Dataset, **settings: Any) -> list[dict[str, Any]]:
 
 
 def test_worked_by_hand(make_dataset: MakeDataset) -> None:
-    # item 0: all say 2. item 1: people 0 (0, 0, 1), j1 two away. item 2: people the mean of 0, 1, 2, which is 1;
-    # j1 one away. item 3: people 1, j1 one away. item 4: two people only. item 5: all agree, j1 does not answer.
+    # item 0: all say 2. item 1: people 0 (0, 0, 1), j1 two away. item 2: people the mean of 0, 1,
+    # 2, which is 1;
+    # j1 one away. item 3: people 1, j1 one away. item 4: two people only. item 5: all agree, j1
+    # does not answer.
     rows = disagreeing(make_dataset(SCORES))
     assert [row["output"] for row in rows] == ["en-1/g0", "en-2/g0", "en-3/g0"]
     assert [row["case"] for row in rows] == ["some agree", "none agree", "all agree"]
@@ -42,7 +44,9 @@ def test_worked_by_hand(make_dataset: MakeDataset) -> None:
     assert [row["judges_differing"] for row in rows] == [["j1"], ["j1"], ["j1"]]
     assert [row["source_text"] for row in rows] == ["text 1", "text 2", "text 3"]
     assert [row["output_text"] for row in rows] == ["summary 1", "summary 2", "summary 3"]
-    assert [(rating["rater"], rating["score"], rating["label"]) for rating in rows[0]["ratings"]] == [
+    assert [
+        (rating["rater"], rating["score"], rating["label"]) for rating in rows[0]["ratings"]
+    ] == [
         ("A1", 0, "Bad"),
         ("A2", 0, "Bad"),
         ("A3", 1, "Medium"),
@@ -54,8 +58,11 @@ def test_worked_by_hand(make_dataset: MakeDataset) -> None:
 def test_with_two_people_an_item_may_have_no_class(make_dataset: MakeDataset) -> None:
     dataset = make_dataset({"en": {"A1": [0, 1], "A2": [1, 1], "j1": [2, None]}})
     rows = disagreeing(dataset)
-    # (0 + 1) / 2 is no class: nothing to differ from. The second is agreed upon, and silence is no disagreement.
-    assert [(row["output"], row["people"], row["judge_difference"]) for row in rows] == [("en-0/g0", None, None)]
+    # (0 + 1) / 2 is no class: nothing to differ from. The second is agreed upon, and silence is no
+    # disagreement.
+    assert [(row["output"], row["people"], row["judge_difference"]) for row in rows] == [
+        ("en-0/g0", None, None)
+    ]
     assert rows[0]["judges_differing"] == []
     assert rows[0]["ratings"][2]["score"] == 2
 
@@ -73,7 +80,11 @@ def test_an_unanswered_question_stands_with_its_reason(make_dataset: MakeDataset
 
 
 def test_nominal_classes_are_one_apart(make_dataset: MakeDataset) -> None:
-    rows = disagreeing(make_dataset({"hi": {"A1": [0, 1], "A2": [0, 1], "A3": [1, 1], "j1": [1, 0]}}, HALLUCINATIONS))
+    rows = disagreeing(
+        make_dataset(
+            {"hi": {"A1": [0, 1], "A2": [0, 1], "A3": [1, 1], "j1": [1, 0]}}, HALLUCINATIONS
+        )
+    )
     assert [(row["people_range"], row["judge_difference"]) for row in rows] == [(1, 1), (0, 1)]
 
 
@@ -81,7 +92,9 @@ def test_scores_without_classes_stand_beside_the_mean(make_dataset: MakeDataset)
     # Means: 20; 33.33; 70; 5. j1 is 10 away, then on the mean of three equal scores, then silent.
     people = {"A1": [10, 30, 70, 5], "A2": [20, 30, 70, 5], "A3": [30, 40, 70, 5]}
     direct = Criterion("direct", Scale("interval"))
-    rows = disagreeing(make_dataset({"en": people | {"j1": [30, 34, 70, None], "j2": [20, 30, 70, 0]}}, direct))
+    rows = disagreeing(
+        make_dataset({"en": people | {"j1": [30, 34, 70, None], "j2": [20, 30, 70, 0]}}, direct)
+    )
     assert [row["output"] for row in rows] == ["en-0/g0", "en-1/g0", "en-3/g0"]
     assert [row["case"] for row in rows] == ["none agree", "some agree", "all agree"]
     assert [row["people"] for row in rows] == pytest.approx([20, 100 / 3, 5])
@@ -93,11 +106,18 @@ def test_scores_without_classes_stand_beside_the_mean(make_dataset: MakeDataset)
 
 def test_only_those_compared_are_shown(make_dataset: MakeDataset) -> None:
     rows = disagreeing(make_dataset(SCORES), judges=("j2",))
-    assert {rating["rater"] for row in rows for rating in row["ratings"]} == {"A1", "A2", "A3", "j2"}
+    assert {rating["rater"] for row in rows for rating in row["ratings"]} == {
+        "A1",
+        "A2",
+        "A3",
+        "j2",
+    }
 
 
 def test_languages_keep_apart_and_nothing_is_a_table_too(make_dataset: MakeDataset) -> None:
-    both = make_dataset({"en": {"A1": [0], "A2": [1], "A3": [1]}, "hi": {"A1": [0], "A2": [0], "A3": [1]}})
+    both = make_dataset(
+        {"en": {"A1": [0], "A2": [1], "A3": [1]}, "hi": {"A1": [0], "A2": [0], "A3": [1]}}
+    )
     assert [(row["language"], row["people"]) for row in disagreeing(both)] == [("en", 1), ("hi", 0)]
     agreed = make_dataset({"en": {"A1": [0], "A2": [0], "j1": [0]}})
     empty = disagreements(list(cells(agreed, AuditSettings())), agreed)

@@ -18,7 +18,10 @@ def test_a_language_with_one_source(outputs: int, people: int, ordered: bool) ->
     truth = rng.integers(0, 5, 60)
     panel = np.stack([answers(rng, truth, 5, 0.8, ordered) for _ in range(people)], axis=1)
     decided = verdict(
-        cell_of(panel, answers(rng, truth, 5, 0.8, ordered), ordered=ordered, outputs=outputs, levels=5), "j"
+        cell_of(
+            panel, answers(rng, truth, 5, 0.8, ordered), ordered=ordered, outputs=outputs, levels=5
+        ),
+        "j",
     )
     if outputs > 1:
         assert decided.verdict == "undecided"
@@ -31,7 +34,14 @@ def test_an_audit_with_one_source_ends_well(tmp_path: object) -> None:
 
     rng = np.random.default_rng(2)
     rows = [
-        {"language": "ta", "source": "s", "output": f"o{item}", "rater": rater, "kind": kind, "score": score}
+        {
+            "language": "ta",
+            "source": "s",
+            "output": f"o{item}",
+            "rater": rater,
+            "kind": kind,
+            "score": score,
+        }
         for item in range(60)
         for rater, kind, score in (
             ("a", "human", item % 5 + 1),

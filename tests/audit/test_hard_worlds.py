@@ -1,4 +1,6 @@
-"""Verdicts where items are hard for everybody and classes are skewed: METHODS' acceptance figures, small and seeded."""
+"""Verdicts where items are hard for everybody and classes are skewed: METHODS' acceptance figures,
+small and seeded.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,17 @@ def share(
 ) -> dict[str, float]:
     """How often each kind of judge got the word."""
     drawn = (world.verdicts(seed, kinds) for seed in range(times))
-    given = Counter(kind for verdicts in drawn for kind, said in verdicts.items() if said.verdict == word)
+    given = Counter(
+        kind for verdicts in drawn for kind, said in verdicts.items() if said.verdict == word
+    )
     return {kind: given[kind] / times for kind in kinds}
 
 
 @pytest.mark.parametrize("together", [0.0, 0.2, 0.4])
 @pytest.mark.parametrize("shares", [SKEWED, UNEVEN, EVEN])
-def test_a_judge_twenty_points_below_is_hardly_ever_like_a_person(shares: tuple[float, ...], together: float) -> None:
+def test_a_judge_twenty_points_below_is_hardly_ever_like_a_person(
+    shares: tuple[float, ...], together: float
+) -> None:
     """Version 0.1 said it in .41 to .99 of these draws with skewed classes."""
     kinds = ("-.20", "-.30", "-.15, refuses the hardest", "constant", "80% constant")
     given = share(HardWorld(shares, EIGHTY_FIVE, together), kinds, 40)
@@ -55,7 +61,11 @@ def test_a_judge_like_the_people_is_found(world: HardWorld, power: float) -> Non
 
 
 def test_who_calls_most_of_the_bad_good_is_not_like_a_person() -> None:
-    given = share(HardWorld(SKEWED, EIGHTY_FIVE, 0.2, 600), ("80% of bad good", "60% of bad good", "never bad"), 40)
+    given = share(
+        HardWorld(SKEWED, EIGHTY_FIVE, 0.2, 600),
+        ("80% of bad good", "60% of bad good", "never bad"),
+        40,
+    )
     assert given["80% of bad good"] <= 0.1
     assert given["60% of bad good"] <= 0.3
     assert given["never bad"] == 0
@@ -77,16 +87,23 @@ def test_a_judge_that_never_says_bad_keeps_the_same_at_every_size() -> None:
     medians = []
     for items in (100, 300, 600):
         world = HardWorld(SKEWED, (0.95, 0.9, 0.9, 0.95), 0.2, items)
-        shares = [world.verdicts(seed, ("never bad",))["never bad"].share_kept.value for seed in range(60)]
+        shares = [
+            world.verdicts(seed, ("never bad",))["never bad"].share_kept.value for seed in range(60)
+        ]
         medians.append(float(np.nanmedian(shares)))
     assert medians == pytest.approx([0.56, 0.55, 0.55], abs=0.06)
 
 
 def test_the_limits_of_the_share_kept_hold_the_truth() -> None:
     """90% limits; the truth is that of 60,000 items."""
-    large = HardWorld(UNEVEN, EIGHTY_FIVE, 0.2, 60_000).verdicts(999, ("-.10",))["-.10"].share_kept.value
+    large = (
+        HardWorld(UNEVEN, EIGHTY_FIVE, 0.2, 60_000)
+        .verdicts(999, ("-.10",))["-.10"]
+        .share_kept.value
+    )
     shares = [
-        HardWorld(UNEVEN, EIGHTY_FIVE, 0.2, 150).verdicts(seed, ("-.10",))["-.10"].share_kept for seed in range(80)
+        HardWorld(UNEVEN, EIGHTY_FIVE, 0.2, 150).verdicts(seed, ("-.10",))["-.10"].share_kept
+        for seed in range(80)
     ]
     known = [bounds for bounds in shares if not np.isnan(bounds.value)]
     held = np.mean([bounds.low <= large <= bounds.high for bounds in known])
@@ -116,7 +133,9 @@ def _with_people(cell: AuditCell, people: np.ndarray) -> AuditCell:  # type: ign
     judges = cell.matrix.of(cell.judges)
     codes = np.column_stack([people, judges])
     matrix = cell.matrix
-    fresh = CodeMatrix(codes, matrix.sources, matrix.outputs, (*names, *cell.judges), codes, matrix.values)
+    fresh = CodeMatrix(
+        codes, matrix.sources, matrix.outputs, (*names, *cell.judges), codes, matrix.values
+    )
     return replace(cell, matrix=fresh, people=names, groups=dict.fromkeys(names, ""))
 
 
@@ -132,7 +151,9 @@ def test_names_splits_order_and_company_change_no_digit(ordered: bool) -> None:
     alone = replace(cell, judges=(EQUAL,))
     turned = np.random.default_rng(2).permutation(200)
     matrix = cell.matrix
-    shuffled = replace(cell, matrix=replace(matrix, codes=matrix.codes[turned], sources=matrix.sources[turned]))
+    shuffled = replace(
+        cell, matrix=replace(matrix, codes=matrix.codes[turned], sources=matrix.sources[turned])
+    )
     first = verdict(cell, EQUAL, ranges=False)
     for other in (_with_people(cell, split), alone, shuffled):
         same = verdict(other, EQUAL, ranges=False)
@@ -167,7 +188,14 @@ def test_every_limit_of_rule_three_has_a_p_value_on_its_side() -> None:
 
 
 def test_scores_of_people_like_each_other_and_of_worse_judges() -> None:
-    kinds = (EQUAL, "twice the noise", "80% of the low at 80", "80% constant", "half slope", "26 higher")
+    kinds = (
+        EQUAL,
+        "twice the noise",
+        "80% of the low at 80",
+        "80% constant",
+        "half slope",
+        "26 higher",
+    )
     given = share(HardScores(8, 100), kinds, 30)
     assert given.pop(EQUAL) >= 0.95 - 2 * (0.95 * 0.05 / 30) ** 0.5
     assert max(given.values()) <= 0.08

@@ -22,14 +22,21 @@ from metal.questions.audit.run import AuditRun
 
 MakeDataset = Callable[..., Dataset]
 QUICK = AuditSettings(resamples=100)
-LIKERT = Criterion("quality", Scale("ordinal", tuple(Level(float(value), f"l{value}") for value in range(1, 6))))
+LIKERT = Criterion(
+    "quality", Scale("ordinal", tuple(Level(float(value), f"l{value}") for value in range(1, 6)))
+)
 
 
 def answers(items: int = 80, seed: int = 3) -> dict[str, Any]:
-    """Two people and a judge of five levels; the judge answers a level too low and refuses the last output."""
+    """Two people and a judge of five levels; the judge answers a level too low and refuses the last
+    output.
+    """
     rng = np.random.default_rng(seed)
     truth = rng.integers(1, 6, items)
-    given = {who: np.clip(truth + rng.integers(-1, 2, items), 1, 5).tolist() for who in ("A1", "A2", "judge")}
+    given = {
+        who: np.clip(truth + rng.integers(-1, 2, items), 1, 5).tolist()
+        for who in ("A1", "A2", "judge")
+    }
     given["judge"] = [max(level - 1, 1) for level in given["judge"][:-1]] + [None]
     return given
 
@@ -47,7 +54,9 @@ def test_judge_and_person_are_those_of_scipy_and_scikit_learn(make_dataset: Make
     for name, answer in (("", said), ("person_", own)):
         assert row[f"{name}spearman"] == pytest.approx(spearmanr(answer, facing).statistic)
         assert row[f"{name}pearson"] == pytest.approx(pearsonr(answer, facing).statistic)
-        assert row[f"{name}kappa_with_others"] == pytest.approx(cohen_kappa_score(answer, facing, weights="quadratic"))
+        assert row[f"{name}kappa_with_others"] == pytest.approx(
+            cohen_kappa_score(answer, facing, weights="quadratic")
+        )
         for figure in ("spearman", "pearson", "kappa_with_others"):
             low, value, high = (row[f"{name}{figure}{end}"] for end in ("_low", "", "_high"))
             assert low < value < high
@@ -64,7 +73,9 @@ def test_the_jackknife_leaves_out_whole_sources(make_dataset: MakeDataset) -> No
     source, answered = np.arange(80) // 4, ~np.isnan(np.array(given["judge"], dtype=float))
 
     def r(items: Any) -> float:
-        return float(pearsonr(np.tile(judge[items], 2), np.append(second[items], first[items])).statistic)
+        return float(
+            pearsonr(np.tile(judge[items], 2), np.append(second[items], first[items])).statistic
+        )
 
     without = np.array([r(answered & (source != left)) for left in range(20)])
     error = np.sqrt(19 / 20 * ((without - without.mean()) ** 2).sum())
@@ -76,7 +87,9 @@ def test_the_jackknife_leaves_out_whole_sources(make_dataset: MakeDataset) -> No
 
 def test_where_there_is_no_order_the_reason_stands(make_dataset: MakeDataset) -> None:
     two = Criterion("c", Scale("nominal", (Level(0.0, "no"), Level(1.0, "yes"))))
-    row = row_of(make_dataset({"hi": {"A1": [0, 1] * 30, "A2": [0, 1] * 30, "judge": [0, 1] * 30}}, two))
+    row = row_of(
+        make_dataset({"hi": {"A1": [0, 1] * 30, "A2": [0, 1] * 30, "judge": [0, 1] * 30}}, two)
+    )
     assert row[list(NAMES)].isna().all()
     assert "spearman: nominal scale" in row["undefined"]
     one = make_dataset({"hi": {who: answers()[who] for who in ("A1", "judge")}}, LIKERT)
@@ -84,13 +97,17 @@ def test_where_there_is_no_order_the_reason_stands(make_dataset: MakeDataset) ->
     assert row["spearman"] > 0
     assert np.isnan(row["person_spearman"])
     assert "person_spearman: one person per item" in row["undefined"]
-    equal = row_of(make_dataset({"hi": {who: [1, 3, 5] * 20 for who in ("A1", "A2", "judge")}}, LIKERT))
+    equal = row_of(
+        make_dataset({"hi": {who: [1, 3, 5] * 20 for who in ("A1", "A2", "judge")}}, LIKERT)
+    )
     assert equal["spearman"] == 1
     assert np.isnan(equal["spearman_low"])
     assert "spearman: the same without any source: no interval" in equal["undefined"]
 
 
-def test_the_opened_cell_shows_the_judge_beside_a_person(make_dataset: MakeDataset, tmp_path: Any) -> None:
+def test_the_opened_cell_shows_the_judge_beside_a_person(
+    make_dataset: MakeDataset, tmp_path: Any
+) -> None:
     found = metal.audit(make_dataset({"hi": answers()}, LIKERT))
     estimate = found["judge", "hi", "quality"].spearman
     assert estimate.n == 79

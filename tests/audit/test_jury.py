@@ -1,4 +1,6 @@
-"""Juries: several judges become one; worked by hand, on small worlds, and a jury of one to the byte."""
+"""Juries: several judges become one; worked by hand, on small worlds, and a jury of one to the
+byte.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +20,17 @@ DEMO = Path("datasets/demo")
 THREE = {"levels": {"*": "0=bad,1=medium,2=good"}}
 
 
-def panel(answers: dict[str, list[int | None]], measure: str = "ordinal", **options: Any) -> metal.Dataset:
+def panel(
+    answers: dict[str, list[int | None]], measure: str = "ordinal", **options: Any
+) -> metal.Dataset:
     """Raters' answers to as many sources; those whose name begins with A are people."""
     rows = [
-        {"source": f"s{place:03}", "rater": rater, "score": score, "reason": "" if score is not None else "refused"}
+        {
+            "source": f"s{place:03}",
+            "rater": rater,
+            "score": score,
+            "reason": "" if score is not None else "refused",
+        }
         for rater, scores in answers.items()
         for place, score in enumerate(scores)
     ]
@@ -35,18 +44,30 @@ def scores(jury: Any) -> list[float | None]:
 
 
 def test_a_jury_of_one_is_its_member_to_the_byte(tmp_path: Path) -> None:
-    """Whatever the rule: facts, reasons and comments are the member's, and so is every figure of an audit."""
+    """Whatever the rule: facts, reasons and comments are the member's, and so is every figure of an
+    audit.
+    """
     member = "constructed:lenient"
     own = metal.read(DEMO).ratings
     own = own[own["rater"] == member].sort_values(["output", "criterion"])
     tables = {}
     for by in ("majority", "weights"):
-        folder = metal.jury(DEMO, judges=member, by=by, name="one", resamples=100).save(tmp_path / by)
+        folder = metal.jury(DEMO, judges=member, by=by, name="one", resamples=100).save(
+            tmp_path / by
+        )
         given = read_facts(folder / "ratings.parquet").sort_values(["output", "criterion"])
         for fact in ("output", "criterion", "score", "reason", "comment"):
-            assert given[fact].astype(object).fillna(-1).tolist() == own[fact].astype(object).fillna(-1).tolist()
+            assert (
+                given[fact].astype(object).fillna(-1).tolist()
+                == own[fact].astype(object).fillna(-1).tolist()
+            )
         audit = metal.audit(
-            DEMO, folder, judges=[member, "one"], criteria="task_quality", languages="en", resamples=100
+            DEMO,
+            folder,
+            judges=[member, "one"],
+            criteria="task_quality",
+            languages="en",
+            resamples=100,
         )
         table = audit.tables["judges"].drop(columns="signature").set_index("judge")
         tables[by] = [table.loc[[name]].to_csv(index=False).encode() for name in (member, "one")]
@@ -54,10 +75,21 @@ def test_a_jury_of_one_is_its_member_to_the_byte(tmp_path: Path) -> None:
 
 
 def test_by_hand(tmp_path: Path) -> None:
-    data = panel({"A1": [0] * 5, "J1": [0, 2, 0, 0, None], "J2": [0, 2, 2, 1, None], "J3": [1, 1, None, None, None]})
+    data = panel(
+        {
+            "A1": [0] * 5,
+            "J1": [0, 2, 0, 0, None],
+            "J2": [0, 2, 2, 1, None],
+            "J3": [1, 1, None, None, None],
+        }
+    )
     majority = metal.jury(data, resamples=100)
-    assert scores(majority) == [0, 2, 1, None, None]  # 0 and 2 have the mean 1, 0 and 1 none that is a level
-    assert majority.ratings.sort_values("output")["reason"].tolist()[3:] == ["the jury is split", "no member answered"]
+    # 0 and 2 have the mean 1, 0 and 1 none that is a level
+    assert scores(majority) == [0, 2, 1, None, None]
+    assert majority.ratings.sort_values("output")["reason"].tolist()[3:] == [
+        "the jury is split",
+        "no member answered",
+    ]
     mean = metal.jury(data, by="mean", resamples=100)
     assert scores(mean) == [0, 2, 1, 0, None]  # of two levels as near, the worse
     lower = panel({"A1": [0], "J1": [0], "J2": [1]}, directions={"*": "lower"})
@@ -73,7 +105,9 @@ def test_costs_add_up_and_raters_know_their_members(tmp_path: Path) -> None:
 
 
 def test_independent_judges_are_better_together_and_copies_are_not(tmp_path: Path) -> None:
-    """Three right in .75 each are right together in .75^3 + 3 x .75^2 x .25 = .844, but three copies in .75."""
+    """Three right in .75 each are right together in .75^3 + 3 x .75^2 x .25 = .844, but three
+    copies in .75.
+    """
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 2, 600)
     judge = [np.where(rng.random(600) < 0.75, truth, 1 - truth).tolist() for _ in range(3)]
@@ -89,7 +123,8 @@ def test_independent_judges_are_better_together_and_copies_are_not(tmp_path: Pat
     [row] = metal.jury(copies, resamples=200).tables["jury"].to_dict("records")
     assert (row["size"], row["correlation"], row["gain"]) == pytest.approx((1, 1, 0))
     assert row["better"] == "unclear"
-    rare = [(1 - truth).tolist(), rng.integers(0, 2, 600).tolist()]  # always wrong, and random: weights find out
+    # always wrong, and random: weights find out
+    rare = [(1 - truth).tolist(), rng.integers(0, 2, 600).tolist()]
     odd = panel(people | {"J0": rare[0], "J1": rare[1], "J2": judge[0]}, **two)
     assert metal.jury(odd, by="weights", resamples=200).tables["jury"]["agreement"].iloc[0] == 1
     assert metal.jury(odd, resamples=200).tables["jury"]["agreement"].iloc[0] < 0.8
@@ -122,7 +157,9 @@ def test_ridge_as_others_compute_it() -> None:
     target = features @ rng.normal(size=(4, 2)) + noise
     slope, intercept = ridge(features, target)
     fitted = RidgeCV(alphas=PENALTIES).fit(StandardScaler().fit_transform(features), target)
-    assert intercept + features @ slope == pytest.approx(fitted.predict(StandardScaler().fit_transform(features)))
+    assert intercept + features @ slope == pytest.approx(
+        fitted.predict(StandardScaler().fit_transform(features))
+    )
 
 
 def test_how_alike_mistakes_are() -> None:
@@ -135,13 +172,24 @@ def test_scores_without_levels(tmp_path: Path) -> None:
     """The mean; by weights the mistakes of a scale that is read another way are undone."""
     rng = np.random.default_rng(3)
     truth = rng.uniform(20, 80, 120)
-    columns = {"A1": truth, "A2": truth, "J1": truth + rng.normal(0, 4, 120), "J2": truth / 2 + rng.normal(0, 2, 120)}
+    columns = {
+        "A1": truth,
+        "A2": truth,
+        "J1": truth + rng.normal(0, 4, 120),
+        "J2": truth / 2 + rng.normal(0, 2, 120),
+    }
     options: dict[str, Any] = {"levels": None, "measure": "interval", "ranges": {"*": "0-100"}}
-    data = panel({name: values.clip(0, 100).round(1).tolist() for name, values in columns.items()}, **options)
+    data = panel(
+        {name: values.clip(0, 100).round(1).tolist() for name, values in columns.items()}, **options
+    )
     mean = metal.jury(data, by="mean", resamples=100)
     assert scores(mean)[0] == pytest.approx((columns["J1"][0] + columns["J2"][0]) / 2, abs=0.1)
     weights = metal.jury(data, by="weights", resamples=100)
-    assert weights.tables["jury"]["agreement"].iloc[0] > 0.95 > mean.tables["jury"]["agreement"].iloc[0]
+    assert (
+        weights.tables["jury"]["agreement"].iloc[0]
+        > 0.95
+        > mean.tables["jury"]["agreement"].iloc[0]
+    )
     assert "J1" in weights.tables["jury"]["weights"].iloc[0]
     with pytest.raises(UsageError, match="scores and no classes"):
         metal.jury(data, by="dawid-skene", resamples=100)
@@ -159,4 +207,6 @@ def test_what_is_refused() -> None:
         metal.jury(data, judges="J9")
     few = metal.jury(data, by="weights", resamples=100)
     assert set(few.ratings["reason"]) == {"too few outputs that people rated for weights"}
-    assert few.tables["jury"]["undefined"].tolist() == ["agreement: no output that the jury and people rated"]
+    assert few.tables["jury"]["undefined"].tolist() == [
+        "agreement: no output that the jury and people rated"
+    ]

@@ -10,7 +10,14 @@ import pytest
 
 import metal
 from metal.auditing.cells import cells
-from metal.auditing.justifications import LEAST, MOST, justification_rows, language_of, level_named, quotes
+from metal.auditing.justifications import (
+    LEAST,
+    MOST,
+    justification_rows,
+    language_of,
+    level_named,
+    quotes,
+)
 from metal.auditing.settings import AuditSettings
 from metal.data.records import Level, Scale
 
@@ -18,19 +25,33 @@ WORDS = "bridge river festival minister harvest rain school doctor market engine
 STARS = Scale("ordinal", tuple(Level(value, f"{value} stars") for value in (1.0, 2.0, 3.0)))
 
 
-def world(wrong: float = 0.0, invented: float = 0.0, items: int = 300, seed: int = 1) -> metal.Dataset:
-    """A judge that names its score and quotes the output; some reasons name another score, or quote what is nowhere."""
+def world(
+    wrong: float = 0.0, invented: float = 0.0, items: int = 300, seed: int = 1
+) -> metal.Dataset:
+    """A judge that names its score and quotes the output; some reasons name another score, or quote
+    what is nowhere.
+    """
     rng = np.random.default_rng(seed)
     rows = []
     for item in range(items):
         score = int(rng.integers(1, 4))
         text = " ".join(rng.choice(WORDS, 12))
         named = score % 3 + 1 if rng.random() < wrong else score
-        quoted = " ".join(text.split(" ")[3:7]) if rng.random() >= invented else "words that nobody has written"
+        quoted = (
+            " ".join(text.split(" ")[3:7])
+            if rng.random() >= invented
+            else "words that nobody has written"
+        )
         reason = f'It says "{quoted}" {"well" if score == 3 else "badly"}, so my rating is {named}.'
         about = {"source": f"s{item:03}", "language": "en", "text": text}
-        rows += [{**about, "rater": "A1", "score": score}, {**about, "rater": "J", "score": score, "comment": reason}]
-    options: dict[str, Any] = {"levels": {"*": "1=1 star,2=2 stars,3=3 stars"}, "kinds": {"A1": "human", "J": "llm"}}
+        rows += [
+            {**about, "rater": "A1", "score": score},
+            {**about, "rater": "J", "score": score, "comment": reason},
+        ]
+    options: dict[str, Any] = {
+        "levels": {"*": "1=1 star,2=2 stars,3=3 stars"},
+        "kinds": {"A1": "human", "J": "llm"},
+    }
     return metal.read(pd.DataFrame(rows), **options)
 
 
@@ -58,14 +79,18 @@ def test_what_words_predict() -> None:
     assert np.isnan(row["predicts_error"])
     assert "predicts_error: " in row["undefined"]
     few = row_of(world(items=LEAST))
-    assert f"predicts_score: fewer than {LEAST} reasons in a half of the sources" in few["undefined"]
+    assert (
+        f"predicts_score: fewer than {LEAST} reasons in a half of the sources" in few["undefined"]
+    )
 
 
 def test_shuffled_reasons_predict_nothing() -> None:
     data = world()
     table = data.ratings
     judged = table.index[table["rater"] == "J"]
-    table.loc[judged, "comment"] = np.random.default_rng(0).permutation(table.loc[judged, "comment"])
+    table.loc[judged, "comment"] = np.random.default_rng(0).permutation(
+        table.loc[judged, "comment"]
+    )
     row = row_of(data)
     assert row["predicts_score_low"] < 0 < row["predicts_score_high"]
     assert row["contradicts"] == pytest.approx(2 / 3, abs=0.12)
@@ -90,14 +115,18 @@ def test_named_levels_and_quotations() -> None:
     data = world(items=2)
     name, output = next(iter(data.outputs.items()))
     own = output.text.split(" ")
-    found = 'It has "{}, {} {}" and, later, "no such thing here".'.format(*(word.title() for word in own[:3]))
+    found = 'It has "{}, {} {}" and, later, "no such thing here".'.format(
+        *(word.title() for word in own[:3])
+    )
     assert quotes(found, data, name) == (1, 2)
     assert quotes('It says "a" and nothing else.', data, name) == (0, 0)  # too short to be telling
 
 
 def test_judges_without_reasons_have_no_row_and_flipped_criteria_none_that_count() -> None:
     data = world(items=40)
-    assert [row["judge"] for row in justification_rows(data, list(cells(data, AuditSettings())))] == ["J"]
+    assert [
+        row["judge"] for row in justification_rows(data, list(cells(data, AuditSettings())))
+    ] == ["J"]
     data.raters["J"].about["flipped"] = ["overall"]  # it was told numbers that mean something else
     assert not list(justification_rows(data, list(cells(data, AuditSettings()))))
 

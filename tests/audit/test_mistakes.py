@@ -20,7 +20,8 @@ BOOTSTRAP = SourceBootstrap(200)
 def test_recall_precision_and_what_is_said_instead() -> None:
     mistakes = Mistakes(Standing(cell_of(PEOPLE, JUDGE, ordered=True), "j"))
     zero, one = class_rows(mistakes)
-    # The first two people of the last two outputs face a tie of 0 and 1: half a weight each. The third faces 0.
+    # The first two people of the last two outputs face a tie of 0 and 1: half a weight each. The
+    # third faces 0.
     given_0, given_1 = 3 * 10 + 2 * (0.5 + 0.5 + 1), 3 * 8 + 2 * (0.5 + 0.5)
     assert zero["recall"] == pytest.approx(3 * 8 / given_0)
     assert one["recall"] == pytest.approx((3 * 4 + 2 * 1) / given_1)
@@ -41,12 +42,17 @@ def test_where_people_are_certain() -> None:
     assert rows[1]["percent_agreement"] == 0
     z = 1.959964
     t = 2.109816  # of 17 degrees of freedom, 0.975
-    expected = wilson(12 / 18, min(18, (12 / 18) * (6 / 18) / (12 / 18 * 6 / 18 / 17)) * (z / t) ** 2, z)
-    assert (rows[0]["percent_agreement_low"], rows[0]["percent_agreement_high"]) == pytest.approx(expected, abs=1e-5)
+    expected = wilson(
+        12 / 18, min(18, (12 / 18) * (6 / 18) / (12 / 18 * 6 / 18 / 17)) * (z / t) ** 2, z
+    )
+    assert (rows[0]["percent_agreement_low"], rows[0]["percent_agreement_high"]) == pytest.approx(
+        expected, abs=1e-5
+    )
 
 
 def test_a_lenient_judge() -> None:
-    # Lower is better: the judge gives 2 x 1 too many and 4 too few, and 2 x 2/3 more than the mean of 0, 0, 1.
+    # Lower is better: the judge gives 2 x 1 too many and 4 too few, and 2 x 2/3 more than the mean
+    # of 0, 0, 1.
     estimate = leniency(JudgedItems(cell_of(PEOPLE, JUDGE, ordered=True), "j", BOOTSTRAP))
     assert estimate.value == pytest.approx(-(2 - 4 + 4 / 3) / 20)
     assert estimate.low is not None

@@ -15,16 +15,24 @@ from tests.bench import battery
 
 
 def world(extra: float, people: int = 3, outputs: int = 200) -> pd.DataFrame:
-    """Own outputs two levels better than others, as people see; the judge gives them `extra` more in Hindi."""
+    """Own outputs two levels better than others, as people see; the judge gives them `extra` more
+    in Hindi.
+    """
     rng, rows = np.random.default_rng(4), []
     for language in ("en", "hi"):
         for n in range(outputs):
             own = n % 4 == 0
             quality = rng.normal(4 + 2 * own, 1)
-            about = {"source": f"{language}{n // 4}", "generator": "GPT4o" if own else f"llama-{n % 4}"}
+            about = {
+                "source": f"{language}{n // 4}",
+                "generator": "GPT4o" if own else f"llama-{n % 4}",
+            }
             said = {f"{language}{person}": quality + rng.normal(0, 0.7) for person in range(people)}
             said["gpt-4"] = quality + 1 + extra * own * (language == "hi") + rng.normal(0, 0.7)
-            rows += [{**about, "language": language, "rater": name, "score": score} for name, score in said.items()]
+            rows += [
+                {**about, "language": language, "rater": name, "score": score}
+                for name, score in said.items()
+            ]
     return pd.DataFrame(rows).round(2)
 
 
@@ -36,7 +44,11 @@ def test_an_injected_preference_is_found_where_it_is(tmp_path: Path) -> None:
     assert (table["own_outputs"].tolist(), table["outputs"].tolist()) == ([50, 50], [200, 200])
     assert table.loc["en", "preference_low"] < 0 < table.loc["en", "preference_high"]
     assert table["above_people_others"].between(0.8, 1.2).all()
-    severe = metal.audit(metal.read(world(-3.0), ranges={"*": "-5-15"})).tables["own_outputs"].set_index("language")
+    severe = (
+        metal.audit(metal.read(world(-3.0), ranges={"*": "-5-15"}))
+        .tables["own_outputs"]
+        .set_index("language")
+    )
     assert severe["says"].to_dict() == {"en": "even", "hi": "is against its own"}
     page = audit.save(tmp_path / "run") / "report.html"
     assert "Does a judge prefer what its own family wrote?" in page.read_text(encoding="utf-8")
@@ -46,15 +58,25 @@ def test_the_page_bewares_of_it() -> None:
     audit = metal.audit(metal.read(world(3.0), ranges={"*": "-5-15"}))
     (own,) = [card for card in cards(audit) if card.title == "Beware of its own"]
     assert own.words.startswith("gpt-4 gives outputs of its own family (GPT4o) +")
-    assert own.words.endswith(" more than equally good ones of others, on overall in Hindi (1 such case of 2).")
+    assert own.words.endswith(
+        " more than equally good ones of others, on overall in Hindi (1 such case of 2)."
+    )
 
 
 def test_what_is_not_known_is_said() -> None:
-    alone = metal.audit(metal.read(world(1.0, people=1), ranges={"*": "-5-15"})).tables["own_outputs"]
+    alone = metal.audit(metal.read(world(1.0, people=1), ranges={"*": "-5-15"})).tables[
+        "own_outputs"
+    ]
     assert alone["preference"].isna().all()
-    assert set(alone["undefined"]) == {"preference: people's reliability on its own is unknown, 0.3 needed"}
-    few = metal.audit(metal.read(world(1.0, outputs=36), ranges={"*": "-5-15"})).tables["own_outputs"]
-    assert set(few["undefined"]) == {"preference: 9 outputs of its own that people rated, 10 needed"}
+    assert set(alone["undefined"]) == {
+        "preference: people's reliability on its own is unknown, 0.3 needed"
+    }
+    few = metal.audit(metal.read(world(1.0, outputs=36), ranges={"*": "-5-15"})).tables[
+        "own_outputs"
+    ]
+    assert set(few["undefined"]) == {
+        "preference: 9 outputs of its own that people rated, 10 needed"
+    }
     none = world(1.0).replace({"generator": {"GPT4o": "gemini-pro"}})
     assert "own_outputs" not in metal.audit(metal.read(none, ranges={"*": "-5-15"})).tables
 

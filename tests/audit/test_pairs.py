@@ -1,4 +1,6 @@
-"""Pairs: read in the words people use, one item for both orders, how far the order matters, and verdicts."""
+"""Pairs: read in the words people use, one item for both orders, how far the order matters, and
+verdicts.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,23 @@ def test_words_for_a_winner_and_the_order_of_names() -> None:
     assert dataset.outputs["q1/x | y/swapped"].of == "q1/x | y"
     assert dataset.criteria["preference"].scale.describe() == "0 first, 1 second, 2 tie"
     scores = dataset.ratings.set_index(["output", "rater"])["score"]
-    assert scores[("q1/x | y", "A1")] == scores[("q1/x | y", "A3")] == scores[("q1/x | y/swapped", "gpt-4")] == 0
+    assert (
+        scores[("q1/x | y", "A1")]
+        == scores[("q1/x | y", "A3")]
+        == scores[("q1/x | y/swapped", "gpt-4")]
+        == 0
+    )
     assert scores[("q1/x | y/swapped", "A2")] == 1
     assert scores[("q2/x | y", "A1")] == 2
-    with pytest.raises(MetalError, match=r"winner '0' is neither of the pair nor a tie.*`levels='NUMBER=first"):
+    with pytest.raises(
+        MetalError, match=r"winner '0' is neither of the pair nor a tie.*`levels='NUMBER=first"
+    ):
         metal.read(ARENA.assign(winner="0"))
-    assert not any(output.chosen for output in dataset.outputs.values())  # no judge of single outputs is asked of it
+    # no judge of single outputs is asked of it
+    assert not any(output.chosen for output in dataset.outputs.values())
     read = metal.read(ARENA.assign(winner="0"), levels="preference=0=model b,1=model a,2=tie")
-    assert set(read.ratings["score"]) == {0.0, 1.0}  # the second: y where it is named second, else x
+    # the second: y where it is named second, else x
+    assert set(read.ratings["score"]) == {0.0, 1.0}
 
 
 def test_both_orders_are_one_item(tmp_path: Path) -> None:
@@ -54,18 +65,25 @@ def test_both_orders_are_one_item(tmp_path: Path) -> None:
     dataset = one_item_per_pair(load_dataset(tmp_path / "pairs"))
     assert set(dataset.outputs) == {"q1/x | y", "q2/x | y", "q3/x | y"}
     of_judge = dataset.ratings[dataset.ratings["rater"] == "gpt-4"].set_index("output")["score"]
-    assert of_judge.to_dict() == {"q1/x | y": 0, "q2/x | y": 2, "q3/x | y": 1}  # differs: a tie; one missing: the other
+    # differs: a tie; one missing: the other
+    assert of_judge.to_dict() == {"q1/x | y": 0, "q2/x | y": 2, "q3/x | y": 1}
     untied = metal.read(ARENA)
     criterion = untied.criteria["preference"]
     scale = Scale("nominal", criterion.scale.levels[:2])
     facts = untied.ratings[untied.ratings["score"] != 2]
     parts = untied.sources.values(), untied.outputs.values(), untied.raters.values(), facts
-    answers = one_item_per_pair(assemble(untied.card, [replace(criterion, scale=scale)], *parts)).ratings
-    assert answers.loc[answers["score"].isna(), ["output", "reason"]].to_numpy().tolist() == [["q2/x | y", CONTRADICTS]]
+    answers = one_item_per_pair(
+        assemble(untied.card, [replace(criterion, scale=scale)], *parts)
+    ).ratings
+    assert answers.loc[answers["score"].isna(), ["output", "reason"]].to_numpy().tolist() == [
+        ["q2/x | y", CONTRADICTS]
+    ]
 
 
 def test_consistency_and_liking_for_the_first_place_by_hand() -> None:
-    """40 pairs in both orders: 30 with one answer, 10 for whatever is shown first. The first place: 30 + 20 of 80."""
+    """40 pairs in both orders: 30 with one answer, 10 for whatever is shown first. The first place:
+    30 + 20 of 80.
+    """
     rows = []
     for pair in range(40):
         for order in ("AB", "BA"):
@@ -82,7 +100,9 @@ def test_consistency_and_liking_for_the_first_place_by_hand() -> None:
     assert table.loc["gpt-4", "first_place"] == 50 / 80
     assert table.loc["gpt-4", "first_place_log_odds"] == pytest.approx(math.log(5 / 3))
     assert table.loc["gpt-4", "first_place_low"] > 0.5
-    assert table.loc["fair", ["swap_consistency", "first_place", "first_place_log_odds"]].tolist() == [1, 0.5, 0]
+    assert table.loc[
+        "fair", ["swap_consistency", "first_place", "first_place_log_odds"]
+    ].tolist() == [1, 0.5, 0]
     assert "all pairs were shown in one order" in table.loc["A1", "undefined"]
     verdicts = audit.verdicts.set_index("judge")["verdict"]
     assert verdicts["fair"] == "like a person"
@@ -91,10 +111,17 @@ def test_consistency_and_liking_for_the_first_place_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("first", "second"),
-    [("response_a", "response_b"), ("answer_1", "answer_2"), ("output_a", "output_b"), ("chosen", "rejected")],
+    [
+        ("response_a", "response_b"),
+        ("answer_1", "answer_2"),
+        ("output_a", "output_b"),
+        ("chosen", "rejected"),
+    ],
 )
 def test_two_texts_and_no_ids(first: str, second: str) -> None:
-    """Three people on two pairs of texts, of which the second is the first the other way round for A3."""
+    """Three people on two pairs of texts, of which the second is the first the other way round for
+    A3.
+    """
     rows = [
         ("Name a color", "red", "a dog", "1", "A1"),
         ("Name a color", "red", "a dog", "1", "A2"),
@@ -113,12 +140,21 @@ def test_two_texts_and_no_ids(first: str, second: str) -> None:
     assert color.nunique() == 1
     assert color.iloc[0] in (0, 1)
     assert {rater.kind for rater in dataset.raters.values()} == {"human"}
-    assert "pairs: who wrote the two is not known; they are told apart by their texts" in dataset.report
+    assert (
+        "pairs: who wrote the two is not known; they are told apart by their texts"
+        in dataset.report
+    )
     if first == "chosen":
         assert len(dataset.outputs) == 1  # the order in which they were shown is not known
-        assert set(metal.read(frame.drop(columns="annotator").drop_duplicates()).raters) == {"people"}
+        assert set(metal.read(frame.drop(columns="annotator").drop_duplicates()).raters) == {
+            "people"
+        }
     else:
-        assert (len(pairs), len(dataset.outputs), sources) == (2, 3, {"Name a color", "Name a fruit"})
+        assert (len(pairs), len(dataset.outputs), sources) == (
+            2,
+            3,
+            {"Name a color", "Name a fruit"},
+        )
         text = next(iter(dataset.outputs.values())).text
         assert text in ("first:\nred\n\nsecond:\na dog", "first:\na dog\n\nsecond:\nred",
                         "first:\nfig\n\nsecond:\nplum", "first:\nplum\n\nsecond:\nfig")  # fmt: skip
@@ -127,16 +163,26 @@ def test_two_texts_and_no_ids(first: str, second: str) -> None:
 @pytest.mark.reference
 def test_llmbar_by_its_path_alone(reference: Path) -> None:
     dataset = metal.read(reference / "llmbar-pairwise" / "items.csv")
-    assert (len(dataset.ratings), len(dataset.sources), set(dataset.raters)) == (419, 418, {"people"})
+    assert (len(dataset.ratings), len(dataset.sources), set(dataset.raters)) == (
+        419,
+        418,
+        {"people"},
+    )
     assert set(dataset.ratings["score"]) == {0, 1}
 
 
 @pytest.mark.reference
 def test_llmbar(reference: Path) -> None:
-    """Consistency as counted by pandas alone: GPT-4 without rules answers 382 of 419 pairs alike in both orders."""
+    """Consistency as counted by pandas alone: GPT-4 without rules answers 382 of 419 pairs alike in
+    both orders.
+    """
     folder = reference / "llmbar-pairwise"
     verdicts = pd.read_csv(folder / "verdicts.csv.gz").query("prompt == 'Vanilla_NoRules'")
-    gold = pd.read_csv(folder / "items.csv").assign(judge="people", order="AB").rename(columns={"label": "winner"})
+    gold = (
+        pd.read_csv(folder / "items.csv")
+        .assign(judge="people", order="AB")
+        .rename(columns={"label": "winner"})
+    )
     frame = pd.concat([verdicts, gold])
     frame["item"] = frame["subset"] + "/" + frame["index"].astype(str)
     frame = frame[["item", "judge", "order", "winner"]].assign(language="en")
@@ -180,31 +226,45 @@ def test_people_alone_on_pairs_told_apart_by_their_texts(tmp_path: Path) -> None
 
 @pytest.mark.reference
 def test_ids_in_several_columns(reference: Path) -> None:
-    """LLMBar's verdicts by the path alone: 419 pairs, 6 judges with 5 prompts each, in both orders; the published
-    accuracy of GPT-4 without rules.
+    """LLMBar's verdicts by the path alone: 419 pairs, 6 judges with 5 prompts each, in both orders;
+    the published accuracy of GPT-4 without rules.
     """
     path = reference / "llmbar-pairwise" / "verdicts.csv.gz"
     dataset = metal.read(path)
     assert (len(dataset.ratings), len(dataset.raters), len(dataset.outputs)) == (25_068, 30, 838)
     assert "rater from 'judge+prompt'" in dataset.report[0]
     assert "output from 'subset+index'" in dataset.report[0]
-    assert dataset.digest == metal.read(path, columns={"output": "subset+index", "rater": "judge+prompt"}).digest
+    assert (
+        dataset.digest
+        == metal.read(path, columns={"output": "subset+index", "rater": "judge+prompt"}).digest
+    )
     items = pd.read_csv(path.with_name("items.csv"))
     gold = {f"{each.subset}/{each.index}": each.label - 1 for each in items.itertuples(index=False)}
     ratings = dataset.ratings.query("rater == 'GPT-4/Vanilla_NoRules'").astype({"output": str})
     pairs = ratings["output"].str.removesuffix("/swapped")
-    right = (ratings["score"] == pairs.map(gold)).groupby(pairs.str.partition("/")[0]).mean().round(3)
-    assert right.to_dict() == {"Natural": 0.935, "Neighbor": 0.642, "GPTInst": 0.766, "GPTOut": 0.766, "Manual": 0.75}
+    right = (
+        (ratings["score"] == pairs.map(gold)).groupby(pairs.str.partition("/")[0]).mean().round(3)
+    )
+    assert right.to_dict() == {
+        "Natural": 0.935,
+        "Neighbor": 0.642,
+        "GPTInst": 0.766,
+        "GPTOut": 0.766,
+        "Manual": 0.75,
+    }
     table = pd.read_csv(path)
     swapped = table.query(
-        "subset == 'Manual' and index == 3 and judge == 'GPT-4' and prompt == 'CoT' and order == 'BA'"
+        "subset == 'Manual' and index == 3 and judge == 'GPT-4' and prompt == 'CoT' and order =="
+        " 'BA'"
     )
     ratings = dataset.ratings.query("output == 'Manual/3/swapped' and rater == 'GPT-4/CoT'")
     assert ratings["score"].tolist() == (swapped["winner"] - 1).tolist()
 
 
 def test_ids_in_several_columns_are_not_made_up() -> None:
-    """What one row each has is joined; a prompt beside generators, people, or twins that stay twins is not."""
+    """What one row each has is joined; a prompt beside generators, people, or twins that stay twins
+    is not.
+    """
     rows = [(n // 2, "gpt-4", "ab"[n % 2], n % 3) for n in range(8)]
     judge = pd.DataFrame(rows, columns=["index", "judge", "prompt", "score"])
     assert set(metal.read(judge).raters) == {"gpt-4/a", "gpt-4/b"}

@@ -61,7 +61,8 @@ def test_what_makes_a_shifted_judge_good_is_said() -> None:
         "j",
     )
     assert (
-        "like a person once recalibrated (-25" in said.reason or "like a person once recalibrated (-26" in said.reason
+        "like a person once recalibrated (-25" in said.reason
+        or "like a person once recalibrated (-26" in said.reason
     )
 
 
@@ -91,9 +92,13 @@ def test_skill_is_that_of_a_regression_on_other_folds() -> None:
     scores = rng.normal(0, 1, 60)
     target, fold = 0.5 * scores + rng.normal(0, 0.3, 60) + 4, np.arange(60) % FOLDS
     each = moments(target, scores)
-    as_given, shifted, line = skill(np.stack([each[fold == one].sum(axis=0) for one in range(FOLDS)]))
+    as_given, shifted, line = skill(
+        np.stack([each[fold == one].sum(axis=0) for one in range(FOLDS)])
+    )
     split, x = PredefinedSplit(fold), scores[:, None]
-    constant = ((target - cross_val_predict(LinearRegression(), np.zeros_like(x), target, cv=split)) ** 2).sum()
+    constant = (
+        (target - cross_val_predict(LinearRegression(), np.zeros_like(x), target, cv=split)) ** 2
+    ).sum()
     shift = cross_val_predict(LinearRegression(), np.zeros_like(x), target - scores, cv=split)
     for ours, predicted in (
         (as_given, scores),
@@ -112,10 +117,15 @@ def test_an_audit_of_scores_alone_and_standardised(tmp_path: Any) -> None:
         for rater, shift in severe.items()
         for place in range(120)
     ] + [(f"o{place}", "J", "llm", truth[place]) for place in range(120)]
-    table = pd.DataFrame(rows, columns=["output", "rater", "kind", "score"]).assign(language="hi", criterion="quality")
+    table = pd.DataFrame(rows, columns=["output", "rater", "kind", "score"]).assign(
+        language="hi", criterion="quality"
+    )
     data = metal.read(table, measures="interval")
     plain, standardised = metal.audit(data), metal.audit(data, standardise=True)
-    (before,), (after,) = plain.verdicts.to_dict("records"), standardised.verdicts.to_dict("records")
+    (before,), (after,) = (
+        plain.verdicts.to_dict("records"),
+        standardised.verdicts.to_dict("records"),
+    )
     assert before["verdict"] in ("people disagree", "undecided")
     assert "`standardise` takes away" in before["reason"]
     assert after["verdict"] == before["verdict"]  # of scores as they were given

@@ -1,4 +1,6 @@
-"""Judges that were asked again: how often they say the same, and that they are no judges of their own."""
+"""Judges that were asked again: how often they say the same, and that they are no judges of their
+own.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ FAST = AuditSettings(resamples=100)
 def repeated(dataset: Dataset) -> Dataset:
     """The dataset with judge#2 and judge#3 marked as `judge` asked again."""
     raters = [
-        replace(rater, about={"repeats": "judge", "sample": int(rater.rater[-1])}) if "#" in rater.rater else rater
+        replace(rater, about={"repeats": "judge", "sample": int(rater.rater[-1])})
+        if "#" in rater.rater
+        else rater
         for rater in dataset.raters.values()
     ]
     return with_parts(dataset, raters=raters, facts=dataset.ratings.loc[:, list(FACTS)])
@@ -34,10 +38,20 @@ def test_self_agreement_by_hand(make_dataset: MakeDataset) -> None:
     # judge       0  1  2  2  1
     # judge#2     0  1  1  2  -     item 1: 3/3, 2: 3/3, 3: 1/3, 4: 3/3, 5: one answer only
     # judge#3     0  1  2  2  -     together 10/12; the same every time: items 1, 2, 4
-    answers = {"judge": [0, 1, 2, 2, 1], "judge#2": [0, 1, 1, 2, None], "judge#3": [0, 1, 2, 2, None]}
+    answers = {
+        "judge": [0, 1, 2, 2, 1],
+        "judge#2": [0, 1, 1, 2, None],
+        "judge#3": [0, 1, 2, 2, None],
+    }
     dataset = repeated(make_dataset({"sw": PEOPLE | answers}))
     row = audit(dataset, FAST).tables["self_agreement"].iloc[0]
-    assert (row["judge"], row["language"], row["times"], row["items"], row["all_equal"]) == ("judge", "sw", 3, 4, 3)
+    assert (row["judge"], row["language"], row["times"], row["items"], row["all_equal"]) == (
+        "judge",
+        "sw",
+        3,
+        4,
+        3,
+    )
     assert row["self_agreement"] == pytest.approx(10 / 12)
     assert row["self_agreement_low"] <= 10 / 12 <= row["self_agreement_high"]
 
@@ -77,7 +91,10 @@ def test_versions_and_what_was_not_sent_are_told(make_dataset: MakeDataset) -> N
         "versions": {"m-2 fp": 3, "m-1 fp": 2},
         "rejected": {"temperature": "unsupported"},
     }
-    raters = [replace(rater, about=about) if name == "judge" else rater for name, rater in dataset.raters.items()]
+    raters = [
+        replace(rater, about=about) if name == "judge" else rater
+        for name, rater in dataset.raters.items()
+    ]
     facts = dataset.ratings.loc[:, list(FACTS)]
     parts = (dataset.criteria.values(), dataset.sources.values(), dataset.outputs.values())
     result = audit(assemble(dataset.card, *parts, raters, facts), FAST)

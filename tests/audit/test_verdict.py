@@ -24,24 +24,37 @@ def decide(cell: AuditCell) -> Verdict:
 def licences(world: World, times: int, kinds: tuple[str, ...] = ()) -> Counter[str]:
     """How often a judge of each kind is like a person."""
     drawn = (world.verdicts(seed, kinds) for seed in range(times))
-    return Counter(kind for verdicts in drawn for kind, said in verdicts.items() if said.verdict == LIKE)
+    return Counter(
+        kind for verdicts in drawn for kind, said in verdicts.items() if said.verdict == LIKE
+    )
 
 
 @pytest.mark.parametrize("right", [0.95, 0.8])
 @pytest.mark.parametrize("mix", ["50/50", "80/15/5", "5 ordered"])
 def test_false_licences_are_rare(mix: str, right: float) -> None:
     world, times = World(mix, 100, right), 40
-    # Not here, but in `make bench`: who copies people's errors agrees with them; and beside labels of which a fifth is
-    # wrong, a judge .15 below people on an ordered scale is .10 below them, and keeps .78: it stands on the margin.
+    # Not here, but in `make bench`: who copies people's errors agrees with them; and beside labels
+    # of which a fifth is
+    # wrong, a judge .15 below people on an ordered scale is .10 below them, and keeps .78: it
+    # stands on the margin.
     margin = ("-.15",) if (mix, right) == ("5 ordered", 0.8) else ()
-    false = tuple(kind for kind in world.kinds if kind not in (LIKE_A_PERSON, *margin) and "copied" not in kind)
+    false = tuple(
+        kind
+        for kind in world.kinds
+        if kind not in (LIKE_A_PERSON, *margin) and "copied" not in kind
+    )
     given = licences(world, times, false)
     assert max(given.values(), default=0) <= 0.05 * times + 2 * (0.05 * 0.95 * times) ** 0.5, given
 
 
 @pytest.mark.parametrize(
     ("mix", "items", "right", "power"),
-    [("50/50", 100, 0.95, 0.99), ("50/50", 300, 0.8, 0.88), ("80/15/5", 300, 0.95, 0.99), ("80/15/5", 300, 0.8, 0.81)],
+    [
+        ("50/50", 100, 0.95, 0.99),
+        ("50/50", 300, 0.8, 0.88),
+        ("80/15/5", 300, 0.95, 0.99),
+        ("80/15/5", 300, 0.8, 0.81),
+    ],
 )
 def test_a_judge_like_a_person_is_found(mix: str, items: int, right: float, power: float) -> None:
     times = 40
@@ -50,7 +63,9 @@ def test_a_judge_like_a_person_is_found(mix: str, items: int, right: float, powe
 
 
 def test_a_careless_person_is_left_out() -> None:
-    assert licences(World("80/15/5", 300, 0.95, careless=1), 20, (LIKE_A_PERSON,))[LIKE_A_PERSON] >= 17
+    assert (
+        licences(World("80/15/5", 300, 0.95, careless=1), 20, (LIKE_A_PERSON,))[LIKE_A_PERSON] >= 17
+    )
 
 
 @pytest.mark.parametrize("ordered", [False, True])
@@ -64,14 +79,19 @@ def test_unanimous_people_and_an_equal_judge(ordered: bool) -> None:
 def test_what_is_missing_is_said() -> None:
     truth = np.repeat([0, 1], [55, 5])
     people = np.stack([truth] * 3, axis=1)
-    assert decide(cell_of(people, truth)).reason == "only '0 L0' has 10 items: nothing to tell apart"
+    assert (
+        decide(cell_of(people, truth)).reason == "only '0 L0' has 10 items: nothing to tell apart"
+    )
     assert (
         decide(cell_of(people, np.full(60, -1), levels=2)).reason
         == "the judge answered none of 60 items with two people"
     )
-    thin = np.repeat(np.arange(5), 8)  # all five answers, none often enough: more items, not worse outputs
-    assert decide(cell_of(np.stack([thin] * 2, axis=1), thin, levels=5)).reason == (
-        "too few items of each answer: 8 of '4 L4' and 8 of '3 L3', 10 of two needed (of about 50 items)"
+    # all five answers, none often enough: more items, not worse outputs
+    thin = np.repeat(np.arange(5), 8)
+    assert (
+        decide(cell_of(np.stack([thin] * 2, axis=1), thin, levels=5)).reason
+        == "too few items of each answer: 8 of '4 L4' and 8 of '3 L3', 10 of two needed (of about"
+        " 50 items)"
     )
     few = decide(cell_of(people, truth, outputs=4))
     assert (few.verdict, few.reason) == ("undecided", "15 sources, 20 needed for an interval")
@@ -80,7 +100,11 @@ def test_what_is_missing_is_said() -> None:
 @pytest.mark.parametrize(("unasked", "words"), [(4, False), (20, True)])
 def test_a_judge_that_was_asked_about_some_items_only(unasked: int, words: bool) -> None:
     truth = np.repeat([0, 1], 50)
-    said = decide(cell_of(np.stack([truth] * 3, axis=1), np.where(np.arange(100) % 50 < unasked / 2, -2, truth)))
+    said = decide(
+        cell_of(
+            np.stack([truth] * 3, axis=1), np.where(np.arange(100) % 50 < unasked / 2, -2, truth)
+        )
+    )
     assert said.verdict == LIKE
     assert said.reason.endswith(f"; {100 - unasked} of 100 items were put to it") == words
 
@@ -100,7 +124,9 @@ def test_a_judge_that_was_never_tested_on_bad_outputs() -> None:
 
 
 @pytest.mark.parametrize(("direction", "bad"), [("lower", 1), ("higher", None)])
-def test_of_two_nominal_classes_lower_is_better_names_the_worst(direction: Direction, bad: int | None) -> None:
+def test_of_two_nominal_classes_lower_is_better_names_the_worst(
+    direction: Direction, bad: int | None
+) -> None:
     """Present of Absent, Present; `higher` is also what labels get of which nobody said anything."""
     truth = np.repeat([0, 1], [60, 40])
     cell = cell_of(np.stack([truth] * 3, axis=1), truth)
@@ -130,7 +156,9 @@ def test_items_with_one_person_decide_what_the_others_leave_open(share: float, i
     decided = decide(cell_of(np.stack([gold, second], axis=1), answers(rng, gold, 2, 0.9)))
     assert (decided.verdict, decided.items) == ("informative", items)
     assert np.isnan(decided.share_kept.value) == (items == 1000)
-    assert ("(items with two people: people's agreement is not shown)" in decided.reason) == (items == 1000)
+    assert ("(items with two people: people's agreement is not shown)" in decided.reason) == (
+        items == 1000
+    )
 
 
 def test_more_items_with_one_person_do_not_lower_a_verdict() -> None:
@@ -156,10 +184,15 @@ def test_who_is_careless_is_left_out_of_items_with_one_person_too() -> None:
 
 
 def test_whether_a_judge_is_informative_is_asked_once() -> None:
-    """Asked of the items with two people, then of all, guesses were informative in 13% of these draws."""
+    """Asked of the items with two people, then of all, guesses were informative in 13% of these
+    draws.
+    """
     world, times = World("50/50", 300, 0.95, people=2, alone=0.8), 100
     guesses = (world.verdicts(seed, ("random",))["random"].verdict for seed in range(times))
-    assert sum(given in world.best("random") for given in guesses) <= 0.05 * times + 2 * (0.05 * 0.95 * times) ** 0.5
+    assert (
+        sum(given in world.best("random") for given in guesses)
+        <= 0.05 * times + 2 * (0.05 * 0.95 * times) ** 0.5
+    )
 
 
 def test_who_is_careless_does_not_hang_on_the_judge_or_on_a_part_timer() -> None:
@@ -185,7 +218,11 @@ def test_names_and_order_do_not_matter() -> None:
     for person in range(4):
         split[np.arange(150), 2 * person + half] = people[:, person]
     under_more_names = decide(cell_of(split, judge, levels=3))
-    assert under_more_names.row() | {"share_kept_least": 0, "share_kept_most": 0, "panel": ""} == first.row() | {
+    assert under_more_names.row() | {
+        "share_kept_least": 0,
+        "share_kept_most": 0,
+        "panel": "",
+    } == first.row() | {
         "share_kept_least": 0,
         "share_kept_most": 0,
         "panel": "",
@@ -197,7 +234,10 @@ def test_the_choice_of_the_best_is_allowed_for(world: World) -> None:
     """Of six judges that are all like a person; a lone judge is no choice."""
     judges, before, after = tuple("abcdef"), [], []
     for seed in range(12):
-        cell, bootstrap = world.draw(np.random.default_rng([seed, 1]), judges), SourceBootstrap(200, seed)
+        cell, bootstrap = (
+            world.draw(np.random.default_rng([seed, 1]), judges),
+            SourceBootstrap(200, seed),
+        )
         verdicts = [verdict(cell, judge) for judge in judges]
         (row,) = picked_rows(cell, verdicts, bootstrap)
         shares = [verdict.share_kept.value for verdict in verdicts]

@@ -1,4 +1,5 @@
-"""How often 95% intervals of kappa and alpha hold the truth, in seven simulated worlds. Prints a table.
+"""How often 95% intervals of kappa and alpha hold the truth, in seven simulated worlds. Prints a
+table.
 
 People and a judge answer a true class, each right with a share that varies from source to source,
 so that they err on the same sources. The truth is the figure of 200,000 outputs. Cells in which
@@ -16,7 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from metal.auditing.figures import Resampled, few_of_a_second_class, few_on_panels, krippendorff_alpha
+from metal.auditing.figures import (
+    Resampled,
+    few_of_a_second_class,
+    few_on_panels,
+    krippendorff_alpha,
+)
 from metal.data.records import Criterion, Estimate, Level, Scale
 from metal.stats import agreement
 from metal.stats.agreement import Disagreement, Measure, cohen_disagreement, quadratic_disagreement
@@ -30,10 +36,10 @@ EXACT = 200_000  # outputs behind a figure's truth
 
 @dataclass(frozen=True)
 class World:
-    """mix: shares of the classes. right: of the people's and the judge's answers. together: alpha + beta of a source's
-    share of right answers, small where people err on the same sources. near: errors fall on the
-    next level. rated: the share of an output's people who rated it. alike: the share of outputs
-    with the true class of their source's first.
+    """mix: shares of the classes. right: of the people's and the judge's answers. together: alpha +
+    beta of a source's share of right answers, small where people err on the same sources. near:
+    errors fall on the next level. rated: the share of an output's people who rated it. alike: the
+    share of outputs with the true class of their source's first.
     """
 
     mix: tuple[float, ...]
@@ -46,7 +52,9 @@ class World:
     alike: float = 0.0
 
     def draw(self, rng: Any, sources: int) -> Any:
-        """(items, people + 1) the codes of the people, -1 where somebody did not rate, and of the judge."""
+        """(items, people + 1) the codes of the people, -1 where somebody did not rate, and of the
+        judge.
+        """
         items, levels, raters = sources * self.outputs, len(self.mix), self.people + 1
         own = rng.choice(levels, (sources, self.outputs), p=self.mix)
         of_first = rng.random(own.shape) < self.alike
@@ -64,7 +72,9 @@ class World:
 
 WORLDS = {
     "50/50": World((0.5, 0.5), 0.85),
-    "80/15/5, 8 outputs a source": World((0.8, 0.15, 0.05), 0.9, outputs=8, together=10.0, alike=0.5),
+    "80/15/5, 8 outputs a source": World(
+        (0.8, 0.15, 0.05), 0.9, outputs=8, together=10.0, alike=0.5
+    ),
     "90/10, 2 people": World((0.9, 0.1), 0.9, people=2),
     "90/7/3, shared errors": World((0.9, 0.07, 0.03), 0.85, together=3.0),
     "5 ordered": World((0.1, 0.15, 0.3, 0.3, 0.15), 0.6, near=True),
@@ -100,7 +110,9 @@ def _panel(disagreement: Callable[[Any, Any], Disagreement], refuse: bool) -> Fi
 
 
 def _kappa(world: World, codes: Any, source: Any) -> Estimate:
-    drawn = Resampled(codes[codes[:, 0] >= 0][:, [0, -1]], source[codes[:, 0] >= 0], SourceBootstrap(100))
+    drawn = Resampled(
+        codes[codes[:, 0] >= 0][:, [0, -1]], source[codes[:, 0] >= 0], SourceBootstrap(100)
+    )
     sums = drawn.sums(lambda weights: margins(weights, *drawn.rows.T, len(world.mix)))
     hits, truths, answers = sums.observed
     few = few_of_a_second_class(drawn.n, int(hits[(truths + answers).argmax()]))
@@ -108,12 +120,16 @@ def _kappa(world: World, codes: Any, source: Any) -> Estimate:
 
 
 def _quadratic(world: World, codes: Any, source: Any) -> Estimate:
-    drawn = Resampled(codes[codes[:, 0] >= 0][:, [0, -1]], source[codes[:, 0] >= 0], SourceBootstrap(100))
+    drawn = Resampled(
+        codes[codes[:, 0] >= 0][:, [0, -1]], source[codes[:, 0] >= 0], SourceBootstrap(100)
+    )
     hits, truths, answers = margins(drawn.observed, *drawn.rows.T, len(world.mix))
     few = few_of_a_second_class(drawn.n, int(hits[(truths + answers).argmax()]))
     span = len(world.mix) - 1.0
     sums = drawn.sums(lambda weights: total(weights, moments(*drawn.rows.T.astype(float))))
-    return drawn.beyond_chance(lambda added: quadratic_disagreement(added, span), "none", sums, few, np.inf)
+    return drawn.beyond_chance(
+        lambda added: quadratic_disagreement(added, span), "none", sums, few, np.inf
+    )
 
 
 FIGURES: Mapping[str, Figure] = {
@@ -129,7 +145,9 @@ Cell = tuple[str, int, str, int]
 
 
 def coverage(cell: Cell) -> tuple[float, float]:
-    """(share of intervals that hold the truth, share refused) in a world, with so many sources, of a figure."""
+    """(share of intervals that hold the truth, share refused) in a world, with so many sources, of
+    a figure.
+    """
     name, sources, figure, times = cell
     world = WORLDS[name]
     seed = [*map(ord, name)]
@@ -172,12 +190,17 @@ def main() -> None:
     print("| figure | mean | worst | worst at (world, sources) | cells below .90 |")
     print("|---|---|---|---|---|")
     for figure in FIGURES:
-        here = {cell[:2]: held for cell, (held, refused) in shares.items() if cell[2] == figure and refused < 0.5}
+        here = {
+            cell[:2]: held
+            for cell, (held, refused) in shares.items()
+            if cell[2] == figure and refused < 0.5
+        }
         worst = min(here, key=lambda where: here[where])
         below = sum(held < 0.9 for held in here.values())
         where = f"{worst[0]}; {worst[1]}"
         print(
-            f"| {figure} | {np.mean(list(here.values())):.3f} | {here[worst]:.3f} | {where} | {below} of {len(here)} |"
+            f"| {figure} | {np.mean(list(here.values())):.3f} | {here[worst]:.3f} | {where} |"
+            f" {below} of {len(here)} |"
         )
 
 

@@ -1,12 +1,13 @@
-"""How often a board is wrong about ranks, in simulated worlds with generators that are equally good.
+"""How often a board is wrong about ranks, in simulated worlds with generators that are equally
+good.
 
     python -m tests.bench.boards                # all boards and numbers of sources
     python -m tests.bench.boards --times 100
 
-Scores of 1 to 5, the mean of three people, of every generator on the same sources. Covered: every generator's true
-ranks lie in its interval. Split: some pair of equal generators is called different. Power: share of the pairs that
-differ and are shown to. One-sided: by one-sided p in the direction seen, Holm over those below each generator, as METAL
-once did.
+Scores of 1 to 5, the mean of three people, of every generator on the same sources. Covered: every
+generator's true ranks lie in its interval. Split: some pair of equal generators is called
+different. Power: share of the pairs that differ and are shown to. One-sided: by one-sided p in the
+direction seen, Holm over those below each generator, as METAL once did.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class Board:
     means: tuple[float, ...]
     height: float = 0.0
 
-    def scores(self, rng: np.random.Generator, sources: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+    def scores(
+        self, rng: np.random.Generator, sources: int
+    ) -> np.ndarray[Any, np.dtype[np.float64]]:
         """(generators, sources) of a draw."""
         source = rng.normal(size=sources) * 0.7
         good = 3.3 + self.height + np.array(self.means)[:, None] + source
@@ -58,7 +61,9 @@ BOARDS = (
 
 @dataclass(frozen=True)
 class Rates:
-    """covered, split, power, width (of the rank intervals, mean), one_sided (split, as METAL once tested)."""
+    """covered, split, power, width (of the rank intervals, mean), one_sided (split, as METAL once
+    tested).
+    """
 
     covered: float
     split: float
@@ -87,10 +92,14 @@ def rates(board: Board, sources: int, times: int) -> Rates:
         width.append((high - low).mean())
         once += bool((_one_sided(scores, pairs) & (equal | equal.T)).any())
     shown_of_unequal = float(np.mean(power))
-    return Rates(covered / times, split / times, shown_of_unequal, float(np.mean(width)), once / times)
+    return Rates(
+        covered / times, split / times, shown_of_unequal, float(np.mean(width)), once / times
+    )
 
 
-def _one_sided(scores: np.ndarray[Any, np.dtype[np.float64]], pairs: Pairs) -> np.ndarray[Any, np.dtype[np.bool_]]:
+def _one_sided(
+    scores: np.ndarray[Any, np.dtype[np.float64]], pairs: Pairs
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
     order = np.argsort(-scores.mean(axis=1), kind="stable")
     shown = np.zeros(pairs.p.shape, dtype=bool)
     for place, first in enumerate(order):
@@ -105,7 +114,8 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=400)
     times = parser.parse_args().times
     print(
-        "| board | sources | covered | equal split | one-sided: split | power | width |\n|---|---|---|---|---|---|---|"
+        "| board | sources | covered | equal split | one-sided: split | power | width"
+        " |\n|---|---|---|---|---|---|---|"
     )
     for board in BOARDS:
         for sources in SOURCES:

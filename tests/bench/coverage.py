@@ -1,7 +1,9 @@
-"""How often 95% intervals hold the truth, in simulated worlds. Prints a table; ARCHITECTURE.md has one.
+"""How often 95% intervals hold the truth, in simulated worlds. Prints a table; ARCHITECTURE.md has
+one.
 
-A judge is right with a share that varies from source to source (beta-distributed, so that outputs of one source are
-right or wrong together) and otherwise gives another class. The truth is the figure of 400,000 outputs.
+A judge is right with a share that varies from source to source (beta-distributed, so that outputs
+of one source are right or wrong together) and otherwise gives another class. The truth is the
+figure of 400,000 outputs.
 """
 
 from __future__ import annotations
@@ -17,7 +19,13 @@ import numpy as np
 from metal.auditing.figures import Resampled, few_of_a_second_class
 from metal.auditing.judging import classes_worth
 from metal.data.records import Estimate
-from metal.stats.agreement import cohen_disagreement, cohen_kappa, macro_f1, percent_agreement, weighted_f1
+from metal.stats.agreement import (
+    cohen_disagreement,
+    cohen_kappa,
+    macro_f1,
+    percent_agreement,
+    weighted_f1,
+)
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import margins
 
@@ -32,7 +40,11 @@ FIGURES = ("share", "F1", "macro F1", "kappa")
 def world(rng: Any, mix: tuple[float, ...], sources: int, outputs: int, right: float) -> Any:
     """(items, 2) the true class and the judge's, of all outputs of some sources."""
     truth = rng.choice(len(mix), sources * outputs, p=mix)
-    shares = rng.beta(right * TOGETHER, (1 - right) * TOGETHER, sources) if outputs > 1 else np.full(sources, right)
+    shares = (
+        rng.beta(right * TOGETHER, (1 - right) * TOGETHER, sources)
+        if outputs > 1
+        else np.full(sources, right)
+    )
     is_right = rng.random(len(truth)) < np.repeat(shares, outputs)
     other = (truth + rng.integers(1, len(mix), len(truth))) % len(mix)
     return np.column_stack([truth, np.where(is_right, truth, other)])
@@ -73,18 +85,30 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--times", type=int, default=200, help="simulated datasets per cell")
     times = parser.parse_args().times
-    cells = [(mix, n, k, right, times) for mix, k, n, right in product(MIXES, OUTPUTS, SOURCES, RIGHT)]
+    cells = [
+        (mix, n, k, right, times) for mix, k, n, right in product(MIXES, OUTPUTS, SOURCES, RIGHT)
+    ]
     with ProcessPoolExecutor() as pool:
         shares = dict(zip(cells, pool.map(covered, cells, chunksize=1), strict=True))
-    print("| classes | outputs a source | figure | mean | worst | worst at (sources, right) | cells below .90 |")
+    print(
+        "| classes | outputs a source | figure | mean | worst | worst at (sources, right) | cells"
+        " below .90 |"
+    )
     print("|---|---|---|---|---|---|---|")
     for mix, outputs, (place, figure) in product(MIXES, OUTPUTS, enumerate(FIGURES)):
-        here = {cell[1:4:2]: share[place] for cell, share in shares.items() if cell[0] == mix and cell[2] == outputs}
+        here = {
+            cell[1:4:2]: share[place]
+            for cell, share in shares.items()
+            if cell[0] == mix and cell[2] == outputs
+        }
         known = {where: share for where, share in here.items() if not np.isnan(share)}
         worst = min(known, key=lambda where: known[where])
         mean = np.mean(list(known.values()))
         below = sum(share < 0.9 for share in known.values())
-        print(f"| {mix} | {outputs} | {figure} | {mean:.3f} | {known[worst]:.3f} | {worst} | {below} of {len(known)} |")
+        print(
+            f"| {mix} | {outputs} | {figure} | {mean:.3f} | {known[worst]:.3f} | {worst} | {below}"
+            f" of {len(known)} |"
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""How often the 80% interval of the items that a plan gives holds the true number, in simulated worlds.
+"""How often the 80% interval of the items that a plan gives holds the true number, in simulated
+worlds.
 
-The true number is the formula's on 40,000 items. Prints a row for each world, judge and size of the pilot: the share of
-pilots whose interval holds it, whose upper end is at least as high, whose number itself is, and that have no upper end.
+The true number is the formula's on 40,000 items. Prints a row for each world, judge and size of the
+pilot: the share of pilots whose interval holds it, whose upper end is at least as high, whose
+number itself is, and that have no upper end.
 """
 
 from __future__ import annotations
@@ -35,9 +37,9 @@ NAMES = "low", "value", "high"
 
 @dataclass(frozen=True)
 class Held:
-    """true: items that are needed. planned: the share of pilots from which a number or a least number
-    follows. Of these: inside: the share whose interval holds the true number; enough: whose upper end
-    is at least that; at_point: whose number is; open: without an upper end.
+    """true: items that are needed. planned: the share of pilots from which a number or a least
+    number follows. Of these: inside: the share whose interval holds the true number; enough: whose
+    upper end is at least that; at_point: whose number is; open: without an upper end.
     """
 
     true: float
@@ -74,7 +76,9 @@ def held(world: HardWorld, judge: str, question: str, pilots: int) -> Held:
     true = true_number(replace(world, items=TRUTH), judge, question) * (1 - 1e-9)
     every = [times(world, 41_000 + seed, judge, question) for seed in range(pilots)]
     planned = [each for each in every if each is not None]
-    low, value, high = (np.array([getattr(each, name) for each in planned]) * world.items for name in NAMES)
+    low, value, high = (
+        np.array([getattr(each, name) for each in planned]) * world.items for name in NAMES
+    )
     inside = (low <= true * (1 + 1e-6)) & (high >= true)
     ends = ((high >= true).mean(), (value >= true).mean(), np.isinf(high).mean())
     return Held(true, len(planned) / pilots, float(inside.mean()), *map(float, ends))
@@ -84,7 +88,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--pilots", type=int, default=40)
     options = parser.parse_args()
-    print(f"{'world':24} {'judge':20} {'plan':13} pilot   true  planned inside enough  point   open")
+    print(
+        f"{'world':24} {'judge':20} {'plan':13} pilot   true  planned inside enough  point   open"
+    )
     every = []
     for world in WORLDS:
         for judge in JUDGES:
@@ -92,14 +98,18 @@ def main() -> None:
                 for items in PILOTS:
                     row = held(replace(world, items=items), judge, question, options.pilots)
                     every.append(row)
-                    name = f"{'/'.join(f'{share:.0%}' for share in world.shares)}, {world.rights[0]}"
+                    name = (
+                        f"{'/'.join(f'{share:.0%}' for share in world.shares)}, {world.rights[0]}"
+                    )
                     figures = (row.planned, row.inside, row.enough, row.at_point, row.open)
                     print(
                         f"{name:24} {judge:20} {question:13} {items:5} {row.true:6,.0f} ",
                         *(f"{figure:6.2f}" for figure in figures),
                         flush=True,
                     )
-    inside, enough = (np.mean([getattr(row, name) for row in every]) for name in ("inside", "enough"))
+    inside, enough = (
+        np.mean([getattr(row, name) for row in every]) for name in ("inside", "enough")
+    )
     print(f"in the mean: inside {inside:.3f}, enough {enough:.3f}")
 
 

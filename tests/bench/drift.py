@@ -1,7 +1,8 @@
 """How often a watch and a gate are wrong, in simulated worlds. Prints a table for each question.
 
-Streams whose baseline is a sample of anchors are watched to their end, by bets and by a z test at 5% at every step:
-without a loss, and with one. A gate's paired differences are as large as the margin, or none.
+Streams whose baseline is a sample of anchors are watched to their end, by bets and by a z test at
+5% at every step: without a loss, and with one. A gate's paired differences are as large as the
+margin, or none.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ ANCHORS, STREAMS = (30, 60, 100, 300, 1000), (1, 8, 40)
 
 @dataclass(frozen=True)
 class Watched:
-    """A stream whose baseline is a sample of `anchors` sources, one of `streams`; from step `after` on it loses `loss`.
+    """A stream whose baseline is a sample of `anchors` sources, one of `streams`; from step `after`
+    on it loses `loss`.
 
-    together: how many steps in a row have the same value, as outputs of one source would, counted apart.
+    together: how many steps in a row have the same value, as outputs of one source would, counted
+    apart.
     """
 
     anchors: int
@@ -38,8 +41,8 @@ class Watched:
 
 @dataclass(frozen=True)
 class Alarms:
-    """first: (worlds,) step of the first alarm, infinite without one. peeking: share with an alarm of a z test at 5%
-    at every step. after: the step of the loss.
+    """first: (worlds,) step of the first alarm, infinite without one. peeking: share with an alarm
+    of a z test at 5% at every step. after: the step of the loss.
     """
 
     first: np.ndarray[Any, np.dtype[np.float64]]
@@ -62,14 +65,20 @@ class Alarms:
 
     @property
     def median(self) -> float:
-        """Steps from the loss to the alarm, of half of the worlds; infinite where fewer than half alarmed."""
+        """Steps from the loss to the alarm, of half of the worlds; infinite where fewer than half
+        alarmed.
+        """
         late = np.where(self.first > self.after, self.first - self.after, np.inf)
         return float(np.median(late))
 
 
 def alarms(world: Watched, worlds: int, *, exact: bool = False) -> Alarms:
-    """The first alarms of streams like `world`, each with a baseline of its own. exact: take the baseline for exact."""
-    rng = np.random.default_rng([world.anchors, world.streams, round(100 * world.mean), round(100 * world.loss)])
+    """The first alarms of streams like `world`, each with a baseline of its own. exact: take the
+    baseline for exact.
+    """
+    rng = np.random.default_rng(
+        [world.anchors, world.streams, round(100 * world.mean), round(100 * world.loss)]
+    )
     baselines = rng.binomial(world.anchors, world.mean, worlds) / world.anchors
     if exact:
         least, stake = np.maximum(baselines - MARGIN, 0.001), world.streams / ALPHA
@@ -93,7 +102,8 @@ def alarms(world: Watched, worlds: int, *, exact: bool = False) -> Alarms:
 def watch(worlds: int, steps: int) -> None:
     """False alarms in every cell of anchors and streams, and how soon losses are found."""
     print(
-        f"No loss, {steps} steps: false alarms in any of the streams, by a baseline taken for exact, by z at every step"
+        f"No loss, {steps} steps: false alarms in any of the streams, by a baseline taken for"
+        " exact, by z at every step"
     )
     print("anchors streams  mean  false alarms  exact baseline  z, one stream")
     for anchors in ANCHORS:
@@ -101,9 +111,15 @@ def watch(worlds: int, steps: int) -> None:
             for mean in (0.6, 0.8, 0.95):
                 world = Watched(anchors, streams, mean, steps=steps)
                 held, exact = alarms(world, worlds), alarms(world, worlds, exact=True)
-                rates = f"{held.in_any(streams):13.3f} {exact.in_any(streams):15.3f} {held.peeking:14.3f}"
+                rates = (
+                    f"{held.in_any(streams):13.3f} {exact.in_any(streams):15.3f}"
+                    f" {held.peeking:14.3f}"
+                )
                 print(f"{anchors:7} {streams:7} {mean:5.2f} {rates}")
-    print("A loss after 200 steps: found within 400 and 1,500 steps, alarms before it, median steps to the alarm")
+    print(
+        "A loss after 200 steps: found within 400 and 1,500 steps, alarms before it, median steps"
+        " to the alarm"
+    )
     print("anchors streams  loss  in 400  in 1,500  before  median")
     for anchors in ANCHORS:
         for streams in STREAMS:
@@ -111,15 +127,24 @@ def watch(worlds: int, steps: int) -> None:
                 world = Watched(anchors, streams, loss=loss, after=200, steps=1700)
                 seen = alarms(world, worlds)
                 soon = (seen.first > 200) & (seen.first <= 600)
-                rates = f"{soon.mean():7.3f} {seen.found:9.3f} {seen.before_loss:7.3f} {seen.median:7.0f}"
+                rates = (
+                    f"{soon.mean():7.3f} {seen.found:9.3f} {seen.before_loss:7.3f}"
+                    f" {seen.median:7.0f}"
+                )
                 print(f"{anchors:7} {streams:7} {loss:5.2f} {rates}")
 
 
 def named(worlds: int) -> None:
     """Which of eight languages alarm, when the first loses .2 after 200 steps."""
     world = Watched(300, 8, steps=1700)
-    first, others = alarms(replace(world, loss=0.2, after=200), worlds), alarms(world, worlds).in_any(7)
-    print(f"300 anchors: a language that lost .2 is named in {first.found:.3f} of worlds, another one in {others:.3f}")
+    first, others = (
+        alarms(replace(world, loss=0.2, after=200), worlds),
+        alarms(world, worlds).in_any(7),
+    )
+    print(
+        f"300 anchors: a language that lost .2 is named in {first.found:.3f} of worlds, another one"
+        f" in {others:.3f}"
+    )
 
 
 def gate(times: int) -> None:
@@ -129,7 +154,9 @@ def gate(times: int) -> None:
         for margin in (0.05, 0.1):
             for discordant in (0.1, 0.2, 0.4):
                 for true in (margin, 0.0):
-                    rng = np.random.default_rng([n, round(margin * 100), round(discordant * 100), round(true * 100)])
+                    rng = np.random.default_rng(
+                        [n, round(margin * 100), round(discordant * 100), round(true * 100)]
+                    )
                     shares = [(discordant - true) / 2, (discordant + true) / 2, 1 - discordant]
                     equal = changed = 0
                     for better, worse, same in rng.multinomial(n, shares, times):

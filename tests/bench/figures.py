@@ -2,11 +2,12 @@
 
     python -m tests.bench.figures
 
-All data is made here: boards in the sizes of the published ones; audits of 10 languages x 5 criteria, 1,000 resamples
-of weighted F1 (6 judges) and of Fleiss' kappa, and paired differences of two judges. Ours is the median of some rounds;
-what takes long at the others runs once, and loops over resamples are timed on a sample of these and extrapolated.
-Tests compare the figures. mt-metrics-eval is Google's, from its repository: the package of that name on PyPI is
-something else. Where it is not installed, loops that do what it does stand in, and say so.
+All data is made here: boards in the sizes of the published ones; audits of 10 languages x 5
+criteria, 1,000 resamples of weighted F1 (6 judges) and of Fleiss' kappa, and paired differences of
+two judges. Ours is the median of some rounds; what takes long at the others runs once, and loops
+over resamples are timed on a sample of these and extrapolated. Tests compare the figures.
+mt-metrics-eval is Google's, from its repository: the package of that name on PyPI is something
+else. Where it is not installed, loops that do what it does stand in, and say so.
 """
 
 from __future__ import annotations
@@ -53,9 +54,21 @@ def bootstrap(items: int, target: int) -> None:
     scale = RESAMPLES / SAMPLE * CELLS
     resample_cells(worlds[:1])  # warm up
     loop(*worlds[0], 2)
-    ours, theirs = seconds(lambda: resample_cells(worlds)), seconds(lambda: loop(*worlds[0], SAMPLE)) * scale
-    report(f"bootstrap, {items:,} items", ours, theirs, target, "loop over scikit-learn and statsmodels")
-    ours, theirs = seconds(lambda: resample_pairs(worlds)), seconds(lambda: loop_pairs(*worlds[0], SAMPLE)) * scale
+    ours, theirs = (
+        seconds(lambda: resample_cells(worlds)),
+        seconds(lambda: loop(*worlds[0], SAMPLE)) * scale,
+    )
+    report(
+        f"bootstrap, {items:,} items",
+        ours,
+        theirs,
+        target,
+        "loop over scikit-learn and statsmodels",
+    )
+    ours, theirs = (
+        seconds(lambda: resample_pairs(worlds)),
+        seconds(lambda: loop_pairs(*worlds[0], SAMPLE)) * scale,
+    )
     report(f"paired differences, {items:,} items", ours, theirs, 200, "loop over scikit-learn")
 
 
@@ -80,7 +93,9 @@ def resample_cells(worlds: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> N
             percentile_interval(agreement.weighted_f1(both))
         patterns = find_patterns(np.sort(people, axis=1))
         counts = class_counts(patterns.rows, LEVELS)
-        percentile_interval(agreement.fleiss_disagreement(drawn.draws(patterns, sources), counts).beyond_chance)
+        percentile_interval(
+            agreement.fleiss_disagreement(drawn.draws(patterns, sources), counts).beyond_chance
+        )
 
 
 def resample_pairs(worlds: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> None:
@@ -88,7 +103,9 @@ def resample_pairs(worlds: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> N
         patterns = find_patterns(np.column_stack([truth, judges[:, :2]]))
         counts = SourceBootstrap(RESAMPLES).draws(patterns, np.arange(len(truth)))
         answers, *both = patterns.rows.T
-        first, second = (agreement.weighted_f1(margins(counts, answers, judge, LEVELS)) for judge in both)
+        first, second = (
+            agreement.weighted_f1(margins(counts, answers, judge, LEVELS)) for judge in both
+        )
         percentile_interval(first - second)
 
 
@@ -111,7 +128,11 @@ def leave_one_out() -> None:
     generator = np.repeat(np.arange(GENERATORS), SEGMENTS)
     truth = rng.normal(size=len(generator)) + rng.normal(size=GENERATORS)[generator] / 3
     shared = rng.normal(size=(len(generator), 3)) @ rng.normal(size=(3, METRICS))
-    metrics = truth[:, None] * rng.uniform(0.3, 1, METRICS) + shared + rng.normal(size=(len(generator), METRICS))
+    metrics = (
+        truth[:, None] * rng.uniform(0.3, 1, METRICS)
+        + shared
+        + rng.normal(size=(len(generator), METRICS))
+    )
     metrics[:, 1] = metrics[:, 0]
     target = 80 + 8 * truth + 12 * rng.normal(size=len(generator))
     alphas = np.geomspace(0.05, 4, ALPHAS)
@@ -131,7 +152,9 @@ def leave_one_out() -> None:
         return np.array([np.corrcoef(row, target)[0, 1] for row in predicted])
 
     name = f"leave-one-out, {ALPHAS} alphas x {GENERATORS} folds"
-    report(name, median_seconds(ours), seconds(theirs), 15, "scikit-learn Lasso, its default tolerance")
+    report(
+        name, median_seconds(ours), seconds(theirs), 15, "scikit-learn Lasso, its default tolerance"
+    )
 
 
 def mixed_model() -> None:
@@ -140,10 +163,18 @@ def mixed_model() -> None:
     everything = np.repeat(np.arange(MIXED_SOURCES), MIXED_GENERATORS)
     machine = np.tile(np.arange(MIXED_GENERATORS) > 0, MIXED_SOURCES).astype(float)
     for balanced in (True, False):
-        kept = np.ones(len(everything), dtype=bool) if balanced else rng.random(len(everything)) < 0.9
+        kept = (
+            np.ones(len(everything), dtype=bool) if balanced else rng.random(len(everything)) < 0.9
+        )
         source = everything[kept]
-        columns = np.column_stack([np.ones(len(source)), machine[kept], rng.normal(size=len(source))])
-        score = columns @ [0.0, 0.3, 0.4] + rng.normal(size=MIXED_SOURCES)[source] + rng.normal(size=len(source))
+        columns = np.column_stack(
+            [np.ones(len(source)), machine[kept], rng.normal(size=len(source))]
+        )
+        score = (
+            columns @ [0.0, 0.3, 0.4]
+            + rng.normal(size=MIXED_SOURCES)[source]
+            + rng.normal(size=len(source))
+        )
 
         def ours(score=score, columns=columns, source=source) -> object:
             return random_intercept(score, columns, source)
@@ -156,27 +187,48 @@ def mixed_model() -> None:
 
 
 def pairs() -> None:
-    """Tie calibration of one rater, and PERM-BOTH of all pairs of ten, on 15 systems x 1,315 segments."""
+    """Tie calibration of one rater, and PERM-BOTH of all pairs of ten, on 15 systems x 1,315
+    segments.
+    """
     rng = np.random.default_rng(2)
     people = np.round(rng.normal(size=(SYSTEMS, 1)) / 3 + rng.normal(size=(SYSTEMS, SOURCES)), 1)
-    raters = people + rng.normal(size=(RATERS, SYSTEMS, SOURCES)) * np.linspace(1, 1.2, RATERS)[:, None, None]
+    raters = (
+        people
+        + rng.normal(size=(RATERS, SYSTEMS, SOURCES)) * np.linspace(1, 1.2, RATERS)[:, None, None]
+    )
     first, second = raters[0], raters[1]
-    calibrate, test, peer = mt_metrics_eval() or (plain_calibration, plain_test, "plain loops in its stead")
+    calibrate, test, peer = mt_metrics_eval() or (
+        plain_calibration,
+        plain_test,
+        "plain loops in its stead",
+    )
 
     def ours() -> float:
         return calibrate_ties(people, first).accuracy
 
-    report("tie calibration", median_seconds(ours), seconds(lambda: calibrate(people, first)), 20, peer)
+    report(
+        "tie calibration", median_seconds(ours), seconds(lambda: calibrate(people, first)), 20, peer
+    )
     flat = raters.reshape(RATERS, -1)
 
     def all_pairs() -> np.ndarray:
-        return correlates_better(people.ravel(), flat, np.random.default_rng(0), resamples=RESAMPLES)
+        return correlates_better(
+            people.ravel(), flat, np.random.default_rng(0), resamples=RESAMPLES
+        )
 
     one_pair = seconds(lambda: test(people, first, second))
     count = RATERS * (RATERS - 1) // 2
-    mine = median_seconds(lambda: correlates_better(people.ravel(), flat[:2], np.random.default_rng(0)))
+    mine = median_seconds(
+        lambda: correlates_better(people.ravel(), flat[:2], np.random.default_rng(0))
+    )
     report("PERM-BOTH, one pair of raters", mine, one_pair, 20, peer)
-    report(f"PERM-BOTH, all {count} pairs of {RATERS} raters", median_seconds(all_pairs), one_pair * count, 20, peer)
+    report(
+        f"PERM-BOTH, all {count} pairs of {RATERS} raters",
+        median_seconds(all_pairs),
+        one_pair * count,
+        20,
+        peer,
+    )
 
 
 def mt_metrics_eval() -> tuple[Callable[..., float], Callable[..., float], str] | None:
@@ -192,18 +244,23 @@ def mt_metrics_eval() -> tuple[Callable[..., float], Callable[..., float], str] 
 
     def test(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
         wanted = people.ravel().tolist()
-        one, other = (stats.Correlation(SYSTEMS, wanted, rater.ravel().tolist()) for rater in (second, first))
+        one, other = (
+            stats.Correlation(SYSTEMS, wanted, rater.ravel().tolist()) for rater in (second, first)
+        )
         whole = stats.PermutationSigDiffParams(block_size=RESAMPLES)
         return float(stats.PermutationSigDiff(one, other, pearsonr, "none", RESAMPLES, whole)[0])
 
     return calibrate, test, "mt-metrics-eval"
 
 
-CONCORDANT, DISCORDANT, TIED_PEOPLE, TIED_RATER, TIED_BOTH = range(5)  # how the two stand on a pair of one source
+# how the two stand on a pair of one source
+CONCORDANT, DISCORDANT, TIED_PEOPLE, TIED_RATER, TIED_BOTH = range(5)
 
 
 def plain_calibration(people: np.ndarray, rater: np.ndarray) -> float:
-    """Pair after pair: sort by the rater's difference, then turn each into a tie, and its source's share with it."""
+    """Pair after pair: sort by the rater's difference, then turn each into a tie, and its source's
+    share with it.
+    """
     pairs, sources = [], [[0] * 5 for _ in people.T]
     for source, (wanted, given) in enumerate(zip(people.T, rater.T, strict=True)):
         for i in range(len(wanted)):
@@ -243,7 +300,11 @@ def before_and_after(gap_people: float, gap: float) -> tuple[int, int]:
 def plain_test(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
     """Resample after resample: swap, correlate twice with scipy, compare."""
     rng = np.random.default_rng(0)
-    wanted, one, other = people.ravel(), zscore(first, axis=None).ravel(), zscore(second, axis=None).ravel()
+    wanted, one, other = (
+        people.ravel(),
+        zscore(first, axis=None).ravel(),
+        zscore(second, axis=None).ravel(),
+    )
     observed = pearsonr(one, wanted)[0] - pearsonr(other, wanted)[0]
     above = 0
     for _ in range(RESAMPLES):

@@ -1,12 +1,14 @@
-"""How time, memory and cost of judging grow with the calls: in one process, through a batch service, on a cluster.
+"""How time, memory and cost of judging grow with the calls: in one process, through a batch
+service, on a cluster.
 
-    python -m tests.bench.growth                                  # 1,000 and 30,000 measured, 1,000,000 simulated
-    python -m tests.bench.growth --calls 1000 --engine local batch
+    python -m tests.bench.growth                                  # 1,000 and 30,000 measured,
+    1,000,000 simulated python -m tests.bench.growth --calls 1000 --engine local batch
 
-`metal judge` as its user runs it, against a local server of its own process: every call takes a second, 64 are in
-flight and no more than 6,000 per minute may be made; a batch waits for 30 seconds and is then answered at 200 requests
-a second, of at most 10,000 requests each. Simulated is what these settings and the measured seconds of METAL itself
-(its start, and its work for a call) come to; the same formula stands beside what was measured, to be judged by it.
+`metal judge` as its user runs it, against a local server of its own process: every call takes a
+second, 64 are in flight and no more than 6,000 per minute may be made; a batch waits for 30 seconds
+and is then answered at 200 requests a second, of at most 10,000 requests each. Simulated is what
+these settings and the measured seconds of METAL itself (its start, and its work for a call) come
+to; the same formula stands beside what was measured, to be judged by it.
 """
 
 from __future__ import annotations
@@ -44,12 +46,18 @@ def write_dataset(folder: Path, calls: int) -> None:
     """Sources of about 3 KB, ten outputs of 400 bytes each, five criteria; nobody has rated any."""
     levels = (Level(0, "Bad"), Level(1, "Medium"), Level(2, "Good"))
     criteria = [
-        Criterion(f"q{number}", Scale("ordinal", levels), question=f"How good is it in respect {number}?")
+        Criterion(
+            f"q{number}", Scale("ordinal", levels), question=f"How good is it in respect {number}?"
+        )
         for number in range(CRITERIA)
     ]
     outputs = calls // CRITERIA
     sources = [
-        Source(f"s{number}", "en", f"Article {number}. " + "The council met and agreed on the plan. " * 75)
+        Source(
+            f"s{number}",
+            "en",
+            f"Article {number}. " + "The council met and agreed on the plan. " * 75,
+        )
         for number in range(-(-outputs // OUTPUTS_A_SOURCE))
     ]
     made = [
@@ -62,25 +70,44 @@ def write_dataset(folder: Path, calls: int) -> None:
         )
         for number in range(outputs)
     ]
-    save_dataset(assemble(Card("growth"), criteria, sources, made, [Rater("p", "human")], facts_from([])), folder)
+    save_dataset(
+        assemble(Card("growth"), criteria, sources, made, [Rater("p", "human")], facts_from([])),
+        folder,
+    )
 
 
 def judge(data: Path, engine: str, calls: int, folder: Path) -> tuple[Cost, float]:
-    """What `metal judge` takes to its end, and US dollars. Raises where it has not a rating for each call."""
+    """What `metal judge` takes to its end, and US dollars. Raises where it has not a rating for
+    each call.
+    """
     with serving(*SERVERS[engine]) as url:
         os.environ |= {"OPENAI_API_KEY": "sk-bench-0123456789", "OPENAI_BASE_URL": url}
         (folder / "judges.toml").write_text(
-            f'[judges.j]\nmodel = "openai:{MODEL}"\nconcurrency = {IN_FLIGHT}\nrequests_per_minute = {A_MINUTE}\n'
-            f"[judges.j.batch]\nrequests = {BATCH_REQUESTS}\npoll = 1\n",
+            f'[judges.j]\nmodel = "openai:{MODEL}"\nconcurrency = {IN_FLIGHT}\nrequests_per_minute'
+            f" = {A_MINUTE}\n[judges.j.batch]\nrequests = {BATCH_REQUESTS}\npoll = 1\n",
             encoding="utf-8",
         )
         out = folder / f"{engine}-{calls}"
-        arguments = ["judge", str(data), "-j", "j", "-p", "simple", "--engine", engine, "--out", str(out), "--yes"]
+        arguments = [
+            "judge",
+            str(data),
+            "-j",
+            "j",
+            "-p",
+            "simple",
+            "--engine",
+            engine,
+            "--out",
+            str(out),
+            "--yes",
+        ]
         os.chdir(folder)
         cost = measure([sys.executable, "-m", "metal", *arguments], folder / "log")
     rated = pd.read_parquet(out / "ratings.parquet", columns=["score"])["score"]
     if len(rated) != calls or rated.isna().any():
-        raise RuntimeError(f"{len(rated):,} ratings, {rated.isna().sum():,} without a score, of {calls:,} calls")
+        raise RuntimeError(
+            f"{len(rated):,} ratings, {rated.isna().sum():,} without a score, of {calls:,} calls"
+        )
     return cost, spent(out / "journal.jsonl", engine)
 
 
@@ -100,7 +127,8 @@ def spent(journal: Path, engine: str) -> float:
 def simulated(engine: str, calls: int, start: float, a_call: float) -> float:
     """Seconds: the slowest of what the settings allow and METAL can do.
 
-    start, a_call: seconds of METAL itself, as measured: to start, and to work on a call, one after the other.
+    start, a_call: seconds of METAL itself, as measured: to start, and to work on a call, one after
+    the other.
     """
     if engine == "batch":
         parts = -(-calls // BATCH_REQUESTS)
@@ -108,7 +136,9 @@ def simulated(engine: str, calls: int, start: float, a_call: float) -> float:
         answering = waves * (BATCH_WAITS + min(calls, BATCH_REQUESTS) / BATCH_RATE)
         return start + max(answering, calls * a_call) + min(calls, BATCH_REQUESTS) * a_call
     start += CLUSTER_STARTS if engine == "ray" else 0.0
-    return start + max(calls * LATENCY / IN_FLIGHT, 60.0 * calls / A_MINUTE, calls * a_call) + LATENCY
+    return (
+        start + max(calls * LATENCY / IN_FLIGHT, 60.0 * calls / A_MINUTE, calls * a_call) + LATENCY
+    )
 
 
 def main() -> None:
@@ -117,7 +147,9 @@ def main() -> None:
     parser.add_argument("--calls", type=int, nargs="+", default=MEASURED)
     parser.add_argument("--simulate", type=int, nargs="*", default=SIMULATED)
     parser.add_argument("--engine", choices=list(SERVERS), nargs="+", default=list(SERVERS))
-    parser.add_argument("--own", type=float, nargs=2, default=(2.0, 0.0008), metavar=("START", "A_CALL"))
+    parser.add_argument(
+        "--own", type=float, nargs=2, default=(2.0, 0.0008), metavar=("START", "A_CALL")
+    )
     options = parser.parse_args()
     os.environ["PYTHONPATH"] = str(ROOT)
     own = options.own
@@ -136,9 +168,14 @@ def main() -> None:
             line(calls, engine, "-", own, "-", dollars.get(engine, float("nan")) * calls)
 
 
-def line(calls: int, engine: str, seconds: str, own: tuple[float, float], gigabytes: str, dollars: float) -> None:
+def line(
+    calls: int, engine: str, seconds: str, own: tuple[float, float], gigabytes: str, dollars: float
+) -> None:
     formula = f"{simulated(engine, calls, *own):,.0f}"
-    print(f"{calls:>10,} {engine:<8}{seconds:>10}{formula:>10}{gigabytes:>8}{dollars:>10.2f}", flush=True)
+    print(
+        f"{calls:>10,} {engine:<8}{seconds:>10}{formula:>10}{gigabytes:>8}{dollars:>10.2f}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -2,8 +2,8 @@
 
     python -m tests.bench.judging_ours --base-url http://127.0.0.1:8000/v1
 
-Prompts are rendered, sent, read and journaled durably by `runner.LocalRun`. The clock starts after imports and
-32 calls of warm-up, and stops when the journal is synced and closed.
+Prompts are rendered, sent, read and journaled durably by `runner.LocalRun`. The clock starts after
+imports and 32 calls of warm-up, and stops when the journal is synced and closed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ from metal.raters.judges.secrets import Secrets, known_keys
 from metal.raters.judges.templates import load_template
 from tests.bench.peers.measuring import WARM_UP
 
-LATIN = "the summary keeps what matters in this article and tells it to readers of every city plainly"
+LATIN = (
+    "the summary keeps what matters in this article and tells it to readers of every city plainly"
+)
 DEVANAGARI = "यह सारांश लेख की मुख्य बातें बताता है और भाषा सरल तथा स्पष्ट रखता है"
 SIZE = 3_700  # bytes of a source and its output; with the prompt around them 5 KB
 SCALE = Scale("ordinal", (Level(0, "Bad"), Level(1, "Medium"), Level(2, "Good")))
@@ -58,9 +60,12 @@ def dataset(outputs: int, criteria: int = 1) -> Dataset:
         sources.append(Source(f"s{number}", "hi", " ".join(phrases[:cut])))
         made.append(Output(f"o{number}", f"s{number}", "generator", "hi", " ".join(phrases[cut:])))
     asked = [
-        Criterion(f"q{number}", SCALE, question=f"How good is it in respect {number}?") for number in range(criteria)
+        Criterion(f"q{number}", SCALE, question=f"How good is it in respect {number}?")
+        for number in range(criteria)
     ]
-    ratings = facts_from(Rating(one.output, criterion.name, "p", 1.0) for one in made for criterion in asked)
+    ratings = facts_from(
+        Rating(one.output, criterion.name, "p", 1.0) for one in made for criterion in asked
+    )
     return assemble(Card("bench"), asked, sources, made, [Rater("p", "human")], ratings)
 
 
@@ -70,7 +75,9 @@ def plan_of(found: Dataset, base_url: str, in_flight: int) -> JudgingPlan:
     template = load_template("simple", folders)
     prompt = Prompt(template, rubrics_for(found.criteria.values(), folders, needed=template.needed))
     model = Model(JUDGE, *JUDGE.split(":"), base_url=base_url, concurrency=in_flight)
-    return JudgingPlan((model,), (prompt,), found.criteria, list(found.outputs.values()), found.sources)
+    return JudgingPlan(
+        (model,), (prompt,), found.criteria, list(found.outputs.values()), found.sources
+    )
 
 
 def run_of(
@@ -105,12 +112,17 @@ async def measure(plan: JudgingPlan, calls: int, folder: Path) -> dict[str, floa
 
 def main() -> None:
     """Print one line of JSON."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base-url", required=True, help="of an OpenAI-compatible server, up to and with /v1")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--base-url", required=True, help="of an OpenAI-compatible server, up to and with /v1"
+    )
     parser.add_argument("--calls", type=int, default=2_000)
     parser.add_argument("--in-flight", type=int, default=64)
     asked = parser.parse_args()
-    os.environ["OPENAI_COMPATIBLE_API_KEY"] = "sk-bench-0123456789abcdefghij"  # looked for in every line, as any key is
+    # looked for in every line, as any key is
+    os.environ["OPENAI_COMPATIBLE_API_KEY"] = "sk-bench-0123456789abcdefghij"
     plan = plan_of(dataset(asked.calls), asked.base_url, asked.in_flight)
     with tempfile.TemporaryDirectory() as folder:
         json.dump(asyncio.run(measure(plan, asked.calls, Path(folder))), sys.stdout)

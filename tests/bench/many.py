@@ -1,10 +1,12 @@
-"""How often a list of languages is wrong, and how many of the good ones it names: 40 languages, people's errors shared.
+"""How often a list of languages is wrong, and how many of the good ones it names: 40 languages,
+people's errors shared.
 
     python -m tests.bench.many                # a minute
     nice python -m tests.bench.many --times 200
 
-Markdown. In each world the judge is like the people in 20, 4 or none of 40 languages, and worse in the others. Wrong:
-the mean share of the listed languages that should not be; found: the share of the good ones that is listed.
+Markdown. In each world the judge is like the people in 20, 4 or none of 40 languages, and worse in
+the others. Wrong: the mean share of the listed languages that should not be; found: the share of
+the good ones that is listed.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ def main() -> None:
                 for good in GOOD:
                     drawn = [listed(world, good, seed) for seed in range(times)]
                     wrong = float(np.mean([false / max(false + true, 1) for false, true in drawn]))
-                    found = float(np.mean([true / good for _, true in drawn])) if good else float("nan")
+                    found = (
+                        float(np.mean([true / good for _, true in drawn])) if good else float("nan")
+                    )
                     print(f"| {world} | {good} | {wrong:.3f} | {found:.2f} |", flush=True)
 
 

@@ -1,11 +1,13 @@
-"""Speed of fitting the Beta mixture behind `metal monitor` against a plain fixed-point EM, in one run.
+"""Speed of fitting the Beta mixture behind `metal monitor` against a plain fixed-point EM, in one
+run.
 
     python -m tests.bench.monitor
 
-The plain one does what GENIE's appendix B.1 says: 10 starts, one after the other, up to 1,000 rounds of EM with a
-relative tolerance of 1e-6, each with Minka's fixed-point iteration for the Beta-binomial, up to 10,000 steps to a
-relative tolerance of 1e-7. Both get the same 88 workers, with the pseudo-workers, and the same starts. Ours is the
-median of some rounds; the plain one runs once, and takes minutes.
+The plain one does what GENIE's appendix B.1 says: 10 starts, one after the other, up to 1,000
+rounds of EM with a relative tolerance of 1e-6, each with Minka's fixed-point iteration for the
+Beta-binomial, up to 10,000 steps to a relative tolerance of 1e-7. Both get the same 88 workers,
+with the pseudo-workers, and the same starts. Ours is the median of some rounds; the plain one runs
+once, and takes minutes.
 """
 
 from __future__ import annotations
@@ -31,11 +33,19 @@ def main() -> None:
         starts = learning_starts(components)
         ours = median_seconds(lambda starts=starts: fit(right, asked, starts), ROUNDS)
         theirs, plain = timed(lambda starts=starts: plain_fit(right, asked, starts))
-        reached, lower = (log_likelihood(mixture, right, asked) for mixture in (fit(right, asked, starts), plain))
+        reached, lower = (
+            log_likelihood(mixture, right, asked) for mixture in (fit(right, asked, starts), plain)
+        )
         target = " (target 1,000)" if components == 2 else ""
-        print(f"{WORKERS} workers, {components} component(s), 10 starts: ours {ours * 1e3:.1f} ms, ", end="")
+        print(
+            f"{WORKERS} workers, {components} component(s), 10 starts: ours {ours * 1e3:.1f} ms, ",
+            end="",
+        )
         print(f"plain EM {theirs:.1f} s, ratio {theirs / ours:,.0f}{target}")
-        print(f"  log-likelihood: ours {reached:.6f}, plain {lower:.6f}; ours is higher by {reached - lower:.6f}")
+        print(
+            f"  log-likelihood: ours {reached:.6f}, plain {lower:.6f}; ours is higher by"
+            f" {reached - lower:.6f}"
+        )
     many = draw_round(np.random.default_rng(1), MANY)
     whole = median_seconds(lambda: examine(many.right, many.asked), 3)
     print(f"{MANY:,} workers, fitted and examined with intervals: {whole:.2f} s (target 5)")
@@ -47,13 +57,17 @@ def plain_fit(right: np.ndarray, asked: np.ndarray, starts: Starts) -> BetaMixtu
     return max(fits, key=lambda mixture: log_likelihood(mixture, right, asked))
 
 
-def plain_em(right: np.ndarray, asked: np.ndarray, alpha: np.ndarray, beta: np.ndarray) -> BetaMixture:
+def plain_em(
+    right: np.ndarray, asked: np.ndarray, alpha: np.ndarray, beta: np.ndarray
+) -> BetaMixture:
     """One start."""
     alpha, beta = alpha.copy(), beta.copy()
     probabilities = np.full(len(alpha), 1 / len(alpha))
     before = -np.inf
     for _ in range(1_000):
-        joint = np.log(probabilities) + betaln(alpha + right[:, None], beta + (asked - right)[:, None])
+        joint = np.log(probabilities) + betaln(
+            alpha + right[:, None], beta + (asked - right)[:, None]
+        )
         joint -= betaln(alpha, beta)
         marginal = np.logaddexp.reduce(joint, axis=1)
         likelihood = marginal.sum()

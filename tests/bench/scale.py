@@ -1,11 +1,12 @@
-"""Seconds and memory of `metal audit` and `metal billboard`, from a hundred thousand ratings to ten million.
+"""Seconds and memory of `metal audit` and `metal billboard`, from a hundred thousand ratings to ten
+million.
 
-    python -m tests.bench.scale                                   # 0.1, 1 and 10 million, both commands
-    python -m tests.bench.scale --ratings 1000000 --command audit
+    python -m tests.bench.scale                                   # 0.1, 1 and 10 million, both
+    commands python -m tests.bench.scale --ratings 1000000 --command audit
 
-Each command runs as its user runs it, in a process of its own; memory is the most that it and its children held
-together, looked at in /proc every few milliseconds. Beside it stands plain pandas, reading the same file and
-grouping it once: what one pass costs anybody.
+Each command runs as its user runs it, in a process of its own; memory is the most that it and its
+children held together, looked at in /proc every few milliseconds. Beside it stands plain pandas,
+reading the same file and grouping it once: what one pass costs anybody.
 """
 
 from __future__ import annotations
@@ -42,7 +43,10 @@ class Cost:
 def measure(command: Sequence[str], output: Path) -> Cost:
     """Run a command to its end, its output into a file. Raises CalledProcessError where it fails."""
     start, most = time.perf_counter(), 0
-    with output.open("wb") as file, subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT) as child:
+    with (
+        output.open("wb") as file,
+        subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT) as child,
+    ):
         while child.poll() is None:
             most = max(most, sum(resident(pid) for pid in tree(child.pid)))
             time.sleep(LOOK)
@@ -75,8 +79,12 @@ def main() -> None:
     """Print a table: a line a size and command."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--ratings", type=int, nargs="+", default=SIZES)
-    parser.add_argument("--command", choices=["audit", "billboard"], nargs="+", default=["audit", "billboard"])
-    parser.add_argument("--data", type=Path, help="keep the data sets here, and take those that are there")
+    parser.add_argument(
+        "--command", choices=["audit", "billboard"], nargs="+", default=["audit", "billboard"]
+    )
+    parser.add_argument(
+        "--data", type=Path, help="keep the data sets here, and take those that are there"
+    )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         print(f"{'ratings':>12} {'what':<22}{'seconds':>10}{'GB':>8}{'x plain':>9}  limit")
@@ -87,7 +95,9 @@ def main() -> None:
             line(ratings, "plain pandas", plain, plain)
             for command in options.command:
                 out = str(Path(scratch) / f"{command}-{ratings}")
-                ours = measure([sys.executable, "-m", "metal", command, str(folder), "--out", out], log)
+                ours = measure(
+                    [sys.executable, "-m", "metal", command, str(folder), "--out", out], log
+                )
                 line(ratings, f"metal {command}", ours, plain)
 
 
@@ -103,7 +113,11 @@ def line(ratings: int, what: str, cost: Cost, plain: Cost) -> None:
     held = cost.seconds <= MOST_SECONDS and cost.gigabytes <= MOST_GB
     verdict = "held" if held else f"NOT held ({MOST_SECONDS:g} s, {MOST_GB:g} GB)"
     ratio = cost.seconds / plain.seconds
-    print(f"{ratings:>12,} {what:<22}{cost.seconds:>10.1f}{cost.gigabytes:>8.2f}{ratio:>8.1f}x  {verdict}", flush=True)
+    print(
+        f"{ratings:>12,} {what:<22}{cost.seconds:>10.1f}{cost.gigabytes:>8.2f}{ratio:>8.1f}x "
+        f" {verdict}",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """A dataset folder of any number of ratings, made up: the size is real, the texts are short.
 
-Ten languages, five criteria, twenty raters of whom two are metrics (one score an output) and a baseline answers always
-the same; ten generators a source, so that outputs of one source hang together. What is said follows a latent quality of
-generator, source and output. Columns are made and written a language at a time.
+Ten languages, five criteria, twenty raters of whom two are metrics (one score an output) and a
+baseline answers always the same; ten generators a source, so that outputs of one source hang
+together. What is said follows a latent quality of generator, source and output. Columns are made
+and written a language at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +26,12 @@ ROWS = 250_000  # of a row group
 COMMENTS = 0.02
 SILENT = 0.01
 REASONS = ("refused", "unparsable", "cut off")
-REMARKS = ("Good.", "The second sentence is not in the text.", "Hard to read, but right.", "Repeats itself.")
+REMARKS = (
+    "Good.",
+    "The second sentence is not in the text.",
+    "Hard to read, but right.",
+    "Repeats itself.",
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,9 @@ def voices() -> tuple[Voice, ...]:
     for n in range(12):
         family, prompt = FAMILIES[n % 4], ("simple", "detailed", "examples")[n // 4]
         about = {"model": f"{family}-large", "prompt": prompt, "family": family}
-        judges.append(Voice(f"{family}-large/{prompt}", "llm", family, 0.6 + 0.1 * n, 0.1 * (n - 4), about))
+        judges.append(
+            Voice(f"{family}-large/{prompt}", "llm", family, 0.6 + 0.1 * n, 0.1 * (n - 4), about)
+        )
     constant = [Voice("majority", "baseline", "baseline", 0.0)]
     metrics = [Voice("chrf", "metric", "surface", 1.5), Voice("cometish", "metric", "learned", 0.8)]
     return (*people, *judges, *constant, *metrics)
@@ -94,10 +102,16 @@ def write_dataset(folder: Path, ratings: int, seed: int = 0) -> int:
         folder / "sources.jsonl",
         ({"source": s, "language": code, "text": f"Source {s}."} for code, s in named(sources)),
     )
-    lines(folder / "outputs.jsonl", (output(code, s, g) for code, s in named(sources) for g in range(GENERATORS)))
+    lines(
+        folder / "outputs.jsonl",
+        (output(code, s, g) for code, s in named(sources) for g in range(GENERATORS)),
+    )
     with pq.ParquetWriter(folder / "ratings.parquet", SCHEMA, compression="zstd") as writer:
         for place, code in enumerate(LANGUAGES):
-            writer.write_table(of_language(code, sources, np.random.default_rng([seed, place])), row_group_size=ROWS)
+            writer.write_table(
+                of_language(code, sources, np.random.default_rng([seed, place])),
+                row_group_size=ROWS,
+            )
     return count
 
 
@@ -106,12 +120,18 @@ def card(name: str) -> dict[str, Any]:
     criteria: dict[str, Any] = {
         question.name: {
             "measure": "ordinal",
-            "levels": [{"value": level, "label": f"level {level}"} for level in range(question.levels)],
+            "levels": [
+                {"value": level, "label": f"level {level}"} for level in range(question.levels)
+            ],
         }
         for question in QUESTIONS
     }
     generators = {generator(n): {"family": FAMILIES[n % 4]} for n in range(GENERATORS)}
-    return {"name": name, "generators": generators, "criteria": criteria | {"score": {"measure": "interval"}}}
+    return {
+        "name": name,
+        "generators": generators,
+        "criteria": criteria | {"score": {"measure": "interval"}},
+    }
 
 
 def generator(number: int) -> str:
@@ -172,9 +192,17 @@ def of_language(code: str, sources: int, rng: np.random.Generator) -> pa.Table:
             column = at * len(QUESTIONS) + place
             scores[:, column] = answers(voice, question, seen, rng)
     for at, voice in enumerate(METRICS):
-        scores[:, len(ANSWERING) * len(QUESTIONS) + at] = quality + rng.normal(0, voice.noise, outputs)
-    raters = [*np.repeat(np.arange(len(ANSWERING)), len(QUESTIONS)), *range(len(ANSWERING), len(VOICES))]
-    criteria = [*np.tile(np.arange(len(QUESTIONS)), len(ANSWERING)), *[len(QUESTIONS)] * len(METRICS)]
+        scores[:, len(ANSWERING) * len(QUESTIONS) + at] = quality + rng.normal(
+            0, voice.noise, outputs
+        )
+    raters = [
+        *np.repeat(np.arange(len(ANSWERING)), len(QUESTIONS)),
+        *range(len(ANSWERING), len(VOICES)),
+    ]
+    criteria = [
+        *np.tile(np.arange(len(QUESTIONS)), len(ANSWERING)),
+        *[len(QUESTIONS)] * len(METRICS),
+    ]
     score = scores.reshape(-1)
     silent = np.isnan(score)
     reason = np.where(silent, rng.integers(1, len(REASONS) + 1, len(score), dtype=np.int32), 0)
@@ -183,7 +211,9 @@ def of_language(code: str, sources: int, rng: np.random.Generator) -> pa.Table:
     each = [f"{code}-{n:06}/{generator(g)}" for n in range(sources) for g in range(GENERATORS)]
     columns = [
         coded(np.repeat(np.arange(outputs, dtype=np.int32), PER_OUTPUT), each),
-        coded(np.tile(np.array(criteria, np.int32), outputs), [*(q.name for q in QUESTIONS), "score"]),
+        coded(
+            np.tile(np.array(criteria, np.int32), outputs), [*(q.name for q in QUESTIONS), "score"]
+        ),
         coded(np.tile(np.array(raters, np.int32), outputs), [voice.name for voice in VOICES]),
         pa.array(score, pa.float64(), mask=silent),
         coded(reason, ["", *REASONS]),
@@ -197,7 +227,9 @@ def answers(voice: Voice, question: Question, seen: Any, rng: np.random.Generato
     if voice.kind == "baseline":
         return np.full(len(seen), question.levels - 1.0)
     heard = seen + rng.normal(voice.severity, voice.noise, len(seen)).astype(np.float32)
-    given = np.clip(np.floor((heard + 2) / 4 * question.levels), 0, question.levels - 1).astype(np.float64)
+    given = np.clip(np.floor((heard + 2) / 4 * question.levels), 0, question.levels - 1).astype(
+        np.float64
+    )
     if voice.kind == "llm":
         given[rng.random(len(seen), dtype=np.float32) < SILENT] = np.nan
     return given

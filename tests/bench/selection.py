@@ -1,7 +1,7 @@
 """How often the guarantee of `metal select` is broken: `python -m tests.bench.selection`.
 
-2,000 sets of each world; the share in which the errors above the chosen threshold are more than alpha must be at most
-delta. Errors are exact, by integrating over the confidences.
+2,000 sets of each world; the share in which the errors above the chosen threshold are more than
+alpha must be at most delta. Errors are exact, by integrating over the confidences.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
-"""Speed of reading a table of a million ratings, and one of 5,000 raters, against pandas, which only reads the file.
+"""Speed of reading a table of a million ratings, and one of 5,000 raters, against pandas, which
+only reads the file.
 
     python -m tests.bench.tables [--rows 1000000]
 
-Each round: pandas' `read_csv`, ours of the file (every cell as spelled), and the whole import: roles, scales, ids,
-raters and 150,000 checked records of sources and outputs. The median round counts. The import is not within 1.5x of
-pandas' reading and cannot be: cells as they are spelled take 2.6 times what pandas does, and the records 3 times.
-The wide table has 20 rows and a column a rater; its reading costs what its columns cost, so pandas reads categories.
+Each round: pandas' `read_csv`, ours of the file (every cell as spelled), and the whole import:
+roles, scales, ids, raters and 150,000 checked records of sources and outputs. The median round
+counts. The import is not within 1.5x of pandas' reading and cannot be: cells as they are spelled
+take 2.6 times what pandas does, and the records 3 times. The wide table has 20 rows and a column a
+rater; its reading costs what its columns cost, so pandas reads categories.
 """
 
 from __future__ import annotations
@@ -43,7 +45,9 @@ def write_wide(path: Path, raters: int) -> None:
     row = np.arange(20)
     said = {"id": np.char.add("o", row.astype(str)), "language": np.where(row % 2, "en", "de")}
     said["text"] = np.char.add("Some text ", row.astype(str))
-    pd.concat([pd.DataFrame(said), pd.DataFrame(scores, columns=names)], axis=1).to_csv(path, index=False)
+    pd.concat([pd.DataFrame(said), pd.DataFrame(scores, columns=names)], axis=1).to_csv(
+        path, index=False
+    )
 
 
 def main() -> None:

@@ -1,4 +1,6 @@
-"""A small board made on the spot: experts, crowd workers, judges, a metric; sources with references."""
+"""A small board made on the spot: experts, crowd workers, judges, a metric; sources with
+references.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +9,21 @@ from collections.abc import Mapping, Sequence
 
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.ratings import facts_from
-from metal.data.records import METRIC_SCORE, Criterion, Kind, Level, Output, Rater, Rating, Scale, Source
+from metal.data.records import (
+    METRIC_SCORE,
+    Criterion,
+    Kind,
+    Level,
+    Output,
+    Rater,
+    Rating,
+    Scale,
+    Source,
+)
 
-QUALITY = Criterion("quality", Scale("ordinal", (Level(0, "bad"), Level(1, "fair"), Level(2, "good"))))
+QUALITY = Criterion(
+    "quality", Scale("ordinal", (Level(0, "bad"), Level(1, "fair"), Level(2, "good")))
+)
 SYSTEMS = ("a", "b")
 Answers = Mapping[str, Sequence[float | None]]  # rater -> a score an output
 
@@ -30,7 +44,8 @@ def board(
 ) -> Dataset:
     """board({"en": {"quality": {"E1": [0, 1, 2, None], ...}}}): two generators a source, in turn.
 
-    references: of each source, in turn; comments: by (output, criterion, rater); texts: of outputs, in turn.
+    references: of each source, in turn; comments: by (output, criterion, rater); texts: of outputs,
+    in turn.
     """
     sources: dict[str, Source] = {}
     outputs: list[Output] = []
@@ -54,5 +69,11 @@ def board(
                     said = (comments or {}).get((output.output, criterion, rater), "")
                     given = (None, "skipped") if score is None or math.isnan(score) else (score, "")
                     ratings.append(Rating(output.output, criterion, rater, *given, said))
-    whole = [METRIC_SCORE, *criteria] if any(one.kind == "metric" for one in raters.values()) else list(criteria)
-    return assemble(Card("made"), whole, sources.values(), outputs, raters.values(), facts_from(ratings))
+    whole = (
+        [METRIC_SCORE, *criteria]
+        if any(one.kind == "metric" for one in raters.values())
+        else list(criteria)
+    )
+    return assemble(
+        Card("made"), whole, sources.values(), outputs, raters.values(), facts_from(ratings)
+    )

@@ -40,11 +40,14 @@ def made(
 ) -> Dataset:
     """A dataset from {criterion: {rater: [score an output]}}; None is an answer without a score.
 
-    Outputs come source by source (s0 by g0, s0 by g1, s1 by g0, ...), or are given as (source, generator). Raters
-    called A... are people, those with ratings of `score` metrics, the rest LLM judges. language: of each output.
+    Outputs come source by source (s0 by g0, s0 by g1, s1 by g0, ...), or are given as (source,
+    generator). Raters called A... are people, those with ratings of `score` metrics, the rest LLM
+    judges. language: of each output.
     """
     length = max(len(row) for by_rater in scores.values() for row in by_rater.values())
-    places = outputs or [(f"s{at // len(generators)}", generators[at % len(generators)]) for at in range(length)]
+    places = outputs or [
+        (f"s{at // len(generators)}", generators[at % len(generators)]) for at in range(length)
+    ]
     languages = language or ["en"] * length
     made_outputs = [
         Output(f"o{at}", source, generator, tongue)
@@ -55,33 +58,61 @@ def made(
     rows = []
     for criterion, by_rater in scores.items():
         for rater, row in by_rater.items():
-            kind = "human" if rater.startswith("A") else "metric" if criterion == METRIC_SCORE.name else "llm"
+            kind = (
+                "human"
+                if rater.startswith("A")
+                else "metric"
+                if criterion == METRIC_SCORE.name
+                else "llm"
+            )
             known.setdefault(rater, Rater(rater, kind, "expert" if kind == "human" else ""))
             rows += [
                 (f"o{at}", criterion, rater, score, "refused" if score is None else "", "")
                 for at, score in enumerate(row)
             ]
-    facts = pd.DataFrame(rows, columns=["output", "criterion", "rater", "score", "reason", "comment"])
+    facts = pd.DataFrame(
+        rows, columns=["output", "criterion", "rater", "score", "reason", "comment"]
+    )
     every = {one.name: one for one in criteria} | {METRIC_SCORE.name: METRIC_SCORE}
     used = [*(one for one in every.values() if one.name in scores or one in criteria)]
-    return assemble(Card(name), used, sources.values(), made_outputs, known.values(), tidy_facts(facts), extra=extra)
+    return assemble(
+        Card(name),
+        used,
+        sources.values(),
+        made_outputs,
+        known.values(),
+        tidy_facts(facts),
+        extra=extra,
+    )
 
 
-def world(sources: int = 40, generators: int = 4, seed: int = 0) -> dict[str, dict[str, list[float | None]]]:
+def world(
+    sources: int = 40, generators: int = 4, seed: int = 0
+) -> dict[str, dict[str, list[float | None]]]:
     """People and metrics around one truth: near, middling, far (mostly noise), noise."""
     rng = np.random.default_rng(seed)
-    truth = rng.normal(0, 6, sources)[:, None] + rng.normal(0, 4, (sources, generators)) + np.arange(generators)
+    truth = (
+        rng.normal(0, 6, sources)[:, None]
+        + rng.normal(0, 4, (sources, generators))
+        + np.arange(generators)
+    )
     truth = truth.ravel()
 
     def like(noise: float) -> list[float | None]:
         return (truth + rng.normal(0, noise, len(truth))).tolist()
 
     people: dict[str, list[float | None]] = {
-        person: (50 + np.array(like(2), dtype=np.float64)).clip(0, 100).tolist() for person in ("A1", "A2")
+        person: (50 + np.array(like(2), dtype=np.float64)).clip(0, 100).tolist()
+        for person in ("A1", "A2")
     }
     return {
         "quality": people,
-        "score": {"near": like(4), "middling": like(8), "far": like(30), "noise": rng.normal(size=len(truth)).tolist()},
+        "score": {
+            "near": like(4),
+            "middling": like(8),
+            "far": like(30),
+            "noise": rng.normal(size=len(truth)).tolist(),
+        },
     }
 
 
@@ -134,7 +165,9 @@ def zhen(zhen_apart: tuple[Dataset, Dataset]) -> Dataset:
 
 @pytest.fixture(scope="session")
 def cnndm(reference: Path) -> Dataset:
-    """CNNDM: 15 metrics and the released ensemble, three experts, five crowd workers, six LLM judges."""
+    """CNNDM: 15 metrics and the released ensemble, three experts, five crowd workers, six LLM
+    judges.
+    """
     scores, _ = imported("billboard", reference / "billboard" / "results" / "cnndm")
     people, _ = imported("thumb", reference / "thumb")
     judges, _ = imported("alttest", reference / "alttest" / "summeval", only=("llm",))

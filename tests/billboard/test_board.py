@@ -1,4 +1,6 @@
-"""The whole board: settings, tables, warnings, signatures; boards of a few outputs with gaps and odd scales."""
+"""The whole board: settings, tables, warnings, signatures; boards of a few outputs with gaps and
+odd scales.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,10 @@ from tests.billboard.conftest import QUALITY, QUICK, Scores, made, one_cell, wor
         ({"alpha": float("nan")}, "alpha nan"),
         ({"rule": "largest"}, "rule 'largest': one of smallest, middle"),
         ({"seed": -1}, "seed -1: use 0 or a positive whole number"),
-        ({"members": ("metric", "people")}, "members 'people': one of human, llm, metric, baseline"),
+        (
+            {"members": ("metric", "people")},
+            "members 'people': one of human, llm, metric, baseline",
+        ),
     ],
 )
 def test_what_is_refused(wrong: dict[str, Any], said: str) -> None:
@@ -59,7 +64,10 @@ def test_as_plain_values() -> None:
     chosen = BoardSettings(reference="expert", raters=("a", "b"), alpha=2.3, families={"g": "f"})
     plain = chosen.to_dict()
     assert (plain["raters"], plain["alpha"], plain["families"]) == (["a", "b"], 2.3, {"g": "f"})
-    assert BoardSettings(**{key: tuple(v) if isinstance(v, list) else v for key, v in plain.items()}) == chosen
+    assert (
+        BoardSettings(**{key: tuple(v) if isinstance(v, list) else v for key, v in plain.items()})
+        == chosen
+    )
 
 
 FOUR = ("g0", "g1", "g2", "g3")
@@ -72,7 +80,10 @@ def two_languages() -> Any:
 
 
 def test_every_table_is_there_with_its_columns() -> None:
-    for dataset in (made(world(), FOUR), made({"quality": {"A1": [1, 2, 3, 4], "judge": [1, 2, 4, 3]}})):
+    for dataset in (
+        made(world(), FOUR),
+        made({"quality": {"A1": [1, 2, 3, 4], "judge": [1, 2, 4, 3]}}),
+    ):
         board = billboard(dataset, QUICK)
         assert set(board.tables) >= set(TABLES)
         for name, columns in TABLES.items():
@@ -82,7 +93,9 @@ def test_every_table_is_there_with_its_columns() -> None:
 
 def test_a_board_a_language_and_progress() -> None:
     seen: list[tuple[int, int]] = []
-    board = billboard(two_languages(), QUICK, progress=lambda done, whole: seen.append((done, whole)))
+    board = billboard(
+        two_languages(), QUICK, progress=lambda done, whole: seen.append((done, whole))
+    )
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
     raters = board.tables["raters"]
     assert raters.drop_duplicates("language")["language"].tolist() == ["", "hi", "sw"]
@@ -95,16 +108,24 @@ def test_a_board_a_language_and_progress() -> None:
 
 
 def test_a_rater_that_met_nothing_people_rated_is_named() -> None:
-    dataset = made({"quality": {"A1": [1, 2, None, None], "lost": [None, None, 3, 4], "judge": [2, 1, 3, 4]}})
+    dataset = made(
+        {"quality": {"A1": [1, 2, None, None], "lost": [None, None, 3, 4], "judge": [2, 1, 3, 4]}}
+    )
     board = billboard(dataset, QUICK)
-    assert "lost scored no output and criterion that the people rated; it is not on the board" in board.warnings
+    assert (
+        "lost scored no output and criterion that the people rated; it is not on the board"
+        in board.warnings
+    )
     assert board.raters == ("judge",)
 
 
 def test_a_rater_of_one_criterion_is_missing_from_the_overall_ranking_and_named() -> None:
     scores: dict[str, Scores] = {"A1": [1, 2, 3, 4], "judge": [2, 1, 3, 4]}
     criteria = (QUALITY, replace(QUALITY, name="style"))
-    board = billboard(made({"quality": scores | {"half": [1, 2, 4, 3]}, "style": scores}, criteria=criteria), QUICK)
+    board = billboard(
+        made({"quality": scores | {"half": [1, 2, 4, 3]}, "style": scores}, criteria=criteria),
+        QUICK,
+    )
     assert board.main == "overall"
     (warning,) = [each for each in board.warnings if "is not in the first ranking" in each]
     assert warning == "half is not in the first ranking, on overall: it is ranked on quality only"
@@ -118,10 +139,16 @@ def test_raters_that_were_not_asked_for_are_no_problem() -> None:
 
 def test_people_of_several_groups_together() -> None:
     raters = {"A1": Rater("A1", "human", "expert"), "A2": Rater("A2", "human")}
-    dataset = made({"quality": {"A1": [1, 2, 3, 4], "A2": [1, 2, 3, 5], "judge": [1, 2, 3, 4]}}, raters=raters)
-    (said, _) = billboard(dataset, QUICK).warnings
-    assert said.startswith("people of several groups ((none), expert) are the reference together; `reference=")
-    assert not any("several" in one for one in billboard(dataset, replace(QUICK, reference="expert")).warnings)
+    dataset = made(
+        {"quality": {"A1": [1, 2, 3, 4], "A2": [1, 2, 3, 5], "judge": [1, 2, 3, 4]}}, raters=raters
+    )
+    said, _ = billboard(dataset, QUICK).warnings
+    assert said.startswith(
+        "people of several groups ((none), expert) are the reference together; `reference="
+    )
+    assert not any(
+        "several" in one for one in billboard(dataset, replace(QUICK, reference="expert")).warnings
+    )
 
 
 def test_the_same_request_gives_the_same_board() -> None:
@@ -177,38 +204,52 @@ def test_an_ensembles_name() -> None:
     dataset = made(world(), FOUR, name="a+b|c")
     found = board_ensemble(one_cell(dataset), QUICK)
     assert ensemble_base(dataset, found) == "ensemble.a%2Bb|c+refs.none"
-    sources = {name: Source(name, "en", references=("x",) * (at + 1)) for at, name in enumerate(dataset.sources)}
+    sources = {
+        name: Source(name, "en", references=("x",) * (at + 1))
+        for at, name in enumerate(dataset.sources)
+    }
     few = replace(dataset, sources=dict(list(sources.items())[:2]))
     assert ensemble_base(few, found) == "ensemble.a%2Bb|c+refs.AB"
     assert ensemble_base(replace(dataset, sources=sources), found) == "ensemble.a%2Bb|c+refs.40"
 
 
 def test_an_ensembles_name_says_criterion_and_language_where_the_dataset_has_several() -> None:
-    """Whatever is asked for: the ensemble of one criterion must not pass for a later version of another's."""
+    """Whatever is asked for: the ensemble of one criterion must not pass for a later version of
+    another's.
+    """
     dataset = made(world(), FOUR)
     found = board_ensemble(one_cell(dataset), QUICK)
     more = replace(dataset, criteria={**dataset.criteria, "other": replace(QUALITY, name="other")})
     assert ensemble_base(more, found).endswith("+criterion.quality")
     assert "criterion" not in ensemble_base(more, replace(found, criterion="overall"))
     first = next(iter(dataset.outputs.values()))
-    both = replace(dataset, outputs={**dataset.outputs, "sw": replace(first, output="sw", language="sw")})
+    both = replace(
+        dataset, outputs={**dataset.outputs, "sw": replace(first, output="sw", language="sw")}
+    )
     assert ensemble_base(both, found).endswith("+language.en")
     assert ensemble_base(both, replace(found, language="")).endswith("+language.all")
 
 
 def test_a_judge_of_one_criterion(tmp_path: Path) -> None:
-    """It has no overall score: the board is of the criterion that it rated, and can be written and read."""
+    """It has no overall score: the board is of the criterion that it rated, and can be written and
+    read.
+    """
     rated = [float(at % 7) for at in range(40)]
-    scores: dict[str, Any] = {"quality": {"A1": rated, "judge": rated[::-1]}, "fluency": {"A1": rated[::-1]}}
+    scores: dict[str, Any] = {
+        "quality": {"A1": rated, "judge": rated[::-1]},
+        "fluency": {"A1": rated[::-1]},
+    }
     dataset = made(scores, FOUR, criteria=(QUALITY, replace(QUALITY, name="fluency")))
     board = metal.billboard(dataset, resamples=100, permutations=100)
     board.save(tmp_path / "board")
     assert metal.open_run(tmp_path / "board").main == board.main == "quality"
     assert [warning for warning in board.warnings if "nobody but the people" in warning] == [
-        "fluency in English, overall in English: nobody but the people has a score (an overall score takes one on each "
-        "criterion)"
+        "fluency in English, overall in English: nobody but the people has a score (an overall"
+        " score takes one on each criterion)"
     ]
-    with pytest.raises(UsageError, match="nobody but the people has a score on fluency: there is nobody to rank"):
+    with pytest.raises(
+        UsageError, match="nobody but the people has a score on fluency: there is nobody to rank"
+    ):
         billboard(dataset, replace(QUICK, criteria=("fluency",)))
 
 
@@ -216,7 +257,10 @@ def test_an_ensemble_that_came_with_the_data_has_no_rank() -> None:
     """It was fitted to what it is compared with: its r stands, last and beside the ranking."""
     people = {"A1": [float(at % 9) for at in range(40)]}
     metrics = {"near": [float((at + at // 20) % 9) for at in range(40)], "theirs": people["A1"]}
-    dataset = made({"quality": people, "score": metrics}, raters={"theirs": Rater("theirs", "metric", "ensemble")})
+    dataset = made(
+        {"quality": people, "score": metrics},
+        raters={"theirs": Rater("theirs", "metric", "ensemble")},
+    )
     board = billboard(dataset, QUICK)
     rows = board.tables["raters"].set_index("rater")
     assert rows.index.tolist() == ["near", "theirs"]
@@ -287,17 +331,32 @@ def odd(rng: np.random.Generator) -> Dataset:
     places = [(f"s{rng.integers(sources)}", f"g{rng.integers(generators)}") for _ in range(length)]
     used = [one for one in CRITERIA if rng.random() < 0.6] or [CRITERIA[0]]
     scores: dict[str, Any] = {
-        one.name: {name: column(rng, one, length) for name in ("A1", "A2", "A3", "j1", "j2")} for one in used
+        one.name: {name: column(rng, one, length) for name in ("A1", "A2", "A3", "j1", "j2")}
+        for one in used
     }
-    scores["score"] = {f"m{at}": column(rng, METRIC_SCORE, length) for at in range(int(rng.integers(1, 6)))}
+    scores["score"] = {
+        f"m{at}": column(rng, METRIC_SCORE, length) for at in range(int(rng.integers(1, 6)))
+    }
     tongue = {source: str(rng.choice(["en", "hi"])) for source, _ in places}
-    return made(scores, outputs=places, language=[tongue[source] for source, _ in places], criteria=used, raters=RATERS)
+    return made(
+        scores,
+        outputs=places,
+        language=[tongue[source] for source, _ in places],
+        criteria=used,
+        raters=RATERS,
+    )
 
 
 def reasons_given(board: Board) -> None:
     for name in ("raters", "within_generators"):
         table = board.tables[name]
-        for figure in ("pearson", "kendall", "system_pearson", "soft_pairwise_accuracy", "pairwise_accuracy"):
+        for figure in (
+            "pearson",
+            "kendall",
+            "system_pearson",
+            "soft_pairwise_accuracy",
+            "pairwise_accuracy",
+        ):
             if figure in table:
                 unsaid = table[figure].isna() & ~table["undefined"].str.contains(f"{figure}: ")
                 assert not unsaid.any(), (name, figure)
@@ -324,5 +383,9 @@ def test_a_board_or_a_message(seed: int) -> None:
         assert "rated nothing" in said or "`common`" in said
         return
     reasons_given(board)
-    ranks = board.tables["raters"].groupby(["language", "criterion"])["rank"].agg(lambda one: one.dropna().tolist())
+    ranks = (
+        board.tables["raters"]
+        .groupby(["language", "criterion"])["rank"]
+        .agg(lambda one: one.dropna().tolist())
+    )
     assert all(rank == list(range(1, len(rank) + 1)) for rank in ranks)

@@ -25,7 +25,15 @@ def same(left: object, right: list[float]) -> bool:
 
 
 def test_people_are_averaged_and_missing_is_missing() -> None:
-    dataset = made({"quality": {"A1": [10, None, 40, None], "A2": [20, 30, None, None], "judge": [1, 2, None, 4]}})
+    dataset = made(
+        {
+            "quality": {
+                "A1": [10, None, 40, None],
+                "A2": [20, 30, None, None],
+                "judge": [1, 2, None, 4],
+            }
+        }
+    )
     cell = one_cell(dataset)
     assert same(cell.human, [15, 30, 40, NAN])
     assert same(cell.of("judge"), [1, 2, NAN, 4])
@@ -44,17 +52,28 @@ def test_lower_is_better_is_turned_round() -> None:
 
 
 def test_codes_of_labels_are_never_correlated() -> None:
-    """Three colours coded 1, 2, 3 correlated like levels. Two labels do: their codes only set the sign, as declared."""
-    colour = Criterion("colour", Scale("nominal", tuple(Level(n, each) for n, each in enumerate("rgb", 1))))
+    """Three colours coded 1, 2, 3 correlated like levels. Two labels do: their codes only set the
+    sign, as declared.
+    """
+    colour = Criterion(
+        "colour", Scale("nominal", tuple(Level(n, each) for n, each in enumerate("rgb", 1)))
+    )
     found = Criterion("found", Scale("nominal", (Level(1, "no"), Level(2, "yes"))))
     scores: dict[str, list[float | None]] = {"A1": [1, 2, 2, 1], "judge": [1, 2, 1, 1]}
-    dataset = made(dict.fromkeys(("colour", "five", "found"), scores), criteria=[colour, FIVE, found])
+    dataset = made(
+        dict.fromkeys(("colour", "five", "found"), scores), criteria=[colour, FIVE, found]
+    )
     assert {cell.criterion for cell in board_cells(dataset, QUICK)} == {"five", "found", OVERALL}
     board = billboard(dataset, QUICK)
-    assert any(warning.startswith("colour is left out: its labels have no order") for warning in board.warnings)
+    assert any(
+        warning.startswith("colour is left out: its labels have no order")
+        for warning in board.warnings
+    )
     only = made({"colour": scores}, criteria=[colour])
     for refused, chosen in ((dataset, replace(QUICK, criteria=("colour",))), (only, QUICK)):
-        with pytest.raises(UsageError, match=r"'colour': its labels have no order .* `metal[.]audit"):
+        with pytest.raises(
+            UsageError, match=r"'colour': its labels have no order .* `metal[.]audit"
+        ):
             board_cells(refused, chosen)
 
 
@@ -76,15 +95,23 @@ def test_overall_is_the_mean_share_of_the_ranges() -> None:
 
 def test_overall_of_one_scale_is_the_mean_of_the_scores() -> None:
     other = replace(FIVE, name="other")
-    dataset = made({"five": {"A1": [5, 1], "j": [1, 1]}, "other": {"A1": [4, 2], "j": [2, 1]}}, criteria=[FIVE, other])
+    dataset = made(
+        {"five": {"A1": [5, 1], "j": [1, 1]}, "other": {"A1": [4, 2], "j": [2, 1]}},
+        criteria=[FIVE, other],
+    )
     cell = one_cell(dataset, criterion=OVERALL)
     assert same(cell.human, [4.5, 1.5])
     assert (cell.scale.low, cell.scale.high) == (1, 5)
 
 
 def test_overall_needs_ranges_where_scales_differ() -> None:
-    dataset = made({"five": {"A1": [5, 1], "j": [1, 2]}, "free": {"A1": [9, 2], "j": [1, 2]}}, criteria=[FIVE, FREE])
-    with pytest.raises(UsageError, match="overall: free has no range, and the criteria have different scales"):
+    dataset = made(
+        {"five": {"A1": [5, 1], "j": [1, 2]}, "free": {"A1": [9, 2], "j": [1, 2]}},
+        criteria=[FIVE, FREE],
+    )
+    with pytest.raises(
+        UsageError, match="overall: free has no range, and the criteria have different scales"
+    ):
         board_cells(dataset, replace(QUICK, criteria=(OVERALL,)))
     assert [cell.criterion for cell in board_cells(dataset, QUICK)] == [
         "five",
@@ -98,7 +125,8 @@ def test_overall_needs_ranges_where_scales_differ() -> None:
 def test_a_criterion_that_is_called_overall_is_taken_as_it_is() -> None:
     overall = replace(FIVE, name=OVERALL)
     dataset = made(
-        {"five": {"A1": [5, 1], "j": [1, 2]}, OVERALL: {"A1": [2, 3], "j": [1, 2]}}, criteria=[FIVE, overall]
+        {"five": {"A1": [5, 1], "j": [1, 2]}, OVERALL: {"A1": [2, 3], "j": [1, 2]}},
+        criteria=[FIVE, overall],
     )
     assert same(one_cell(dataset, criterion=OVERALL).human, [2, 3])
     assert main_criterion([cell.criterion for cell in board_cells(dataset, QUICK)]) == OVERALL
@@ -107,7 +135,11 @@ def test_a_criterion_that_is_called_overall_is_taken_as_it_is() -> None:
 def test_an_overall_that_only_a_judge_gave_does_not_hide_the_peoples() -> None:
     overall, other = replace(FIVE, name=OVERALL), replace(FIVE, name="other")
     dataset = made(
-        {"five": {"A1": [5, 1], "j": [1, 2]}, "other": {"A1": [3, 3], "j": [3, 4]}, OVERALL: {"j": [5, 5]}},
+        {
+            "five": {"A1": [5, 1], "j": [1, 2]},
+            "other": {"A1": [3, 3], "j": [3, 4]},
+            OVERALL: {"j": [5, 5]},
+        },
         criteria=[FIVE, other, overall],
     )
     cell = one_cell(dataset, criterion=OVERALL)
@@ -127,7 +159,8 @@ def test_one_score_of_a_metric_serves_every_criterion() -> None:
     )
     for criterion in ("five", "faults", OVERALL):
         assert same(one_cell(dataset, criterion=criterion).of("metric"), [0.25, NAN])
-    assert same(one_cell(dataset, criterion="five").of("own"), [3, 4])  # what it says of a criterion comes first
+    # what it says of a criterion comes first
+    assert same(one_cell(dataset, criterion="five").of("own"), [3, 4])
     assert same(one_cell(dataset, criterion="faults").of("own"), [0.5, 0.75])
 
 
@@ -142,7 +175,14 @@ def test_people_may_rate_a_criterion_called_score() -> None:
 def test_people_outside_the_reference_are_one_rater_a_group() -> None:
     groups = {"A1": "expert", "A2": "crowd", "A3": "crowd", "A4": "", "A5": "judge"}
     raters = {name: Rater(name, "human", group) for name, group in groups.items()}
-    scores = {"A1": [50, 60], "A2": [10, 20], "A3": [30, None], "A4": [1, 2], "A5": [3, 4], "judge": [0, 1]}
+    scores = {
+        "A1": [50, 60],
+        "A2": [10, 20],
+        "A3": [30, None],
+        "A4": [1, 2],
+        "A5": [3, 4],
+        "judge": [0, 1],
+    }
     dataset = made({"quality": scores}, raters=raters)
     cell = one_cell(dataset, replace(QUICK, reference="expert"))
     shown = {rater.name: (rater.kind, rater.people) for rater in cell.raters}
@@ -176,7 +216,9 @@ def test_all_languages_together_then_each() -> None:
     assert found["sw"].outputs.tolist() == [2, 3]
     only = board_cells(dataset, replace(QUICK, languages=("sw", "sw")))
     assert [cell.language for cell in only] == ["sw"]
-    assert [cell.language for cell in board_cells(dataset, replace(QUICK, languages=("sw", "hi")))] == ["", "sw", "hi"]
+    assert [
+        cell.language for cell in board_cells(dataset, replace(QUICK, languages=("sw", "hi")))
+    ] == ["", "sw", "hi"]
 
 
 def test_equal_means_are_equal_numbers() -> None:
@@ -186,13 +228,23 @@ def test_equal_means_are_equal_numbers() -> None:
     assert 0.1 + 0.2 != 0.3
     assert cell.human[0] == cell.human[1]
     assert cell.of("metric")[0] == cell.of("metric")[1]
-    small = {"A1": [1, 2, 3], "tiny": [1e-12, 2e-12, 3e-12], "least": [1e-305, 2e-305, 0], "nothing": [0, 0, 0]}
+    small = {
+        "A1": [1, 2, 3],
+        "tiny": [1e-12, 2e-12, 3e-12],
+        "least": [1e-305, 2e-305, 0],
+        "nothing": [0, 0, 0],
+    }
     cell = one_cell(made({"quality": small}, ("g0", "g1", "g2")))
     assert len(set(cell.of("tiny").tolist())) == len(set(cell.of("least").tolist())) == 3
 
 
 def test_on_common_outputs() -> None:
-    scores = {"A1": [1, 2, 3, None], "A2": [3, 2, 1, None], "first": [1, 2, None, 4], "second": [None, 2, 3, 4]}
+    scores = {
+        "A1": [1, 2, 3, None],
+        "A2": [3, 2, 1, None],
+        "first": [1, 2, None, 4],
+        "second": [None, 2, 3, 4],
+    }
     dataset = made({"quality": scores})
     cell = one_cell(dataset, replace(QUICK, common=True))
     assert same(cell.human, [NAN, 2, NAN, NAN])
@@ -201,7 +253,11 @@ def test_on_common_outputs() -> None:
     nothing = {"A1": [1, 2, 3, 4], "first": [1, 2, 3, None], "second": [None, None, None, 4]}
     dataset = made({"quality": nothing})
     with pytest.raises(
-        UsageError, match=r"`common`: no output of quality was scored by all raters; the fewest by 'second'.*`raters`"
+        UsageError,
+        match=(
+            r"`common`: no output of quality was scored by all raters; the fewest by"
+            r" 'second'.*`raters`"
+        ),
     ):
         board_cells(dataset, replace(QUICK, common=True))
 
@@ -211,8 +267,14 @@ def test_on_common_outputs() -> None:
     [
         ({"raters": ("juge",)}, "rater 'juge' is not known; did you mean 'judge'"),
         ({"raters": ("A1",)}, "rater 'A1' is not known"),
-        ({"criteria": ("qualty",)}, "criterion that the people rated 'qualty' is not known; did you mean 'quality'"),
-        ({"criteria": (OVERALL,)}, "criterion that the people rated 'overall' is not known; known: quality"),
+        (
+            {"criteria": ("qualty",)},
+            "criterion that the people rated 'qualty' is not known; did you mean 'quality'",
+        ),
+        (
+            {"criteria": (OVERALL,)},
+            "criterion that the people rated 'overall' is not known; known: quality",
+        ),
         ({"languages": ("de",)}, "language 'de' is not known; known: en (English)"),
         ({"reference": "crowd"}, "group of people 'crowd' is not known; known: expert"),
     ],
@@ -227,12 +289,21 @@ def test_unknown_names(settings: dict[str, object], said: str) -> None:
 def test_nothing_to_compare() -> None:
     nobody = {"A1": Rater("A1", "human", "expert")}
     silent = made({"quality": {"judge": [1, 2]}}, raters=nobody)
-    with pytest.raises(UsageError, match=r"dataset made: the people to compare with \(expert\) rated nothing"):
+    with pytest.raises(
+        UsageError, match=r"dataset made: the people to compare with \(expert\) rated nothing"
+    ):
         board_cells(silent, replace(QUICK, reference="expert"))
-    with pytest.raises(UsageError, match="dataset made: there is no rater but the people to compare with"):
+    with pytest.raises(
+        UsageError, match="dataset made: there is no rater but the people to compare with"
+    ):
         board_cells(made({"quality": {"A1": [1, 2]}}), QUICK)
-    half = made({"quality": {"A1": [1, 2, None, None], "j": [1, 2, 3, 4]}}, language=["hi", "hi", "sw", "sw"])
-    with pytest.raises(UsageError, match="dataset made: the people to compare with rated nothing in sw"):
+    half = made(
+        {"quality": {"A1": [1, 2, None, None], "j": [1, 2, 3, 4]}},
+        language=["hi", "hi", "sw", "sw"],
+    )
+    with pytest.raises(
+        UsageError, match="dataset made: the people to compare with rated nothing in sw"
+    ):
         board_cells(half, replace(QUICK, languages=("sw",)))
     apart = {"five": {"A1": [1, None], "j": [1, 2]}, "faults": {"A1": [None, 1], "j": [1, 2]}}
     with pytest.raises(UsageError, match="the people to compare with rated nothing on overall"):

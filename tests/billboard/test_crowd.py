@@ -55,7 +55,9 @@ def raters(found: Crowd, **only: str) -> pd.DataFrame:
         (ScaleEnds(-25, 0), 0.2, [-25, -20], [-5, 0]),
     ],
 )
-def test_the_areas_of_a_scale(scale: ScaleEnds, share: float, bottom: list[float], top: list[float]) -> None:
+def test_the_areas_of_a_scale(
+    scale: ScaleEnds, share: float, bottom: list[float], top: list[float]
+) -> None:
     assert scale.low is not None
     assert scale.high is not None
     values = np.unique([*bottom, *top, (scale.low + scale.high) / 2, np.nan])
@@ -76,7 +78,10 @@ def test_no_areas_without_ends() -> None:
 def test_figures_are_those_of_scipy() -> None:
     crowd_scores = {"C1": [0, 2, 1, 1, 2, 0], "C2": [1, 2, None, 0, 2, 1]}
     experts = {"E1": [0, 1, 2, 0, 2, 2], "E2": [0, 2, 2, 1, 2, 1]}
-    answers = {"quality": experts | crowd_scores | {"j": [0, 0, 0, None, 2, 2]}, "score": {"m": [3, 1, 4, 1, 5, 9]}}
+    answers = {
+        "quality": experts | crowd_scores | {"j": [0, 0, 0, None, 2, 2]},
+        "score": {"m": [3, 1, 4, 1, 5, 9]},
+    }
     found = crowd(board({"en": answers}), replace(EXPERT, raters=("crowd", "j", "m")))
     rows = raters(found)
     people = np.array([0, 1.5, 2, 0.5, 2, 1.5])
@@ -84,13 +89,16 @@ def test_figures_are_those_of_scipy() -> None:
     assert rows.loc["crowd", "pearson"] == pytest.approx(pearsonr(mean, people).statistic)
     assert rows.loc["crowd", "kendall"] == pytest.approx(kendalltau(mean, people).statistic)
     assert rows.loc["crowd", "bias"] == pytest.approx(np.mean(mean - people))
-    assert rows.loc["crowd", "bias_low"] <= rows.loc["crowd", "bias"] <= rows.loc["crowd", "bias_high"]
+    assert (
+        rows.loc["crowd", "bias_low"] <= rows.loc["crowd", "bias"] <= rows.loc["crowd", "bias_high"]
+    )
     given = [0, 1, 2, 4, 5]
     judge = np.array([0, 0, 0, 2, 2.0])
     assert rows.loc["j", "outputs"] == 5
     assert rows.loc["j", "pearson"] == pytest.approx(pearsonr(judge, people[given]).statistic)
     assert rows.loc["j", "bias"] == pytest.approx(np.mean(judge - people[given]))
-    assert (rows.loc["j", UNDERRATED], rows.loc["j", OVERRATED]) == (2, 0)  # 0 where people say 1.5 and 2
+    # 0 where people say 1.5 and 2
+    assert (rows.loc["j", UNDERRATED], rows.loc["j", OVERRATED]) == (2, 0)
     assert rows.loc["j", f"{UNDERRATED}_share"] == pytest.approx(2 / 5)
     assert rows.loc["m", ["bias", UNDERRATED, f"{OVERRATED}_share"]].isna().all()
     assert "bias: its scores are not on the people's scale" in rows.loc["m", "undefined"]
@@ -122,7 +130,12 @@ def test_metrics_only_when_named() -> None:
         (NOISE, NEAR, "judge", "crowd cannot replace them: its interval holds 0 or less[.]"),
         (NEAR, NOISE, "crowd", "^Crowd: crowd 0[.]"),
         (ALSO_NEAR, NEAR, "undecided", "the difference may be chance .p 0[.]"),
-        (NOISE, OTHER_NOISE, "neither", "^Neither can replace the people .expert.: no agreement beyond chance, j "),
+        (
+            NOISE,
+            OTHER_NOISE,
+            "neither",
+            "^Neither can replace the people .expert.: no agreement beyond chance, j ",
+        ),
     ],
 )
 def test_who_agrees_better(worker: list[int], judge: list[int], said: str, words: str) -> None:
@@ -132,11 +145,15 @@ def test_who_agrees_better(worker: list[int], judge: list[int], said: str, words
 
 
 def test_no_p_is_said_to_be_below_what_its_test_can_give() -> None:
-    """40 comparisons, each at its smallest, 2/16384: at most 0.0049 when corrected. Three: at most 0.0004."""
+    """40 comparisons, each at its smallest, 2/16384: at most 0.0049 when corrected. Three: at most
+    0.0004.
+    """
     judges = {f"j{number}": 3 * NEAR for number in range(40)}
     people = {"E1": 3 * TRUTH, "C1": 3 * NOISE}
     assert ", p ≤0.005 (Holm)." in answer({**people, **judges})[1]
-    assert ", p <0.001 (Holm)." in answer({**people, "j": 3 * NEAR, "k": 3 * NEAR, "l": 3 * NEAR})[1]
+    assert (
+        ", p <0.001 (Holm)." in answer({**people, "j": 3 * NEAR, "k": 3 * NEAR, "l": 3 * NEAR})[1]
+    )
     assert "≤" not in answer({"E1": TRUTH, "C1": ALSO_NEAR, "j": NEAR})[1]
 
 
@@ -162,17 +179,23 @@ def test_families_of_comparisons() -> None:
     found = crowd(board({"en": answers, "sw": answers}), EXPERT)
     pairs = found.tables["crowd_comparisons"]
     assert pairs.groupby("language")["p"].count().to_dict() == {"": 2, "en": 2, "sw": 2}
-    smallest = 2 / 2 ** (PLENTY * 4).bit_length()  # two-sided; more permutations than were asked for
+    # two-sided; more permutations than were asked for
+    smallest = 2 / 2 ** (PLENTY * 4).bit_length()
     assert pairs["at_most"].all()
     assert pairs["p"].tolist() == pytest.approx([smallest] * 6)
-    assert pairs.loc[pairs["language"] == "", "p_adjusted"].tolist() == pytest.approx([2 * smallest] * 2)
-    assert pairs.loc[pairs["language"] != "", "p_adjusted"].tolist() == pytest.approx([4 * smallest] * 4)
+    assert pairs.loc[pairs["language"] == "", "p_adjusted"].tolist() == pytest.approx(
+        [2 * smallest] * 2
+    )
+    assert pairs.loc[pairs["language"] != "", "p_adjusted"].tolist() == pytest.approx(
+        [4 * smallest] * 4
+    )
     assert set(pairs["better"]) == {"j", "k"}
 
 
 def test_scores_of_which_lower_is_better_keep_their_sides() -> None:
     errors = Criterion("errors", QUALITY.scale, "lower")
-    answers = {"E1": [0, 0, 2, 2], "C1": [2, 0, 1, 2]}  # the crowd sees errors in the first where the expert sees none
+    # the crowd sees errors in the first where the expert sees none
+    answers = {"E1": [0, 0, 2, 2], "C1": [2, 0, 1, 2]}
     found = crowd(board({"en": {"errors": answers}}, (errors,)), EXPERT)
     row = raters(found).loc["crowd"]
     assert (row[UNDERRATED], row[OVERRATED]) == (1, 0)
@@ -188,13 +211,22 @@ def test_examples_are_drawn_by_the_seed_with_what_was_said() -> None:
     }
     dataset = board({"en": {"quality": answers}}, comments=comments)
     found = crowd(dataset, EXPERT, CrowdSettings(examples=4)).tables["crowd_examples"]
-    assert found.groupby(["rater", "area"]).size().to_dict() == {("crowd", OVERRATED): 4, ("crowd", UNDERRATED): 4}
+    assert found.groupby(["rater", "area"]).size().to_dict() == {
+        ("crowd", OVERRATED): 4,
+        ("crowd", UNDERRATED): 4,
+    }
     again = crowd(dataset, EXPERT, CrowdSettings(examples=4)).tables["crowd_examples"]
     pd.testing.assert_frame_equal(found, again)
     assert (found.loc[found["area"] == UNDERRATED, ["people", "score"]] == [2, 0]).all(axis=None)
-    other = crowd(dataset, replace(EXPERT, seed=1), CrowdSettings(examples=4)).tables["crowd_examples"]
+    other = crowd(dataset, replace(EXPERT, seed=1), CrowdSettings(examples=4)).tables[
+        "crowd_examples"
+    ]
     assert found["output"].tolist() != other["output"].tolist()
-    whole = crowd(dataset, EXPERT, CrowdSettings(examples=100)).tables["crowd_examples"].set_index("output")
+    whole = (
+        crowd(dataset, EXPERT, CrowdSettings(examples=100))
+        .tables["crowd_examples"]
+        .set_index("output")
+    )
     assert len(whole) == 40
     first = whole.loc["en0/a"]
     assert (first["people_comments"], first["rater_comments"]) == ("E1: clear", "C1: =dull")
@@ -203,7 +235,9 @@ def test_examples_are_drawn_by_the_seed_with_what_was_said() -> None:
 
 
 def test_dots_hold_every_output_once() -> None:
-    found = crowd(board({"en": {"quality": {"E1": TRUTH, "C1": NOISE, "j": [*NEAR[:-1], None]}}}), EXPERT)
+    found = crowd(
+        board({"en": {"quality": {"E1": TRUTH, "C1": NOISE, "j": [*NEAR[:-1], None]}}}), EXPERT
+    )
     dots = found.tables["crowd_dots"]
     assert dots.groupby("rater")["outputs"].sum().to_dict() == {"crowd": 60, "j": 59}
     there = sum(x == 0 and y == 2 for x, y in zip(NOISE, TRUTH, strict=True))
@@ -216,7 +250,8 @@ def test_many_scores_go_on_a_grid() -> None:
     assert len(np.unique(moved)) <= GRID + 1
     assert np.abs(moved - values).max() <= 2 / GRID / 2 + 1e-12
     assert gridded(np.array([0.0, 0.7]), (0.0, 2.0)).tolist() == [0.0, 0.7]
-    assert gridded(values, (0.5, 1.0)).min() == pytest.approx(0.03)  # beyond the scale: on its own range
+    # beyond the scale: on its own range
+    assert gridded(values, (0.5, 1.0)).min() == pytest.approx(0.03)
 
 
 def two_criteria() -> Dataset:
@@ -243,9 +278,22 @@ def test_equal_panels_count_as_many_workers_as_experts() -> None:
 
 
 def test_equal_panels_with_too_few_workers() -> None:
-    dataset = board({"en": {"quality": {"E1": [0, 1, 2, 1], "E2": [0, 1, 2, 2], "C1": [0, 2, 2, 1], "C2": [None] * 4}}})
+    dataset = board(
+        {
+            "en": {
+                "quality": {
+                    "E1": [0, 1, 2, 1],
+                    "E2": [0, 1, 2, 2],
+                    "C1": [0, 2, 2, 1],
+                    "C2": [None] * 4,
+                }
+            }
+        }
+    )
     found = crowd(dataset, EXPERT, CrowdSettings(equal_panels=True))
-    assert found.notes == ("equal panels: 4 times a group has fewer people on an output than the reference",)
+    assert found.notes == (
+        "equal panels: 4 times a group has fewer people on an output than the reference",
+    )
     assert raters(found).loc["crowd", "outputs"] == 4
     assert found.signature != crowd(dataset, EXPERT).signature
 
@@ -259,7 +307,9 @@ def test_settings_that_make_no_sense(area: float, examples: int) -> None:
 @pytest.mark.reference
 def test_the_released_crowd_against_experts(reference: Path) -> None:
     dataset = formats.read("thumb", reference / "thumb", {}).assemble(reference)
-    expected = json.loads((reference / "oracle/billboard.json").read_text())["cnndm"]["crowd_vs_expert_r"]
+    expected = json.loads((reference / "oracle/billboard.json").read_text())["cnndm"][
+        "crowd_vs_expert_r"
+    ]
     found = crowd(dataset, EXPERT)
     rows = raters(found).loc["crowd"].set_index("criterion")
     assert rows["outputs"].unique().tolist() == [expected.pop("n")]

@@ -33,7 +33,9 @@ TWO = replace(QUICK, nonzero=2)
         ((None, None), (0, 1)),
     ],
 )
-def test_peoples_scores_go_from_0_to_100(ends: tuple[float | None, float | None], target: tuple[float, float]) -> None:
+def test_peoples_scores_go_from_0_to_100(
+    ends: tuple[float | None, float | None], target: tuple[float, float]
+) -> None:
     found = people_target(ScaleEnds(*ends))
     assert found == target
     assert not np.signbit(found[0])  # shown as 0, not as -0
@@ -48,7 +50,7 @@ def test_the_best_metrics_are_its_members() -> None:
     assert tuple(found.members) == ("near", "middling")
     assert set(found.candidates) == {"near", "middling", "far", "noise"}
     assert (found.rows, found.generators) == (160, 4)
-    ((low, high), *_) = found.intervals
+    (low, high), *_ = found.intervals
     assert low < found.alpha < high
     assert 0.8 < found.left_out < found.in_sample < 1
     # A score is what the published formula says, for all outputs.
@@ -70,9 +72,14 @@ def test_the_best_metrics_are_its_members() -> None:
 def test_predictions_of_unseen_generators_have_not_seen_them() -> None:
     """A generator whose people's scores change does not change its own predictions."""
     scores = world()
-    before = board_ensemble(one_cell(made(scores, ("g0", "g1", "g2", "g3"))), replace(TWO, alpha=1.0))
+    before = board_ensemble(
+        one_cell(made(scores, ("g0", "g1", "g2", "g3"))), replace(TWO, alpha=1.0)
+    )
     people: Any = scores["quality"]
-    changed = {person: [0 if at % 4 == 2 else one for at, one in enumerate(row)] for person, row in people.items()}
+    changed = {
+        person: [0 if at % 4 == 2 else one for at, one in enumerate(row)]
+        for person, row in people.items()
+    }
     cell = one_cell(made({**scores, "quality": changed}, ("g0", "g1", "g2", "g3")))
     after = board_ensemble(cell, replace(TWO, alpha=1.0))
     mine = cell.generator == 2
@@ -88,7 +95,11 @@ def test_fewer_metrics_than_wanted() -> None:
         "quality in English: no ensemble (2 metrics to choose 3 from; choose fewer with `nonzero`)",
     )
     assert board.tables["ensembles"].empty
-    assert list(board.tables["ensemble_members"].columns[:3]) == ["language", "criterion", "ensemble"]
+    assert list(board.tables["ensemble_members"].columns[:3]) == [
+        "language",
+        "criterion",
+        "ensemble",
+    ]
     assert board.ensembles == {}
 
 
@@ -99,15 +110,22 @@ def test_no_metric_at_all() -> None:
 
 
 def test_one_generator() -> None:
-    scores = {"quality": {"A1": [1.0, 2, 3, 4, 6]}, "score": {"m": [1.0, 3, 2, 4, 5], "n": [2.0, 1, 4, 3, 5]}}
-    with pytest.raises(Undefined, match="fewer than two generators rated by people and by every metric"):
+    scores = {
+        "quality": {"A1": [1.0, 2, 3, 4, 6]},
+        "score": {"m": [1.0, 3, 2, 4, 5], "n": [2.0, 1, 4, 3, 5]},
+    }
+    with pytest.raises(
+        Undefined, match="fewer than two generators rated by people and by every metric"
+    ):
         board_ensemble(one_cell(made(scores, ("g0",))), TWO)
 
 
 def test_a_constant_metric_is_never_chosen() -> None:
     scores = world()
     scores["score"]["constant"] = [0.1] * 160
-    found = board_ensemble(one_cell(made(scores, ("g0", "g1", "g2", "g3"))), replace(QUICK, nonzero=4))
+    found = board_ensemble(
+        one_cell(made(scores, ("g0", "g1", "g2", "g3"))), replace(QUICK, nonzero=4)
+    )
     assert "constant" in found.candidates
     assert "constant" not in found.members
     assert len(found.members) == 4
@@ -115,11 +133,16 @@ def test_a_constant_metric_is_never_chosen() -> None:
 
 def test_a_metric_that_scored_little_is_no_candidate() -> None:
     scores = world()
-    scores["score"]["sparse"] = [one if at % 2 else None for at, one in enumerate(scores["score"]["near"])]
-    scores["score"]["nearly"] = [None if at < 8 else one for at, one in enumerate(scores["score"]["far"])]
+    scores["score"]["sparse"] = [
+        one if at % 2 else None for at, one in enumerate(scores["score"]["near"])
+    ]
+    scores["score"]["nearly"] = [
+        None if at < 8 else one for at, one in enumerate(scores["score"]["far"])
+    ]
     board = billboard(made(scores, ("g0", "g1", "g2", "g3")), TWO)
     said = (
-        "quality in English: sparse scored 50% of the outputs that people rated, and is no candidate for the ensemble"
+        "quality in English: sparse scored 50% of the outputs that people rated, and is no"
+        " candidate for the ensemble"
     )
     assert said in board.warnings
     assert not any("nearly scored" in one for one in board.warnings)
@@ -131,7 +154,9 @@ def test_a_metric_that_scored_little_is_no_candidate() -> None:
 def test_a_released_ensemble_is_no_member() -> None:
     scores = world()
     scores["score"]["old"] = scores["quality"]["A1"]
-    dataset = made(scores, ("g0", "g1", "g2", "g3"), raters={"old": Rater("old", "metric", "ensemble")})
+    dataset = made(
+        scores, ("g0", "g1", "g2", "g3"), raters={"old": Rater("old", "metric", "ensemble")}
+    )
     assert "old" not in board_ensemble(one_cell(dataset), TWO).candidates
 
 
@@ -149,13 +174,17 @@ def test_other_kinds_of_members() -> None:
 
 def test_an_alpha_that_leaves_no_member() -> None:
     board = billboard(made(world(), ("g0", "g1", "g2", "g3")), replace(TWO, alpha=1e6))
-    assert board.warnings == ("quality in English: no ensemble (alpha 1e+06 leaves no metric a coefficient)",)
+    assert board.warnings == (
+        "quality in English: no ensemble (alpha 1e+06 leaves no metric a coefficient)",
+    )
 
 
 def test_alpha_by_rule_or_as_given() -> None:
     cell = one_cell(made(world(), ("g0", "g1", "g2", "g3")))
     low, high = board_ensemble(cell, TWO).intervals[0]
-    assert board_ensemble(cell, replace(TWO, rule="middle")).alpha == pytest.approx(np.sqrt(low * high))
+    assert board_ensemble(cell, replace(TWO, rule="middle")).alpha == pytest.approx(
+        np.sqrt(low * high)
+    )
     given = board_ensemble(cell, replace(TWO, alpha=low / 2))
     assert given.alpha == low / 2
     assert given.intervals[0] == (low, high)
@@ -164,11 +193,15 @@ def test_alpha_by_rule_or_as_given() -> None:
 
 def test_what_is_stored_scores_other_outputs() -> None:
     about = {"signature": "chrF|nrefs:1", "negated": True}
-    dataset = made(world(), ("g0", "g1", "g2", "g3"), raters={"near": Rater("near", "metric", "", about)})
+    dataset = made(
+        world(), ("g0", "g1", "g2", "g3"), raters={"near": Rater("near", "metric", "", about)}
+    )
     board = billboard(dataset, TWO)
     ((name, record),) = board.ensembles.items()
     assert name == record["ensemble"] == f"ensemble.made+refs.none+version.1+data.{record['data']}"
-    assert [(member["rater"], member["signature"], member["negated"]) for member in record["members"]] == [
+    assert [
+        (member["rater"], member["signature"], member["negated"]) for member in record["members"]
+    ] == [
         ("near", "chrF|nrefs:1", True),
         ("middling", "", False),
     ]
@@ -189,7 +222,9 @@ def record(name: str = "e+version.1", **more: Any) -> dict[str, Any]:
 
 
 def test_by_hand() -> None:
-    scores = pd.DataFrame({"b": [1.0, math.nan, 1.0], "output": ["x", 7, "z"], "a": [5.0, math.nan, math.nan]})
+    scores = pd.DataFrame(
+        {"b": [1.0, math.nan, 1.0], "output": ["x", 7, "z"], "a": [5.0, math.nan, math.nan]}
+    )
     found = apply_ensemble(record(), scores)
     assert found["output"].tolist() == ["x", "7", "z"]
     assert found["score"][0] == 10 + 2 * (5 - 1) / 4 - 1 / 0.5
@@ -200,7 +235,9 @@ def test_by_hand() -> None:
 
 
 def test_a_member_without_a_column() -> None:
-    with pytest.raises(DataError, match=r"ensemble e\+version.1: no scores of b \(columns found: output, a\)"):
+    with pytest.raises(
+        DataError, match=r"ensemble e\+version.1: no scores of b \(columns found: output, a\)"
+    ):
         apply_ensemble(record(), pd.DataFrame({"output": ["x"], "a": [1.0]}))
 
 
@@ -215,12 +252,17 @@ def test_found_by_name_or_part() -> None:
             find_ensemble(part, known)
     with pytest.raises(UnknownName, match="did you mean"):
         find_ensemble("e.x+version.3", known)
-    assert find_ensemble("e.x+version.1", [*known, record("e.x+version.1", long="another run")]) is known[0]
+    assert (
+        find_ensemble("e.x+version.1", [*known, record("e.x+version.1", long="another run")])
+        is known[0]
+    )
     with pytest.raises(UsageError, match="several boards"):
         find_ensemble("e.x+version.1", [*known, record("e.x+version.1", intercept=0.0)])
 
 
-@pytest.mark.parametrize("wrong", [None, 5, "x", [], {}, {"intercept": []}, {"members": 5}, {"members": [{}]}])
+@pytest.mark.parametrize(
+    "wrong", [None, 5, "x", [], {}, {"intercept": []}, {"members": 5}, {"members": [{}]}]
+)
 def test_what_is_no_ensemble(wrong: Any) -> None:
     assert read_ensemble(record(), "here") == record()
     broken = record() | wrong if isinstance(wrong, dict) and wrong else wrong

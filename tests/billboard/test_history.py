@@ -39,15 +39,27 @@ def base(*raters: Rater, extra: Any = None) -> Dataset:
     outputs = [Output(f"{source.source}/g", source.source, "g", "en", "text") for source in sources]
     people = [Rater("A", "human", "native")]
     ratings = [Rating(one.output, "fluency", "A", 3.0) for one in outputs]
-    ratings += [Rating(one.output, "score", rater.rater, 0.5) for one in outputs for rater in raters]
+    ratings += [
+        Rating(one.output, "score", rater.rater, 0.5) for one in outputs for rater in raters
+    ]
     criteria = [FLUENCY, *([METRIC_SCORE] if raters else [])]
-    return assemble(Card("b"), criteria, sources, outputs, [*people, *raters], facts_from(ratings), extra=extra)
+    return assemble(
+        Card("b"), criteria, sources, outputs, [*people, *raters], facts_from(ratings), extra=extra
+    )
 
 
 def generator(version: int, name: str, scores: dict[Rater, float], **about: Any) -> Submission:
-    outputs = tuple(Output(f"{source}/{name}", source, name, "en", f"by {name}") for source in ("s1", "s2"))
-    ratings = [Rating(one.output, "score", rater.rater, score) for one in outputs for rater, score in scores.items()]
-    return Submission(entry(version, "generator", name, **about), outputs, tuple(scores), facts_from(ratings))
+    outputs = tuple(
+        Output(f"{source}/{name}", source, name, "en", f"by {name}") for source in ("s1", "s2")
+    )
+    ratings = [
+        Rating(one.output, "score", rater.rater, score)
+        for one in outputs
+        for rater, score in scores.items()
+    ]
+    return Submission(
+        entry(version, "generator", name, **about), outputs, tuple(scores), facts_from(ratings)
+    )
 
 
 def metric(version: int, rater: Rater, scores: dict[str, float]) -> Submission:
@@ -78,7 +90,10 @@ def test_nothing_joined_is_the_base_itself() -> None:
 
 def test_outputs_raters_and_scores_join() -> None:
     chrf = a_metric("chrf")
-    board = board_at(base(chrf), [generator(2, "new", {chrf: 0.7}), metric(3, a_metric("m"), {"s1/g": 1, "s2/new": 2})])
+    board = board_at(
+        base(chrf),
+        [generator(2, "new", {chrf: 0.7}), metric(3, a_metric("m"), {"s1/g": 1, "s2/new": 2})],
+    )
     assert said(board, "chrf") == {"s1/g": 0.5, "s2/g": 0.5, "s1/new": 0.7, "s2/new": 0.7}
     assert said(board, "m") == {"s1/g": 1, "s2/new": 2}
     assert list(board.outputs) == ["s1/g", "s2/g", "s1/new", "s2/new"]
@@ -88,7 +103,9 @@ def test_outputs_raters_and_scores_join() -> None:
 def test_scores_of_and_by_what_is_not_there_are_left_out() -> None:
     chrf, gone = a_metric("chrf"), a_metric("gone")
     scores = {"s1/g": 1.0, "s1/withdrawn": 2.0}
-    board = board_at(base(chrf), [generator(2, "new", {chrf: 0.7, gone: 0.1}), metric(3, a_metric("m"), scores)])
+    board = board_at(
+        base(chrf), [generator(2, "new", {chrf: 0.7, gone: 0.1}), metric(3, a_metric("m"), scores)]
+    )
     assert said(board, "m") == {"s1/g": 1.0}
     assert "gone" not in board.raters
     assert "gone" not in board.ratings["rater"].cat.categories
@@ -96,7 +113,9 @@ def test_scores_of_and_by_what_is_not_there_are_left_out() -> None:
 
 @pytest.mark.parametrize("metric_first", [True, False])
 def test_a_metric_said_nothing_of_outputs_that_came_after_it(metric_first: bool) -> None:
-    """s1/new is of a generator that has the name of one that was withdrawn; the metric scored that one."""
+    """s1/new is of a generator that has the name of one that was withdrawn; the metric scored that
+    one.
+    """
     mine = metric(2, a_metric("m"), {"s1/g": 1.0, "s1/new": 9.0})
     later = generator(4, "new", {a_metric("m"): 0.7})
     board = board_at(base(), [mine, later] if metric_first else [later, mine])
@@ -106,31 +125,46 @@ def test_a_metric_said_nothing_of_outputs_that_came_after_it(metric_first: bool)
 @pytest.mark.parametrize("other", [a_metric("m", "2"), a_metric("m", "1", "lower"), a_metric("m")])
 def test_a_generator_has_no_scores_by_a_metric_that_came_after_it(other: Rater) -> None:
     """Even one of the same signature: it has its own scores of the generator, or none."""
-    board = board_at(base(), [generator(2, "new", {a_metric("m"): 0.7}), metric(4, other, {"s1/new": 5.0})])
+    board = board_at(
+        base(), [generator(2, "new", {a_metric("m"): 0.7}), metric(4, other, {"s1/new": 5.0})]
+    )
     assert said(board, "m") == {"s1/new": 5.0}
 
 
 @pytest.mark.parametrize(("signature", "kept"), [("1", True), ("2", False)])
 def test_a_rater_of_the_dataset_that_has_changed(signature: str, kept: bool) -> None:
-    board = board_at(base(a_metric("chrf", signature)), [generator(2, "new", {a_metric("chrf"): 0.7})])
+    board = board_at(
+        base(a_metric("chrf", signature)), [generator(2, "new", {a_metric("chrf"): 0.7})]
+    )
     assert ("s1/new" in said(board, "chrf")) == kept
 
 
 def test_what_does_not_fit_the_dataset() -> None:
-    with pytest.raises(DataError, match=r"version 2, generator g: output 's1/g' is in the dataset. Withdraw"):
+    with pytest.raises(
+        DataError, match=r"version 2, generator g: output 's1/g' is in the dataset. Withdraw"
+    ):
         board_at(base(), [generator(2, "g", {})])
-    with pytest.raises(DataError, match=r"version 3, metric chrf: rater 'chrf' is in the dataset. Withdraw"):
+    with pytest.raises(
+        DataError, match=r"version 3, metric chrf: rater 'chrf' is in the dataset. Withdraw"
+    ):
         board_at(base(a_metric("chrf")), [metric(3, a_metric("chrf"), {})])
-    lost = Submission(entry(2, "generator", "x"), (Output("o", "gone", "x", "en"),), (), facts_from([]))
+    lost = Submission(
+        entry(2, "generator", "x"), (Output("o", "gone", "x", "en"),), (), facts_from([])
+    )
     with pytest.raises(DataError, match="source 'gone' has gone"):
         board_at(base(), [lost])
 
 
 @pytest.mark.parametrize("extra", [{}, {"generators": 5}, {"generators": {"g": {"kind": "human"}}}])
 def test_what_is_said_of_generators_is_put_together(extra: dict[str, Any]) -> None:
-    board = board_at(base(extra=extra), [generator(2, "new", {}, generator={"family": "gpt"}), generator(3, "x", {})])
+    board = board_at(
+        base(extra=extra),
+        [generator(2, "new", {}, generator={"family": "gpt"}), generator(3, "x", {})],
+    )
     there = extra.get("generators", {})
-    assert board.extra["generators"] == (there if isinstance(there, dict) else {}) | {"new": {"family": "gpt"}}
+    assert board.extra["generators"] == (there if isinstance(there, dict) else {}) | {
+        "new": {"family": "gpt"}
+    }
 
 
 WITHDRAWN = [
@@ -145,11 +179,15 @@ WITHDRAWN = [
 
 
 def test_what_stands_at_a_version() -> None:
-    found = {version: [one.version for one in standing(WITHDRAWN, version)] for version in range(1, 8)}
+    found = {
+        version: [one.version for one in standing(WITHDRAWN, version)] for version in range(1, 8)
+    }
     assert found == {1: [], 2: [2], 3: [2, 3], 4: [2], 5: [2], 6: [], 7: [7]}
     assert find_standing(WITHDRAWN, "a").version == 7
     assert find_standing(WITHDRAWN[:3], "a").version == 3  # the later of two
-    with pytest.raises(UnknownName, match=r"'b' is not known; known: a. What came with the dataset stays"):
+    with pytest.raises(
+        UnknownName, match=r"'b' is not known; known: a. What came with the dataset stays"
+    ):
         find_standing(WITHDRAWN, "b")
 
 
@@ -166,14 +204,18 @@ def test_a_line_is_read_back_as_it_was(one: Entry) -> None:
 
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
-    lambda inside: st.lists(inside, max_size=2) | st.dictionaries(st.text(max_size=4), inside, max_size=2),
+    lambda inside: (
+        st.lists(inside, max_size=2) | st.dictionaries(st.text(max_size=4), inside, max_size=2)
+    ),
     max_leaves=4,
 )
 
 
 @given(
     st.dictionaries(
-        st.sampled_from(["version", "at", "what", "digest", "name", "by", "about", "odd"]), ANYTHING, max_size=7
+        st.sampled_from(["version", "at", "what", "digest", "name", "by", "about", "odd"]),
+        ANYTHING,
+        max_size=7,
     )
 )
 @example({"at": ""})  # a line always has its time
@@ -203,13 +245,16 @@ def test_names() -> None:
         check_name(" c", ["c"], "rater")
 
 
-@pytest.mark.parametrize(("source", "text"), [("source", "text"), ("SEG_ID", " hyp"), ("id", "summary")])
+@pytest.mark.parametrize(
+    ("source", "text"), [("source", "text"), ("SEG_ID", " hyp"), ("id", "summary")]
+)
 def test_columns(source: str, text: str) -> None:
     assert read_rows({"more": [0], source: ["a"], text: ["b"]}, HERE) == [("a", "b")]
 
 
 @pytest.mark.parametrize(
-    ("cell", "read"), [(7, "7"), ("007", "007"), (7.0, "7"), (7.5, None), (True, None), (None, None), (["a"], None)]
+    ("cell", "read"),
+    [(7, "7"), ("007", "007"), (7.0, "7"), (7.5, None), (True, None), (None, None), (["a"], None)],
 )
 def test_ids(cell: Any, read: str | None) -> None:
     if read is not None:
@@ -221,7 +266,12 @@ def test_ids(cell: Any, read: str | None) -> None:
 
 def test_texts() -> None:
     cells = [None, float("nan"), "", "\ud800x"]
-    assert [text for _, text in read_rows({"source": list("abcd"), "text": cells}, HERE)] == ["", "", "", "\ufffdx"]
+    assert [text for _, text in read_rows({"source": list("abcd"), "text": cells}, HERE)] == [
+        "",
+        "",
+        "",
+        "\ufffdx",
+    ]
     for wrong in (5, ["x"], 1.5):
         with pytest.raises(DataError, match=r"t.jsonl row 1: source 'a'"):
             read_rows({"source": ["a"], "text": [wrong]}, Path("t.jsonl"))
@@ -237,8 +287,13 @@ def test_outputs_in_two_languages(make_dataset: MakeDataset) -> None:
         ("en-1/new", "en-1", "new", "en", "x"),
         ("en-0/new", "en-0", "new", "en", "y"),
     ]
-    with pytest.raises(DataError, match=r"t.csv: 1 missing source \('hi-1'\) of 4. Nothing was taken in"):
+    with pytest.raises(
+        DataError, match=r"t.csv: 1 missing source \('hi-1'\) of 4. Nothing was taken in"
+    ):
         generator_outputs([*rows, ("hi-0", "z")], "new", dataset, HERE)
-    assert len(generator_outputs([*rows, ("hi-0", "z")], "new", dataset, HERE, allow_missing=True)) == 3
+    assert (
+        len(generator_outputs([*rows, ("hi-0", "z")], "new", dataset, HERE, allow_missing=True))
+        == 3
+    )
     with pytest.raises(DataError, match="no outputs in it"):
         generator_outputs([], "new", dataset, HERE, allow_missing=True)

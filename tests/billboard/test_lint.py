@@ -33,7 +33,8 @@ def board(shift: int, sources: int = 60, raters: Sequence[str] = ("m", "n")) -> 
 def test_a_join_off_by_one() -> None:
     (late,) = problems(board(1))
     assert late.startswith(
-        "quality in English: people's scores seem to be off by one source; moved back by one, every rater"
+        "quality in English: people's scores seem to be off by one source; moved back by one, every"
+        " rater"
     )
     assert "Do ids count from 0 here and from 1 there?" in late
     (early,) = problems(board(-1))
@@ -54,7 +55,12 @@ def test_metrics_that_say_nothing_do_not_accuse_the_join() -> None:
     for _ in range(60):
         people, noise = rng.uniform(0, 100, 120), rng.normal(size=120)
         assert (
-            problems(made({"quality": {"A1": people.tolist()}, "score": {"noise": noise.tolist()}}, outputs=places))
+            problems(
+                made(
+                    {"quality": {"A1": people.tolist()}, "score": {"noise": noise.tolist()}},
+                    outputs=places,
+                )
+            )
             == []
         )
 

@@ -17,7 +17,13 @@ from metal.errors import UnknownName
 from tests.billboard.conftest import QUICK, made, row
 
 GENERATORS = ("gpt", "llama", "person")
-MARKED = {"generators": {"person": {"kind": "human"}, "gpt": {"family": "openai"}, "llama": {"family": "meta"}}}
+MARKED = {
+    "generators": {
+        "person": {"kind": "human"},
+        "gpt": {"family": "openai"},
+        "llama": {"family": "meta"},
+    }
+}
 
 
 def biased(machines: float = 0.0, own: float = 0.0, sources: int = 150, **options: Any) -> Dataset:
@@ -26,7 +32,11 @@ def biased(machines: float = 0.0, own: float = 0.0, sources: int = 150, **option
     human = 50 + np.repeat(rng.normal(0, 5, sources), 3) + rng.normal(0, 5, 3 * sources)
     judge = human + rng.normal(0, 3, 3 * sources) + np.tile([machines + own, machines, 0], sources)
     family = {"judge": Rater("judge", "llm", "", {"family": "openai"})}
-    scores: dict[str, Any] = {"A1": human.tolist(), "judge": judge.tolist(), "plain": human.tolist()}
+    scores: dict[str, Any] = {
+        "A1": human.tolist(),
+        "judge": judge.tolist(),
+        "plain": human.tolist(),
+    }
     return made({"quality": scores}, GENERATORS, raters=family, **({"extra": MARKED} | options))
 
 
@@ -48,7 +58,8 @@ def test_a_planted_overrating_of_machines_is_found() -> None:
     assert found["human_generators"] == "person"
     none = only(billboard(biased(), QUICK), "overrating")
     assert none["low"] < 0 < none["high"]
-    exact = only(billboard(dataset, QUICK), "overrating", "plain")  # people's own scores leave nothing to vary
+    # people's own scores leave nothing to vary
+    exact = only(billboard(dataset, QUICK), "overrating", "plain")
     assert pd.isna(exact["value"])
     assert exact["undefined"].startswith("value: ")
 
@@ -75,7 +86,9 @@ def test_families_as_named_come_before_those_of_the_dataset() -> None:
 
 
 def test_human_generators_as_marked_or_named() -> None:
-    dataset = biased(extra={"generators": {"person": {"kind": "human"}, "absent": {"kind": "human"}}})
+    dataset = biased(
+        extra={"generators": {"person": {"kind": "human"}, "absent": {"kind": "human"}}}
+    )
     assert human_generators(dataset, QUICK) == ("person",)
     assert human_generators(dataset, replace(QUICK, human_generators=("gpt",))) == ("gpt", "person")
     with pytest.raises(UnknownName, match="generator 'Person' is not known; did you mean 'person'"):
@@ -96,7 +109,9 @@ def test_human_writing_that_was_not_rated() -> None:
     assert billboard(dataset, QUICK).tables["overrating"].empty
     rated: list[float | None] = [3, 4, 5, 5, 7, 6, 1, 2, 2]
     unseen: list[float | None] = [3, 5, None, 5, 6, None, 2, 2, None]
-    board = billboard(made({"quality": {"A1": rated, "judge": unseen}}, GENERATORS, extra=MARKED), QUICK)
+    board = billboard(
+        made({"quality": {"A1": rated, "judge": unseen}}, GENERATORS, extra=MARKED), QUICK
+    )
     found = only(board, "overrating")
     assert pd.isna(found["value"])
     assert found["undefined"] == "value: it scored no human output that people rated"
@@ -106,7 +121,10 @@ def test_human_writing_that_was_not_rated() -> None:
 def test_what_the_model_cannot_say() -> None:
     rated: list[float | None] = [3, 4, 5, 5, 7, 6, 1, 2, 2]
     flat = only(
-        billboard(made({"quality": {"A1": rated, "judge": [1] * 9}}, GENERATORS, extra=MARKED), QUICK), "overrating"
+        billboard(
+            made({"quality": {"A1": rated, "judge": [1] * 9}}, GENERATORS, extra=MARKED), QUICK
+        ),
+        "overrating",
     )
     assert pd.isna(flat["value"])
     assert flat["undefined"] == "value: constant scores"

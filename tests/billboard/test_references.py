@@ -1,4 +1,6 @@
-"""Agreement by the number of references: which references are drawn, what is scored, and how the curve comes about."""
+"""Agreement by the number of references: which references are drawn, what is scored, and how the
+curve comes about.
+"""
 
 from __future__ import annotations
 
@@ -27,12 +29,16 @@ TEXTS = ["one two", "nine", "three four five six", "two", "one two three", "seve
 EXPERTS = {"quality": {"E1": [0, 1, 2, 1, 0, 2, 2, 0, 1, 2, 1, 0]}}
 
 
-def small(references: Sequence[Sequence[str]] = REFERENCES, **more: dict[str, list[float]]) -> Dataset:
+def small(
+    references: Sequence[Sequence[str]] = REFERENCES, **more: dict[str, list[float]]
+) -> Dataset:
     """Six sources of two outputs."""
     return board({"en": EXPERTS | more}, references=references, texts=TEXTS)
 
 
-def metric(score: Callable[[Item], Answer], asked: list[Item] | None = None, **about: object) -> Metric:
+def metric(
+    score: Callable[[Item], Answer], asked: list[Item] | None = None, **about: object
+) -> Metric:
     """A metric of one function; asked: takes what it is asked."""
 
     def answers(items: Sequence[Item]) -> list[Answer]:
@@ -50,7 +56,9 @@ def shared(item: Item) -> float:
 
 def together(item: Item) -> float:
     """The same with the words of all references."""
-    return float(len(set(item.text.split()) & {word for one in item.references for word in one.split()}))
+    return float(
+        len(set(item.text.split()) & {word for one in item.references for word in one.split()})
+    )
 
 
 def rows(found: ReferenceCurve, name: str = "made") -> pd.DataFrame:
@@ -59,13 +67,17 @@ def rows(found: ReferenceCurve, name: str = "made") -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(("score", "several"), [(shared, False), (together, True)])
-def test_with_all_references_it_is_the_metric_itself(score: Callable[[Item], Answer], several: bool) -> None:
+def test_with_all_references_it_is_the_metric_itself(
+    score: Callable[[Item], Answer], several: bool
+) -> None:
     made, dataset = metric(score, multi_reference=several), small()
     found = rows(reference_curve(dataset, [made], EXPERT))
     items = [Item.of(output, dataset.sources[output.source]) for output in dataset.outputs.values()]
     alone = [one.score for one in scored(made, items)]
     assert found.index.tolist() == [1, 2, 3]
-    assert found.loc[3, "pearson"] == pytest.approx(pearsonr(alone, EXPERTS["quality"]["E1"]).statistic)
+    assert found.loc[3, "pearson"] == pytest.approx(
+        pearsonr(alone, EXPERTS["quality"]["E1"]).statistic
+    )
     assert found["draws"].tolist() == [5, 5, 1]
     assert found["spread"].isna().tolist() == [False, False, True]
     assert (found["lowest"] <= found["pearson"]).all()
@@ -86,19 +98,28 @@ def test_a_draw_is_one_subset_a_source_that_grows() -> None:
         assert [len(subset) for subset in grown] == [1, 2, 3, 4, 5, 6]
         assert all(small < large for small, large in pairwise(grown))
         orders.setdefault(source, set()).add(tuple(grown))
-    assert {len(of_source) for of_source in orders.values()} == {1}  # the same for both outputs of a source
+    # the same for both outputs of a source
+    assert {len(of_source) for of_source in orders.values()} == {1}
     assert len(set.union(*orders.values())) > 1  # and not for all sources
 
 
 def test_equal_questions_are_asked_once_and_only_of_rated_outputs() -> None:
     asked: list[Item] = []
-    scores: dict[str, list[float | None]] = {"E1": [0, 1, 2, 1, None, None], "C1": [0, 1, 2, 1, 2, 2]}
-    dataset = board({"en": {"quality": scores}}, references=REFERENCES, texts=["x y", "x y", "z", "one"])
+    scores: dict[str, list[float | None]] = {
+        "E1": [0, 1, 2, 1, None, None],
+        "C1": [0, 1, 2, 1, 2, 2],
+    }
+    dataset = board(
+        {"en": {"quality": scores}}, references=REFERENCES, texts=["x y", "x y", "z", "one"]
+    )
     steps: list[tuple[int, int]] = []
     made = metric(shared, asked)
-    reference_curve(dataset, [made], EXPERT, progress=lambda done, total: steps.append((done, total)))
+    reference_curve(
+        dataset, [made], EXPERT, progress=lambda done, total: steps.append((done, total))
+    )
     questions = [(item.source, item.text, item.references) for item in asked]
-    assert len(questions) == len(set(questions)) == 3 + 2 * 3  # en0: one text; en1: two; three references each
+    # en0: one text; en1: two; three references each
+    assert len(questions) == len(set(questions)) == 3 + 2 * 3
     assert "source 2" not in {item.source for item in asked}
     assert steps[0] == (0, 9)
     assert steps[-1] == (9, 9)
@@ -107,7 +128,8 @@ def test_equal_questions_are_asked_once_and_only_of_rated_outputs() -> None:
 def test_the_seed_draws() -> None:
     made, dataset = metric(shared), small()
     one, again, other = (
-        reference_curve(dataset, [made], replace(EXPERT, seed=seed), ReferenceSettings(draws=2)) for seed in (0, 0, 1)
+        reference_curve(dataset, [made], replace(EXPERT, seed=seed), ReferenceSettings(draws=2))
+        for seed in (0, 0, 1)
     )
     pd.testing.assert_frame_equal(one.table, again.table)
     assert rows(one).loc[1, "pearson"] != rows(other).loc[1, "pearson"]
@@ -150,7 +172,8 @@ def test_lower_is_better() -> None:
 def test_texts_without_a_score_are_left_out() -> None:
     made = metric(lambda item: "no word" if item.text == "two" else shared(item))
     found = rows(reference_curve(small(), [made], EXPERT))
-    assert found["outputs"].tolist() == [9, 10, 10]  # the last draw compares "nine" with itself alone
+    # the last draw compares "nine" with itself alone
+    assert found["outputs"].tolist() == [9, 10, 10]
     constant = rows(reference_curve(small(), [metric(lambda item: 1.0)], EXPERT))
     assert constant["pearson"].isna().all()
     assert set(constant["undefined"]) == {"pearson: constant scores"}
@@ -173,7 +196,10 @@ def test_more_references_are_better_on_the_released_summaries(reference: Path) -
     dataset = formats.read("thumb", reference / "thumb", {}).assemble(reference)
     settings = replace(EXPERT, criteria=("overall",))
     found = rows(
-        reference_curve(dataset, [find_metric("rouge-l")], settings, ReferenceSettings(most=10, draws=2)), "rouge-l"
+        reference_curve(
+            dataset, [find_metric("rouge-l")], settings, ReferenceSettings(most=10, draws=2)
+        ),
+        "rouge-l",
     )
     assert found["outputs"].unique().tolist() == [1800]
     assert found.loc[10, "pearson"] > found.loc[4, "pearson"] > found.loc[1, "pearson"]

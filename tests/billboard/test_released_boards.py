@@ -38,7 +38,9 @@ def boards(zhen_board: Board, cnndm_board: Board) -> dict[str, Board]:
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_metrics_correlate_as_published(reference: Path, boards: dict[str, Board], name: str) -> None:
+def test_metrics_correlate_as_published(
+    reference: Path, boards: dict[str, Board], name: str
+) -> None:
     board, figures = boards[name], oracle(reference, "billboard.json")[name]
     for metric, figure in figures["pearson"].items():
         mine = row(board, "raters", rater=metric, criterion=board.main)
@@ -47,18 +49,26 @@ def test_metrics_correlate_as_published(reference: Path, boards: dict[str, Board
         assert (mine["outputs"], mine["asked"]) == (figures["joined_rows"], figures["joined_rows"])
         assert mine["generators"] == figures["generators_with_human_scores"]
     raters = board.tables["raters"]
-    metrics = raters[(raters["criterion"] == board.main) & (raters["kind"] == "metric") & (raters["group"] == "metric")]
+    metrics = raters[
+        (raters["criterion"] == board.main)
+        & (raters["kind"] == "metric")
+        & (raters["group"] == "metric")
+    ]
     best, figure = figures["top_metric"]
     assert metrics.iloc[0]["rater"] == best
     assert metrics.iloc[0]["pearson"] == pytest.approx(figures["paper_top_metric_r"], abs=5e-3)
 
 
 @pytest.mark.parametrize("name", BOARDS)
-def test_the_ensemble_at_the_published_alpha(reference: Path, boards: dict[str, Board], name: str) -> None:
+def test_the_ensemble_at_the_published_alpha(
+    reference: Path, boards: dict[str, Board], name: str
+) -> None:
     board, figures = boards[name], oracle(reference, "billboard.json")[name]["ensemble"]
     found = row(board, "ensembles", criterion=board.main)
     assert (found["alpha"], found["rule"]) == (figures["alpha"], "given")
-    assert [found["alpha_low"], found["alpha_high"]] == pytest.approx(figures["alpha_interval_three_nonzero"], rel=1e-3)
+    assert [found["alpha_low"], found["alpha_high"]] == pytest.approx(
+        figures["alpha_interval_three_nonzero"], rel=1e-3
+    )
     assert found["intercept"] == pytest.approx(figures["intercept"], abs=1e-3)
     assert found["pearson_unseen"] == pytest.approx(figures["logo_r"], abs=1e-3)
     assert found["pearson_unseen"] == pytest.approx(figures["paper_logo_r"], abs=5e-3 + 1e-9)
@@ -90,13 +100,17 @@ def test_generators_rank_as_released(
 ) -> None:
     dataset, board = both[name][0], boards[name]
     table = dataset.ratings[dataset.ratings["rater"] == "ensemble"]
-    released: Any = table.groupby("generator", observed=True)["score"].mean().sort_values(ascending=False)
+    released: Any = (
+        table.groupby("generator", observed=True)["score"].mean().sort_values(ascending=False)
+    )
     mine = board.tables["generators"]
     mine = mine[(mine["criterion"] == board.main) & (mine["by"] == "ensemble of 3")]
     assert mine["generator"].tolist() == released.index.tolist()
     assert mine["score"].to_numpy() == pytest.approx(released.to_numpy(), abs=2e-3)
     machines = mine[~mine["generator"].str.startswith("Human")]
-    assert machines.iloc[0]["generator"] == oracle(reference, "billboard.json")[name]["top_generator"]
+    assert (
+        machines.iloc[0]["generator"] == oracle(reference, "billboard.json")[name]["top_generator"]
+    )
     assert mine["human"].sum() == (name == "cnndm")
 
 
@@ -116,9 +130,12 @@ def test_overrating_of_all_metrics(reference: Path, cnndm_board: Board) -> None:
     for metric, (value, half) in figures.items():
         mine = row(cnndm_board, "overrating", criterion="overall", rater=metric)
         assert mine["value"] == pytest.approx(value, abs=1e-4), metric
-        assert [mine["low"], mine["high"]] == pytest.approx([value - half, value + half], abs=2e-4), metric
+        assert [mine["low"], mine["high"]] == pytest.approx(
+            [value - half, value + half], abs=2e-4
+        ), metric
         assert (mine["outputs"], mine["sources"]) == (1800, 100)
-    judge = row(cnndm_board, "overrating", criterion="overall", rater="gpt-4o")  # it saw no human summary
+    # it saw no human summary
+    judge = row(cnndm_board, "overrating", criterion="overall", rater="gpt-4o")
     assert np.isnan(judge["value"])
     assert "no human output" in judge["undefined"]
 
@@ -135,8 +152,12 @@ def test_identical_score_files_are_found(reference: Path, cnndm: Dataset, zhen: 
     ((first, second),) = oracle(reference, "billboard.json")["cnndm"]["identical_score_files"]
     metric = first.split("||")[1]
     generators = [first.split("||")[0], second.split("||")[0]]
-    found = [problem.message for problem in audit_lint(cnndm) if problem.code == "identical-generators"]
-    assert [f"Score: {metric} gives {' and '.join(generators)} the same score on all 100 sources"] == found
+    found = [
+        problem.message for problem in audit_lint(cnndm) if problem.code == "identical-generators"
+    ]
+    assert [
+        f"Score: {metric} gives {' and '.join(generators)} the same score on all 100 sources"
+    ] == found
     copies = [problem.message for problem in audit_lint(zhen) if problem.code == "identical-raters"]
     assert copies == []  # chrF is chrF++'s copy for the generators that experts scored only
 
@@ -148,7 +169,8 @@ def test_a_copied_metric_shares_rank_figures_and_open_ranks(zhen_board: Board) -
     assert one[columns].tolist() == other[columns].tolist()
 
 
-# ---------------------------------------------------------------- one board of judges, crowd and metrics
+# ---------------------------------------------------------------- one board of judges, crowd and
+# metrics
 
 
 def named(rater: str) -> str:
@@ -157,8 +179,13 @@ def named(rater: str) -> str:
 
 def test_judges_crowd_and_metrics_on_one_board(reference: Path, cnndm_common: Board) -> None:
     figures = oracle(reference, "summeval_raters_vs_experts.json")
-    figures = [one for one in figures if one["kind"] in ("llm", "metric", "crowd") and "panel" not in one["rater"]]
-    figures = [one for one in figures if not one["rater"].startswith("turker_")]  # workers are one rater here
+    figures = [
+        one
+        for one in figures
+        if one["kind"] in ("llm", "metric", "crowd") and "panel" not in one["rater"]
+    ]
+    # workers are one rater here
+    figures = [one for one in figures if not one["rater"].startswith("turker_")]
     assert sorted(one["kind"] for one in figures) == ["crowd"] + ["llm"] * 6 + ["metric"] * 16
     raters = cnndm_common.tables["raters"].set_index(["criterion", "rater"])
     for one in figures:
@@ -168,16 +195,21 @@ def test_judges_crowd_and_metrics_on_one_board(reference: Path, cnndm_common: Bo
             assert mine["outputs"] == mine["asked"] == one["n"] == 1600, where
             assert mine["pearson"] == pytest.approx(one[criterion], abs=1e-6), where
             assert mine["system_pearson"] == pytest.approx(one[f"{criterion}_sys"], abs=1e-5), where
-            # The published mean of four criteria is one of single-precision numbers, which splits tied pairs.
+            # The published mean of four criteria is one of single-precision numbers, which splits
+            # tied pairs.
             allowed = 5e-3 if criterion == "overall" else 1e-5
             assert mine["kendall"] == pytest.approx(one[f"{criterion}_tau"], abs=allowed), where
 
 
-def test_the_published_overall_tau_has_the_ties_of_single_precision(reference: Path, cnndm: Dataset) -> None:
+def test_the_published_overall_tau_has_the_ties_of_single_precision(
+    reference: Path, cnndm: Dataset
+) -> None:
     settings = replace(CNNDM, common=True)
     parts = [one_cell(cnndm, settings, criterion=criterion) for criterion in CRITERIA]
     rated = parts[-1].rated
-    single = np.mean([part.human[rated].astype(np.float32) for part in parts[:-1]], axis=0, dtype=np.float32)
+    single = np.mean(
+        [part.human[rated].astype(np.float32) for part in parts[:-1]], axis=0, dtype=np.float32
+    )
     for one in oracle(reference, "summeval_raters_vs_experts.json"):
         if one["kind"] == "metric":
             tau = kendall(parts[-1].of(one["rater"])[rated], single)
@@ -193,7 +225,9 @@ def test_each_expert_against_the_others(reference: Path, cnndm: Dataset) -> None
         for person in range(3):
             mine = np.s_[person::3]
             published = figures[f"expert_{person} vs other two"][criterion]
-            assert pearson(cell.alone[mine], cell.others[mine]) == pytest.approx(published, abs=1e-4)
+            assert pearson(cell.alone[mine], cell.others[mine]) == pytest.approx(
+                published, abs=1e-4
+            )
         assert ceiling(cell).value == pytest.approx(pearson(cell.alone, cell.others))
 
 
@@ -210,26 +244,38 @@ PUBLISHED = {  # Table 11: all three, then without COMET, COMET-QE and the third
 def test_published_correlations_lie_within_the_interval_of_alpha(
     both: dict[str, tuple[Dataset, Any, str]], name: str
 ) -> None:
-    """Three coefficients are an interval of alphas; over it the correlation moves, and the published ones are in it."""
+    """Three coefficients are an interval of alphas; over it the correlation moves, and the
+    published ones are in it.
+    """
     dataset, settings, criterion = both[name]
     cell = one_cell(dataset, settings, criterion=criterion)
     names = [rater.name for rater in cell.raters if rater.group == "metric"]
     rated = cell.rated
     whole, without = PUBLISHED[name]
     for left_out, published in {"": whole, **without}.items():
-        metrics = np.stack([cell.of(metric)[rated] for metric in names if metric != left_out], axis=1)
+        metrics = np.stack(
+            [cell.of(metric)[rated] for metric in names if metric != left_out], axis=1
+        )
         offset, slope = (100, 4) if name == "wmt20-zh-en" else (0, 20)
-        moments = generator_moments(metrics, offset + slope * cell.human[rated], cell.generator[rated])
+        moments = generator_moments(
+            metrics, offset + slope * cell.human[rated], cell.generator[rated]
+        )
         ((low, high),) = ensemble_path(moments).intervals_with(3)[:1]
         reached = leave_one_out_correlation(moments, np.linspace(low + 1e-6, high - 1e-6, 41))
-        assert reached.min() - 5e-3 <= published <= reached.max() + 5e-3, (left_out, reached.min(), reached.max())
+        assert reached.min() - 5e-3 <= published <= reached.max() + 5e-3, (
+            left_out,
+            reached.min(),
+            reached.max(),
+        )
 
 
 @pytest.mark.parametrize("name", BOARDS)
 def test_our_rule_takes_the_low_end(both: dict[str, tuple[Dataset, Any, str]], name: str) -> None:
     dataset, settings, criterion = both[name]
-    found = board_ensemble(one_cell(dataset, settings, criterion=criterion), replace(settings, alpha=None))
-    ((low, high), *_) = found.intervals
+    found = board_ensemble(
+        one_cell(dataset, settings, criterion=criterion), replace(settings, alpha=None)
+    )
+    (low, high), *_ = found.intervals
     assert found.alpha == pytest.approx(low + (high - low) / 1000)
     assert len(found.members) == 3
 
@@ -239,19 +285,29 @@ def test_our_rule_takes_the_low_end(both: dict[str, tuple[Dataset, Any, str]], n
 
 def test_a_join_off_by_one_is_reported(zhen_apart: tuple[Dataset, Dataset], zhen: Dataset) -> None:
     shifted, _ = merge(*zhen_apart, counted_from=0)
-    (said,) = (problem for problem in lint(shifted, board_cells(shifted, ZHEN)) if "off by one" in problem)
-    assert said.startswith("MQM in Chinese to English: people's scores seem to be off by one source; moved ")
+    (said,) = (
+        problem for problem in lint(shifted, board_cells(shifted, ZHEN)) if "off by one" in problem
+    )
+    assert said.startswith(
+        "MQM in Chinese to English: people's scores seem to be off by one source; moved "
+    )
     assert "wmt20-comet-da" in said
     assert not any("off by one" in problem for problem in lint(zhen, board_cells(zhen, ZHEN)))
 
 
 def test_what_the_right_boards_report(zhen_board: Board, cnndm_board: Board) -> None:
     assert zhen_board.warnings == (
-        "4,000 outputs that people rated in mqm-zh-en are not here, of Human-A.0 (2,000), Human-B.0 (2,000)",
+        (
+            "4,000 outputs that people rated in mqm-zh-en are not here, of Human-A.0 (2,000),"
+            " Human-B.0 (2,000)"
+        ),
         "chrF and chrFpp give the same score on all 16,000 outputs that people rated",
     )
     assert cnndm_board.warnings == (
-        "every criterion: raters scored different outputs (see coverage); `common` compares them on those all scored",
+        (
+            "every criterion: raters scored different outputs (see coverage); `common` compares"
+            " them on those all scored"
+        ),
         "wmt20-comet-da gives BanditSum and NEUSUM the same score on every source",
     )
 

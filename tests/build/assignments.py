@@ -11,18 +11,31 @@ from metal.data.records import Criterion, Output, Scale, Source
 from metal.raters.judges.rubric import LevelText, Rubric
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
-FLUENCY = Criterion("fluency", Scale("interval", (), 0, 100), label="Fluency", question="How fluent is it?")
+FLUENCY = Criterion(
+    "fluency", Scale("interval", (), 0, 100), label="Fluency", question="How fluent is it?"
+)
 CRITERIA = {each.name: each for each in (TASK_QUALITY, HALLUCINATIONS, FLUENCY)}
 RUBRICS = {
     "task_quality": Rubric(
-        TASK_QUALITY, "In brief.", "In detail.", {0: LevelText("Not of use.", ("it is about something else",))}
+        TASK_QUALITY,
+        "In brief.",
+        "In detail.",
+        {0: LevelText("Not of use.", ("it is about something else",))},
     ),
     "hallucinations": Rubric(HALLUCINATIONS),
     "fluency": Rubric(FLUENCY),
 }
 TEXTS = {
-    "en": ("The library", "The library opens on Monday, and everyone may come in. " * 40, "It opens on Monday."),
-    "ar": ("المكتبة", "تفتح المكتبة أبوابها يوم الاثنين للجميع، والدخول مجاني. " * 40, "تفتح يوم الاثنين (2024)."),
+    "en": (
+        "The library",
+        "The library opens on Monday, and everyone may come in. " * 40,
+        "It opens on Monday.",
+    ),
+    "ar": (
+        "المكتبة",
+        "تفتح المكتبة أبوابها يوم الاثنين للجميع، والدخول مجاني. " * 40,
+        "تفتح يوم الاثنين (2024).",
+    ),
 }
 
 
@@ -30,12 +43,28 @@ def assignment(
     language: str = "en", count: int = 3, rater: str = "", texts: tuple[str, str, str] | None = None
 ) -> Assignment:
     title, text, summary = texts or TEXTS[language]
-    sources = {f"secret-source-{n}": Source(f"secret-source-{n}", language, f"{n} {text}", title) for n in range(count)}
+    sources = {
+        f"secret-source-{n}": Source(f"secret-source-{n}", language, f"{n} {text}", title)
+        for n in range(count)
+    }
     outputs = [
-        Output(f"secret-output-{n}", source, "secret-generator", language, f"{n} {summary}", "secret-note")
+        Output(
+            f"secret-output-{n}",
+            source,
+            "secret-generator",
+            language,
+            f"{n} {summary}",
+            "secret-note",
+        )
         for n, source in enumerate(sources)
     ]
-    return Assignment("demo", rater or f"{language}-1", language, tuple(make_tasks("demo", outputs, sources)), RUBRICS)
+    return Assignment(
+        "demo",
+        rater or f"{language}-1",
+        language,
+        tuple(make_tasks("demo", outputs, sources)),
+        RUBRICS,
+    )
 
 
 def form(folder: Path, chosen: Assignment) -> Path:

@@ -1,4 +1,6 @@
-"""Sheets as they are handed out: a few texts in four languages, METAL's five criteria, two or three people each."""
+"""Sheets as they are handed out: a few texts in four languages, METAL's five criteria, two or three
+people each.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +18,34 @@ __all__ = ["browser", "visit"]
 
 QUALITY = (Level(0, "Bad"), Level(1, "Medium"), Level(2, "Good"))
 PRESENCE = (Level(0, "Absent"), Level(1, "Present"))
-SECRETS = ("secret-output", "secret-generator", "secret-source", "secret-note")  # what nobody who rates may see
+# what nobody who rates may see
+SECRETS = ("secret-output", "secret-generator", "secret-source", "secret-note")
 
 TEXTS = {
     "en": [
-        ("Bridge", "The old bridge was closed on Monday.\n\nRepairs take a year.", "The bridge is closed for a year."),
+        (
+            "Bridge",
+            "The old bridge was closed on Monday.\n\nRepairs take a year.",
+            "The bridge is closed for a year.",
+        ),
         ("=1+1", "@SUM(A1:A9) is a formula.", '=HYPERLINK("http://example.org","press")'),
-        ("<b>Tags</b>", "<script>alert(1)</script> & ${title}", "-1; a \"quoted\" text, with 'marks' ${output}"),
+        (
+            "<b>Tags</b>",
+            "<script>alert(1)</script> & ${title}",
+            "-1; a \"quoted\" text, with 'marks' ${output}",
+        ),
     ],
     "ar": [
-        ("الجسر", "أُغلق الجسر القديم يوم الاثنين. تستغرق الإصلاحات 12 شهرًا.", "الجسر مغلق لمدة سنة."),
-        ("المطر", "قال \u202bالمتحدث\u202c إن المطر 😀 توقف (أخيرًا).", "توقف المطر 🌧️.\nوعادت الشمس."),
+        (
+            "الجسر",
+            "أُغلق الجسر القديم يوم الاثنين. تستغرق الإصلاحات 12 شهرًا.",
+            "الجسر مغلق لمدة سنة.",
+        ),
+        (
+            "المطر",
+            "قال \u202bالمتحدث\u202c إن المطر 😀 توقف (أخيرًا).",
+            "توقف المطر 🌧️.\nوعادت الشمس.",
+        ),
     ],
     "hi": [("पुल", "पुराना पुल सोमवार को बंद कर दिया गया।", "पुल एक साल के लिए बंद है।")],
     "zh": [("", "旧桥周一关闭,\r\n维修需要一年。\x07", "桥要关闭一年。" * 8000)],
@@ -42,7 +61,9 @@ def pages() -> None:
 def criteria() -> dict[str, Criterion]:
     """METAL's five, as a dataset declares them."""
     named = {
-        "linguistic_acceptability": Criterion("linguistic_acceptability", Scale("ordinal", QUALITY)),
+        "linguistic_acceptability": Criterion(
+            "linguistic_acceptability", Scale("ordinal", QUALITY)
+        ),
         "output_content_quality": Criterion("output_content_quality", Scale("ordinal", QUALITY)),
         "task_quality": Criterion("task_quality", Scale("ordinal", QUALITY)),
     }

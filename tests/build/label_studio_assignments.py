@@ -1,4 +1,6 @@
-"""Two people's tasks with everything that could go wrong in a form: scripts, markup, variables, odd names."""
+"""Two people's tasks with everything that could go wrong in a form: scripts, markup, variables, odd
+names.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ TASK_QUALITY = Criterion(
     label="Task quality",
     question="Was the task done? It costs $source or $5.",
 )
-ODD = Criterion('Ton & "Stil" | <x>', Scale("nominal", (Level(-1, "<b>No</b>"), Level(1, 'Yes & "how"'))))
+ODD = Criterion(
+    'Ton & "Stil" | <x>', Scale("nominal", (Level(-1, "<b>No</b>"), Level(1, 'Yes & "how"')))
+)
 FLUENCY = Criterion("fluency", Scale("interval", low=0.5, high=5), label="Fluency")
 CRITERIA = {criterion.name: criterion for criterion in (TASK_QUALITY, ODD, FLUENCY)}
 RUBRICS = {
@@ -30,8 +34,12 @@ RUBRICS = {
     "fluency": Rubric(FLUENCY, "Reads well."),
 }
 
-_ARABIC = "ارتفعت أسعار القمح بنسبة 12% في 2023، وقالت FAO إن السبب هو الجفاف.\nولم تتغير أسعار الأرز."
-HOSTILE = "$rater <script>alert(1)</script> <img src=x onerror=alert(2)> {{7*7}} & \"q\" 'q'\nnext line"
+_ARABIC = (
+    "ارتفعت أسعار القمح بنسبة 12% في 2023، وقالت FAO إن السبب هو الجفاف.\nولم تتغير أسعار الأرز."
+)
+HOSTILE = (
+    "$rater <script>alert(1)</script> <img src=x onerror=alert(2)> {{7*7}} & \"q\" 'q'\nnext line"
+)
 
 ASSIGNMENTS = (
     Assignment(
@@ -50,7 +58,14 @@ ASSIGNMENTS = (
         "en-1",
         "en",
         (
-            Task("te1", "o4", "en", "Wheat", "Wheat rose by 12% in 2023.\n\n" + "It rained. " * 300, "Wheat rose."),
+            Task(
+                "te1",
+                "o4",
+                "en",
+                "Wheat",
+                "Wheat rose by 12% in 2023.\n\n" + "It rained. " * 300,
+                "Wheat rose.",
+            ),
             Task("te2", "o5", "en", HOSTILE, HOSTILE, HOSTILE),
             Task("te3", "o6", "en", "", "http://127.0.0.1:9/x", "s3://bucket/key"),
         ),

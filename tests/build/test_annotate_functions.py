@@ -26,16 +26,27 @@ def recognises(name: str, content: bytes) -> bool:
 def dataset(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     sources = [Source(f"s{number}", "en", f"text {number}") for number in range(3)]
-    outputs = [Output(f"o{number}", f"s{number}", "g", "en", "short" if number else " ") for number in range(3)]
-    save_dataset(assemble(Card("mine"), [TASK_QUALITY], sources, outputs, [], facts_from([])), tmp_path / "mine")
+    outputs = [
+        Output(f"o{number}", f"s{number}", "g", "en", "short" if number else " ")
+        for number in range(3)
+    ]
+    save_dataset(
+        assemble(Card("mine"), [TASK_QUALITY], sources, outputs, [], facts_from([])),
+        tmp_path / "mine",
+    )
     return tmp_path / "mine"
 
 
 def test_out_and_back(dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     handed_out = annotate_export(str(dataset), to="csv", raters=2, out=tmp_path / "out")
-    assert [(each.rater, len(each.tasks)) for each in handed_out.assignments] == [("en-1", 2), ("en-2", 2)]
+    assert [(each.rater, len(each.tasks)) for each in handed_out.assignments] == [
+        ("en-1", 2),
+        ("en-2", 2),
+    ]
     assert handed_out.notes == ("warning: 1 output not handed out: without a text",)
-    files = filled("csv", handed_out.out, tmp_path / "back", lambda rater, task: {"task_quality": "2"})
+    files = filled(
+        "csv", handed_out.out, tmp_path / "back", lambda rater, task: {"task_quality": "2"}
+    )
     tried = annotate_import(dataset, files, dry_run=True)
     assert not tried.written
     assert load_dataset(dataset).ratings.empty
@@ -65,6 +76,8 @@ def test_a_form_of_another_package_is_recognised(monkeypatch: pytest.MonkeyPatch
     point = plugins.EntryPoint("ours", __name__, forms.GROUP)
     own = plugins.plugins(forms.GROUP)
     monkeypatch.setattr(forms, "plugins", lambda group: {**own, "ours": point})
-    monkeypatch.setattr(forms, "load_plugin", lambda group, kind, name: {**own, "ours": point}[name].load())
+    monkeypatch.setattr(
+        forms, "load_plugin", lambda group, kind, name: {**own, "ours": point}[name].load()
+    )
     assert forms.form_of("a.csv", b"ours") == "ours"
     assert forms.form_of("a.csv", b"task,rater") == "csv"

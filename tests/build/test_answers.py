@@ -1,4 +1,6 @@
-"""Answers against what was handed out: what is refused, what becomes a rating, what is never lost; pairs are turned."""
+"""Answers against what was handed out: what is refused, what becomes a rating, what is never lost;
+pairs are turned.
+"""
 
 from __future__ import annotations
 
@@ -38,13 +40,25 @@ GIVEN = {
 NONE = facts_from([])
 
 
-def said(quality: str = "", result: str = "", task: str = "t1", rater: str = "hi-1", **more: str) -> Answer:
+def said(
+    quality: str = "", result: str = "", task: str = "t1", rater: str = "hi-1", **more: str
+) -> Answer:
     where = more.pop("where", f"{rater}.csv row 2")
-    return Answer(task, rater, {"task_quality": quality, "hallucinations": result}, more.get("comment", ""), where)
+    return Answer(
+        task,
+        rater,
+        {"task_quality": quality, "hallucinations": result},
+        more.get("comment", ""),
+        where,
+    )
 
 
-def take(answers: Sequence[Answer], existing: pd.DataFrame = NONE, *, replace: bool = False) -> CheckedAnswers:
-    return check_answers(answers, TASKS, GIVEN, CRITERIA, existing, languages=LANGUAGES, replace=replace)
+def take(
+    answers: Sequence[Answer], existing: pd.DataFrame = NONE, *, replace: bool = False
+) -> CheckedAnswers:
+    return check_answers(
+        answers, TASKS, GIVEN, CRITERIA, existing, languages=LANGUAGES, replace=replace
+    )
 
 
 def rows(returned: CheckedAnswers) -> dict[tuple[str, str, str], tuple[float | None, str, str]]:
@@ -53,7 +67,11 @@ def rows(returned: CheckedAnswers) -> dict[tuple[str, str, str], tuple[float | N
     for row in returned.facts.itertuples():
         key = (str(row.output), str(row.criterion), str(row.rater))
         assert key not in result
-        result[key] = (None if pd.isna(row.score) else float(row.score), str(row.reason), str(row.comment))
+        result[key] = (
+            None if pd.isna(row.score) else float(row.score),
+            str(row.reason),
+            str(row.comment),
+        )
     return result
 
 
@@ -71,16 +89,34 @@ def test_ways_to_write_a_level() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["3", "-1", "1.5", "2 Bad", "Goood", "nan", "inf", "-inf", "1e999", "2, 1", "0_1", "?", "x" * 500]
+    "text",
+    [
+        "3",
+        "-1",
+        "1.5",
+        "2 Bad",
+        "Goood",
+        "nan",
+        "inf",
+        "-inf",
+        "1e999",
+        "2, 1",
+        "0_1",
+        "?",
+        "x" * 500,
+    ],
 )
 def test_what_is_not_on_the_scale(text: str) -> None:
     with pytest.raises(DataError) as error:
         read_score(text, TASK_QUALITY, "f.csv row 7")
-    assert str(error.value).startswith(f"f.csv row 7: {text[:40]!r} is not on the scale of task_quality (0 Bad, 1 M")
+    assert str(error.value).startswith(
+        f"f.csv row 7: {text[:40]!r} is not on the scale of task_quality (0 Bad, 1 M"
+    )
 
 
 @pytest.mark.parametrize(
-    ("text", "score"), [("1", 1), ("5", 5), ("2.5", 2.5), ("2,5", 2.5), ("1,250", 1.25), ("1e0", 1), (" 4 ", 4)]
+    ("text", "score"),
+    [("1", 1), ("5", 5), ("2.5", 2.5), ("2,5", 2.5), ("1,250", 1.25), ("1e0", 1), (" 4 ", 4)],
 )
 def test_a_range(text: str, score: float) -> None:
     assert read_score(text, FLUENCY, "f") == score
@@ -102,8 +138,17 @@ def test_a_comma_that_could_mean_two_numbers(scale: Scale) -> None:
 
 def test_a_number_is_a_value_where_labels_are_numbers_too() -> None:
     """Forms give values back; a scale from 0 whose labels count from 1 must not move every score."""
-    stars = Criterion("stars", Scale("ordinal", tuple(Level(value, str(value + 1)) for value in range(3))))
-    assert [read_score(text, stars, "f") for text in ("0", "1", "2", "0 1", "1 2", "3")] == [0, 1, 2, 0, 1, 2]
+    stars = Criterion(
+        "stars", Scale("ordinal", tuple(Level(value, str(value + 1)) for value in range(3)))
+    )
+    assert [read_score(text, stars, "f") for text in ("0", "1", "2", "0 1", "1 2", "3")] == [
+        0,
+        1,
+        2,
+        0,
+        1,
+        2,
+    ]
 
 
 def test_a_blank_answer_of_nobody_is_refused_too() -> None:
@@ -125,20 +170,29 @@ def test_twice_the_same() -> None:
 
 def test_twice_differently_names_both_places() -> None:
     message = refused([said("2", "0", where="a.csv row 2"), said("2", "1", where="b.csv row 5")])
-    assert message.startswith("b.csv row 5: hi-1 gives task t1 1 on hallucinations, and 0 in a.csv row 2")
+    assert message.startswith(
+        "b.csv row 5: hi-1 gives task t1 1 on hallucinations, and 0 in a.csv row 2"
+    )
     assert "`replace=True`" in message
 
 
 def test_with_replace_the_later_one_counts() -> None:
     first, second = said("2", "0", comment="first"), said("0", "0", comment="second")
-    for order, score, comment in (([first, second], 0.0, "second"), ([second, first], 2.0, "first")):
+    for order, score, comment in (
+        ([first, second], 0.0, "second"),
+        ([second, first], 2.0, "first"),
+    ):
         result = rows(take(order, replace=True))
         assert result["o1", "task_quality", "hi-1"] == (score, "", comment)
 
 
 @pytest.mark.parametrize("replace", [False, True])
 def test_a_blank_takes_nothing_away(replace: bool) -> None:
-    for order in ([said("2"), said("2", "1")], [said("2", "1"), said("2")], [said("2", "1"), said()]):
+    for order in (
+        [said("2"), said("2", "1")],
+        [said("2", "1"), said("2")],
+        [said("2", "1"), said()],
+    ):
         returned = take(order, replace=replace)
         assert {score for score, _, _ in rows(returned).values()} == {2.0, 1.0}
         assert not returned.partly["hi-1"]
@@ -170,7 +224,9 @@ def test_a_criterion_left_blank_is_a_rating_without_a_score() -> None:
 def test_a_criterion_that_was_not_asked_is_no_missing_answer() -> None:
     given = {"hi-1": Given("hi-1", "hi", {"t1": ("task_quality",)})}
     for rater in ("hi-1", "hi:2"):
-        returned = check_answers([said("2", rater=rater)], TASKS, given, CRITERIA, NONE, languages=LANGUAGES)
+        returned = check_answers(
+            [said("2", rater=rater)], TASKS, given, CRITERIA, NONE, languages=LANGUAGES
+        )
         assert rows(returned) == {("o1", "task_quality", rater): (2.0, "", "")}
         assert not returned.partly[rater]
 
@@ -209,7 +265,9 @@ def test_a_score_takes_the_place_of_no_answer() -> None:
 
 def test_another_score_is_refused_and_names_both() -> None:
     message = refused([said("2", where="late.csv row 3")], EARLIER)
-    assert message.startswith("late.csv row 3: hi-1 gave task t1 1 on task_quality in an earlier import, 2 here")
+    assert message.startswith(
+        "late.csv row 3: hi-1 gave task t1 1 on task_quality in an earlier import, 2 here"
+    )
 
 
 def test_another_score_with_replace() -> None:
@@ -223,12 +281,22 @@ def test_another_score_with_replace() -> None:
 
 def test_a_comment_comes_later_and_none_is_lost() -> None:
     silent = facts_from([Rating("o1", "task_quality", "hi-1", 1.0)])
-    assert rows(take([said("1", "0", comment="later")], silent))["o1", "task_quality", "hi-1"] == (1.0, "", "later")
+    assert rows(take([said("1", "0", comment="later")], silent))["o1", "task_quality", "hi-1"] == (
+        1.0,
+        "",
+        "later",
+    )
     assert rows(take([said("1", comment="other")], EARLIER)) == BEFORE
-    assert rows(take([said("2")], EARLIER, replace=True))["o1", "task_quality", "hi-1"] == (2.0, "", "mine")
+    assert rows(take([said("2")], EARLIER, replace=True))["o1", "task_quality", "hi-1"] == (
+        2.0,
+        "",
+        "mine",
+    )
 
 
-def table(*given: tuple[str, str, float | None, str], criterion: str = "task_quality") -> pd.DataFrame:
+def table(
+    *given: tuple[str, str, float | None, str], criterion: str = "task_quality"
+) -> pd.DataFrame:
     """Ratings of (output, rater, score, comment)."""
     facts = facts_from(
         Rating(output, criterion, rater, score, "" if score is not None else "x", comment)
@@ -243,8 +311,12 @@ def listed(ratings: pd.DataFrame) -> list[list[str]]:
 
 
 def test_three_people_three_labels() -> None:
-    ratings = table(("o1", "a", 0, "why"), ("o1", "b", 2, ""), ("o1", "c", 1, "x"), ("o2", "a", 0, ""))
-    assert listed(ratings) == [["hi", "o1", "task_quality", "a: 0 Bad; b: 2 Good; c: 1 Medium", "a: why; c: x"]]
+    ratings = table(
+        ("o1", "a", 0, "why"), ("o1", "b", 2, ""), ("o1", "c", 1, "x"), ("o2", "a", 0, "")
+    )
+    assert listed(ratings) == [
+        ["hi", "o1", "task_quality", "a: 0 Bad; b: 2 Good; c: 1 Medium", "a: why; c: x"]
+    ]
 
 
 ALL_DIFFERENT = ["r0: 0 Bad; r1: 1 Medium; r2: 2 Good"]
@@ -258,13 +330,22 @@ ALL_DIFFERENT = ["r0: 0 Bad; r1: 1 Medium; r2: 2 Good"]
     ],
 )
 def test_whoever_agrees_with_somebody(scores: tuple[float | None, ...], labels: list[str]) -> None:
-    assert [row[3] for row in listed(table(*(("o1", f"r{n}", score, "") for n, score in enumerate(scores))))] == labels
+    assert [
+        row[3]
+        for row in listed(table(*(("o1", f"r{n}", score, "") for n, score in enumerate(scores))))
+    ] == labels
 
 
 def test_scales_without_levels_are_left_out() -> None:
     ratings = table(("o1", "a", 1, ""), ("o1", "b", 2, ""), ("o1", "c", 3, ""), criterion="fluency")
     assert ambiguous(ratings, {"fluency": FLUENCY}).empty
-    assert list(ambiguous(table(), CRITERIA)) == ["language", "output", "criterion", "labels", "comments"]
+    assert list(ambiguous(table(), CRITERIA)) == [
+        "language",
+        "output",
+        "criterion",
+        "labels",
+        "comments",
+    ]
 
 
 UNEVEN = Scale("ordinal", (Level(-2, "A"), Level(0, "same"), Level(1, "B"), Level(7, "B much")))
@@ -277,7 +358,9 @@ def answer(**scores: str) -> Answer:
 
 
 def answer_of(scores: dict[str, str], *, output_first: bool) -> dict[str, str]:
-    [result] = turned([answer(**scores)], {"t": Pair(output_first, {"better": BETTER, "share": SHARE})})
+    [result] = turned(
+        [answer(**scores)], {"t": Pair(output_first, {"better": BETTER, "share": SHARE})}
+    )
     assert (result.task, result.rater, result.comment, result.where, result.seconds) == (
         "t",
         "en-1",
@@ -292,7 +375,9 @@ def test_levels_change_places_with_their_opposites() -> None:
     #  shown   -2  0  1  7
     #  turned   7  1  0 -2
     assert [mirrored(value, UNEVEN) for value in UNEVEN.values] == [7, 1, 0, -2]
-    assert [answer_of({"better": str(value)}, output_first=True)["better"] for value in (-2, 0, 1, 7)] == [
+    assert [
+        answer_of({"better": str(value)}, output_first=True)["better"] for value in (-2, 0, 1, 7)
+    ] == [
         "7.0",
         "1.0",
         "0.0",
@@ -309,7 +394,10 @@ def test_words_are_those_that_people_saw() -> None:
 
 
 def test_blanks_other_criteria_and_answers_to_other_tasks_stay() -> None:
-    assert answer_of({"better": " ", "length": "12"}, output_first=True) == {"better": " ", "length": "12"}
+    assert answer_of({"better": " ", "length": "12"}, output_first=True) == {
+        "better": " ",
+        "length": "12",
+    }
     [result] = turned([answer(better="7")], {"another": Pair(True, {"better": BETTER})})
     assert result.scores == {"better": "7"}
 
@@ -323,7 +411,13 @@ def test_a_range_is_turned_within_its_ends(score: float) -> None:
 
 
 @given(st.sampled_from(UNEVEN.values), st.booleans())
-def test_whatever_the_order_the_same_opinion_is_the_same_score(opinion: float, output_first: bool) -> None:
-    """opinion: how much better the output is. Who sees the output first says the opposite of who sees it second."""
+def test_whatever_the_order_the_same_opinion_is_the_same_score(
+    opinion: float, output_first: bool
+) -> None:
+    """opinion: how much better the output is. Who sees the output first says the opposite of who
+    sees it second.
+    """
     shown = mirrored(opinion, UNEVEN) if output_first else opinion
-    assert float(answer_of({"better": f"{shown:g}"}, output_first=output_first)["better"]) == opinion
+    assert (
+        float(answer_of({"better": f"{shown:g}"}, output_first=output_first)["better"]) == opinion
+    )

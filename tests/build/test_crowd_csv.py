@@ -1,4 +1,6 @@
-"""CSV for platforms: what goes out, whatever comes back, and Prolific's word on whose answers count."""
+"""CSV for platforms: what goes out, whatever comes back, and Prolific's word on whose answers
+count.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,12 @@ def test_a_row_a_task_with_what_is_asked(assignments: list[Assignment]) -> None:
         "README.txt",
     ]
     rows = list(csv.DictReader(io.StringIO(files["tasks-ar.csv"].decode(), newline="")))
-    theirs = {task.task: task for assignment in assignments if assignment.language == "ar" for task in assignment.tasks}
+    theirs = {
+        task.task: task
+        for assignment in assignments
+        if assignment.language == "ar"
+        for task in assignment.tasks
+    }
     assert [row["task"] for row in rows] == list(theirs)
     for row in rows:
         assert row["output"] == theirs[row["task"]].text
@@ -53,8 +60,14 @@ def test_a_row_a_task_with_what_is_asked(assignments: list[Assignment]) -> None:
         assert row["question_task_quality"].endswith("(0 Bad, 1 Medium, 2 Good)")
     full = b"".join(files.values()).decode()
     assert not [secret for secret in SECRETS if secret in full]
-    cells = [cell for row in csv.reader(io.StringIO(files["tasks-en.csv"].decode(), newline="")) for cell in row]
-    assert [cell for cell in cells if "HYPERLINK" in cell] == ['\'=HYPERLINK("http://example.org","press")']
+    cells = [
+        cell
+        for row in csv.reader(io.StringIO(files["tasks-en.csv"].decode(), newline=""))
+        for cell in row
+    ]
+    assert [cell for cell in cells if "HYPERLINK" in cell] == [
+        '\'=HYPERLINK("http://example.org","press")'
+    ]
     assert not [cell for cell in cells if cell.startswith(FORMULA_STARTS)]
     for column in RATERS:
         assert column in files["README.txt"].decode()
@@ -131,7 +144,9 @@ def test_a_criterion_that_is_nearly_one_is_not_passed_over() -> None:
 
 
 def test_who_was_rejected_or_returned_is_left_out_and_counted() -> None:
-    """p1 and p4 count; p6 returned twice and was approved once; p7 is not in the export, w1 is nobody of Prolific's."""
+    """p1 and p4 count; p6 returned twice and was approved once; p7 is not in the export, w1 is
+    nobody of Prolific's.
+    """
     answers = "task,PROLIFIC_PID,task_quality\n" + "".join(
         f"t{task},p{person},1\n" for person in range(1, 8) for task in (1, 2)
     )

@@ -30,12 +30,17 @@ def saved(rows: list[list[str]], encoding: str = "utf-8-sig", **how) -> bytes:
     return file.getvalue().encode(encoding)
 
 
-def filled(assignment: Assignment, content: bytes) -> tuple[list[list[str]], dict[str, dict[str, str]]]:
+def filled(
+    assignment: Assignment, content: bytes
+) -> tuple[list[list[str]], dict[str, dict[str, str]]]:
     """The rows with answers, and the scores by task."""
     head, *rows = rows_of(content)
     expected = {}
     for number, row in enumerate(rows):
-        scores = {name: ["0", "1", ""][(number + place) % 3] for place, name in enumerate(assignment.rubrics)}
+        scores = {
+            name: ["0", "1", ""][(number + place) % 3]
+            for place, name in enumerate(assignment.rubrics)
+        }
         expected[row[0]] = scores
         row[6:] = [*scores.values(), f" تعليق {number}\nsecond line "]
     return [head, *rows], expected
@@ -74,7 +79,9 @@ def test_excel_opens_it_right(assignments):
 
 
 def test_an_emoji_is_not_cut_in_half(rubrics):
-    (assignment,) = assign(tasks_of({"en": [("", "", "a" + "😀" * 40_000)]}), "made", rubrics, raters=1)
+    (assignment,) = assign(
+        tasks_of({"en": [("", "", "a" + "😀" * 40_000)]}), "made", rubrics, raters=1
+    )
     (_, (_, content)) = csv_sheet.write([assignment])
     assert rows_of(content)[1][5].startswith("a😀😀")
     assert "\ufffd" not in content.decode()
@@ -99,7 +106,9 @@ def test_what_is_filled_in_comes_back(assignments, criteria, how):
         answers = csv_sheet.read(name, saved(rows, **how), criteria)
         assert {answer.task: dict(answer.scores) for answer in answers} == expected
         assert {answer.rater for answer in answers} == {assignment.rater}
-        assert [answer.where for answer in answers] == [f"{name} row {row}" for row in range(2, len(rows) + 1)]
+        assert [answer.where for answer in answers] == [
+            f"{name} row {row}" for row in range(2, len(rows) + 1)
+        ]
         assert answers[0].comment == "تعليق 0\nsecond line"
 
 
@@ -117,7 +126,11 @@ def test_order_extra_columns_and_blank_rows_do_not_matter(english, criteria):
 def test_a_line_that_names_the_delimiter(criteria):
     content = b"sep=;\r\ntask;rater;task_quality;comment\r\nt1;en-1;2;a,b,c,d,e,f\r\n"
     (answer,) = csv_sheet.read("a.csv", content, criteria)
-    assert (answer.scores, answer.comment, answer.where) == ({"task_quality": "2"}, "a,b,c,d,e,f", "a.csv row 2")
+    assert (answer.scores, answer.comment, answer.where) == (
+        {"task_quality": "2"},
+        "a,b,c,d,e,f",
+        "a.csv row 2",
+    )
 
 
 def test_a_guard_before_a_comment_is_undone(criteria):
@@ -128,7 +141,9 @@ def test_a_guard_before_a_comment_is_undone(criteria):
 
 
 def test_criteria_that_were_not_asked_are_not_blank(criteria):
-    (answer,) = csv_sheet.read("a.csv", b"task,rater,task_quality,hallucinations\nt1,en-1,2", criteria)
+    (answer,) = csv_sheet.read(
+        "a.csv", b"task,rater,task_quality,hallucinations\nt1,en-1,2", criteria
+    )
     assert answer.scores == {"task_quality": "2", "hallucinations": ""}
 
 
@@ -159,7 +174,10 @@ def test_very_long_comments_and_the_csv_limit_of_others(criteria):
         ("task,rater,task_quality\nt1,é,2".encode("cp1252"), "a.csv: neither UTF-8 nor UTF-16"),
         ("task,rater,task_quality\nt1,a,2".encode("utf-16-le"), "save it as 'CSV UTF-8'"),
         (b"PK\x03\x04\x00\x00", "a.csv: neither UTF-8 nor UTF-16"),
-        (b"id,score\nt1,2", "no column 'task'. Columns found: id, score; needed: task, rater, linguistic_accept"),
+        (
+            b"id,score\nt1,2",
+            "no column 'task'. Columns found: id, score; needed: task, rater, linguistic_accept",
+        ),
         (b"task,task_quality\nt1,2", "no column 'rater'"),
         (b"task,rater,mood\nt1,a,2", "no column of a criterion. Columns found: task, rater, mood"),
         (b"task,rater,task_quality,task_quality\nt1,a,2,1", "two columns 'task_quality'"),
@@ -176,7 +194,8 @@ def test_what_cannot_be_read_is_said(content, message, criteria):
 
 
 @pytest.mark.parametrize(
-    "head", ["task,rater,task_qualty,hallucinations", "task,rater,output,fluency,task_quality,comment"]
+    "head",
+    ["task,rater,task_qualty,hallucinations", "task,rater,output,fluency,task_quality,comment"],
 )
 def test_a_criterion_that_nobody_knows(head, criteria):
     with pytest.raises(UnknownName, match=r"a.csv: criterion '(task_qualty|fluency)' is not known"):
@@ -186,9 +205,18 @@ def test_a_criterion_that_nobody_knows(head, criteria):
 def test_the_page_says_all_of_every_rubric(rubrics):
     page = html.unescape(guidelines.as_html(rubrics))
     for rubric in rubrics.values():
-        words = [rubric.criterion.label, rubric.criterion.question, rubric.simple, *rubric.detailed.split("\n\n")]
+        words = [
+            rubric.criterion.label,
+            rubric.criterion.question,
+            rubric.simple,
+            *rubric.detailed.split("\n\n"),
+        ]
         for level in rubric.criterion.scale.levels:
-            words += [level.shown, rubric.levels[level.value].definition, *rubric.levels[level.value].reasons]
+            words += [
+                level.shown,
+                rubric.levels[level.value].definition,
+                *rubric.levels[level.value].reasons,
+            ]
         for part in words:
             assert part in page
     for advice in guidelines.ADVICE:
@@ -196,7 +224,12 @@ def test_the_page_says_all_of_every_rubric(rubrics):
 
 
 def test_what_is_the_question_and_the_description_stands_once():
-    texts = [text for _, text in guidelines.lines({"charm": criterion("charm", Scale("interval", low=1, high=5))})]
+    texts = [
+        text
+        for _, text in guidelines.lines(
+            {"charm": criterion("charm", Scale("interval", low=1, high=5))}
+        )
+    ]
     assert texts.count("How much?") == 1
     assert "A number: 1 to 5" in texts
 
@@ -204,17 +237,27 @@ def test_what_is_the_question_and_the_description_stands_once():
 def test_hostile_rubrics_are_text(rubrics):
     hostile = '<img src=x onerror="alert(1)">\x00\ud800'
     rubric = replace(
-        rubrics["task_quality"], simple=hostile, detailed=hostile, levels={0.0: LevelText(hostile, (hostile,))}
+        rubrics["task_quality"],
+        simple=hostile,
+        detailed=hostile,
+        levels={0.0: LevelText(hostile, (hostile,))},
     )
     named = replace(
         rubric,
-        criterion=replace(rubric.criterion, label=hostile, scale=Scale("ordinal", (Level(0, hostile), Level(1, "b")))),
+        criterion=replace(
+            rubric.criterion,
+            label=hostile,
+            scale=Scale("ordinal", (Level(0, hostile), Level(1, "b"))),
+        ),
     )
     page = guidelines.as_html({"task_quality": named})
     assert "<img" not in page
     assert page.count("&lt;img") == 5  # label, text, level, definition, reason
     page.encode()
-    assert all(text.isprintable() or "\ufffd" in text for _, text in guidelines.lines({"task_quality": named}))
+    assert all(
+        text.isprintable() or "\ufffd" in text
+        for _, text in guidelines.lines({"task_quality": named})
+    )
 
 
 def test_the_page_loads_nothing(rubrics):

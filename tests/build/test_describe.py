@@ -10,7 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from metal.building.describe import ALL, NO_CLASS, classes, lengths, quality_of, reversals, table_1, table_2
+from metal.building.describe import (
+    ALL,
+    NO_CLASS,
+    classes,
+    lengths,
+    quality_of,
+    reversals,
+    table_1,
+    table_2,
+)
 from metal.data.dataset import Card, Dataset, assemble
 from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
@@ -21,7 +30,9 @@ LANGUAGES = ("ar", "bn", "en", "fr", "hi", "ja", "ru", "sw", "tr", "zh")
 
 
 def small() -> Dataset:
-    """Two Hindi passages of 10 and 14 tokens, a good and a bad output of each; one good one is not to be rated."""
+    """Two Hindi passages of 10 and 14 tokens, a good and a bad output of each; one good one is not
+    to be rated.
+    """
     sources = [Source("s1", "hi", "a b", tokens=10), Source("s2", "hi", "c d", tokens=14)]
     outputs = [
         Output("s1/g", "s1", "m/good", "hi", "x", tokens=3),
@@ -44,8 +55,13 @@ def small() -> Dataset:
 
 def test_lengths_by_hand() -> None:
     row = lengths(small()).iloc[0]
-    # passages 10, 14: mean 12, sd sqrt((4 + 4) / 1); outputs 3, 5 are counted, the third has no count
-    assert (row["passages"], row["passage_mean"], row["passage_sd"]) == (2, 12, pytest.approx(8**0.5))
+    # passages 10, 14: mean 12, sd sqrt((4 + 4) / 1); outputs 3, 5 are counted, the third has no
+    # count
+    assert (row["passages"], row["passage_mean"], row["passage_sd"]) == (
+        2,
+        12,
+        pytest.approx(8**0.5),
+    )
     assert (row["outputs"], row["output_mean"], row["output_sd"]) == (3, 4, pytest.approx(2**0.5))
     assert (row["passages_counted"], row["outputs_counted"]) == (2, 2)
     assert (row["good"], row["bad"]) == (1, 2)
@@ -58,7 +74,12 @@ def test_a_counter_counts_only_what_is_not_known() -> None:
 
 def test_one_passage_has_no_deviation() -> None:
     each = assemble(
-        Card("one"), [metal_criterion("task_quality")], [Source("s", "en", "x", tokens=7)], [], [], facts_from([])
+        Card("one"),
+        [metal_criterion("task_quality")],
+        [Source("s", "en", "x", tokens=7)],
+        [],
+        [],
+        facts_from([]),
     )
     result = lengths(each)
     assert np.isnan(result["passage_sd"].iloc[0])
@@ -69,11 +90,17 @@ def test_one_passage_has_no_deviation() -> None:
 def test_classes_by_hand() -> None:
     result = classes(small()).set_index(["language", "criterion", "quality", "level"])
     # good: 2 2 0 -> Good; bad: 0 0 1 -> Bad, and 0 1 2, whose mean is Medium
-    assert result.loc[(ALL, "task_quality", "good", "2 Good"), ["count", "items", "share"]].tolist() == [1, 1, 1.0]
+    assert result.loc[
+        (ALL, "task_quality", "good", "2 Good"), ["count", "items", "share"]
+    ].tolist() == [1, 1, 1.0]
     assert result.loc[("hi", "task_quality", "bad", "0 Bad"), ["count", "items"]].tolist() == [1, 2]
-    assert result.loc[("hi", "task_quality", "bad", "1 Medium"), ["count", "share"]].tolist() == [1, 0.5]
+    assert result.loc[("hi", "task_quality", "bad", "1 Medium"), ["count", "share"]].tolist() == [
+        1,
+        0.5,
+    ]
     assert result.loc[(ALL, "task_quality", ALL, "1 Medium"), "share"] == pytest.approx(1 / 3)
-    assert (ALL, "hallucinations", "good", "1 Present") not in result.index  # nobody answered: no item, not zero
+    # nobody answered: no item, not zero
+    assert (ALL, "hallucinations", "good", "1 Present") not in result.index
     assert result.loc[(ALL, "hallucinations", "bad", "1 Present"), "items"] == 1
 
 
@@ -117,22 +144,39 @@ def test_qualities_are_noted_or_in_the_name(make_dataset: MakeDataset) -> None:
 
 
 def like_metal(published: dict[str, Any]) -> Dataset:
-    """1,000 summaries in ten languages with METAL's numbers of good and bad ones, lengths, and aggregate classes."""
+    """1,000 summaries in ten languages with METAL's numbers of good and bad ones, lengths, and
+    aggregate classes.
+    """
     rng = np.random.default_rng(0)
     sources, outputs, ratings = [], [], []
-    for code, (mean, sd, short, short_sd, good, bad) in zip(LANGUAGES, published["table1"].values(), strict=True):
+    for code, (mean, sd, short, short_sd, good, bad) in zip(
+        LANGUAGES, published["table1"].values(), strict=True
+    ):
         tokens = [_like(mean, sd, good + bad, rng), _like(short, short_sd, good + bad, rng)]
         for number in range(int(good + bad)):
             quality = "good" if number < good else "bad"
             source = f"{code}/{number}"
             sources.append(Source(source, code, "x", tokens=int(tokens[0][number])))
             outputs.append(
-                Output(f"{source}/{quality}", source, f"gpt-4-{quality}", code, "x", tokens=int(tokens[1][number]))
+                Output(
+                    f"{source}/{quality}",
+                    source,
+                    f"gpt-4-{quality}",
+                    code,
+                    "x",
+                    tokens=int(tokens[1][number]),
+                )
             )
-    for place, name in enumerate(("linguistic_acceptability", "output_content_quality", "task_quality")):
-        ratings += _rated(name, [published["table2"][str(level)][place] for level in range(3)], outputs)
+    for place, name in enumerate(
+        ("linguistic_acceptability", "output_content_quality", "task_quality")
+    ):
+        ratings += _rated(
+            name, [published["table2"][str(level)][place] for level in range(3)], outputs
+        )
     for place, name in ((3, "hallucinations"), (4, "problematic_content")):
-        ratings += _rated(name, [published["table2"][str(level)][place] for level in range(2)], outputs)
+        ratings += _rated(
+            name, [published["table2"][str(level)][place] for level in range(2)], outputs
+        )
     people = [Rater(f"A{number}", "human", "native") for number in (1, 2, 3)]
     wanted = [metal_criterion(name) for name in METAL_CRITERIA]
     return assemble(Card("like-metal"), wanted, sources, outputs, people, facts_from(ratings))
@@ -146,14 +190,17 @@ def _like(mean: float, sd: float, count: float, rng: np.random.Generator) -> np.
 
 
 def _rated(name: str, counts: list[list[int]], outputs: list[Output]) -> list[Rating]:
-    """Three ratings an output, whose majority gives these numbers of (good, bad) outputs at each level."""
+    """Three ratings an output, whose majority gives these numbers of (good, bad) outputs at each
+    level.
+    """
     ratings = []
     for side, quality in enumerate(("good", "bad")):
         levels = [level for level, both in enumerate(counts) for _ in range(both[side])]
         own = [each for each in outputs if each.generator.endswith(quality)]
         assert len(levels) == len(own), (name, quality)
         for number, (output, level) in enumerate(zip(own, levels, strict=True)):
-            other = (level + 1) % len(counts) if number % 3 == 0 else level  # a dissent now and then
+            # a dissent now and then
+            other = (level + 1) % len(counts) if number % 3 == 0 else level
             for rater, score in zip(("A1", "A2", "A3"), (level, other, level), strict=True):
                 ratings.append(Rating(output.output, name, rater, score))
     return ratings
@@ -197,4 +244,6 @@ def test_what_the_paper_says_of_acceptability_turns_round_as_a_rate(reference: P
         for line in words
     )
     rates = table_2(classes(made), made)
-    assert rates[(rates["figure"] == "share") & (rates["class"] == "2")]["LA"].tolist() == ["65% / 62%"]
+    assert rates[(rates["figure"] == "share") & (rates["class"] == "2")]["LA"].tolist() == [
+        "65% / 62%"
+    ]

@@ -17,16 +17,29 @@ from metal.running.generating import _english
 NO_PROFILES = LanguageProfiles([])
 
 PASSAGES = {
-    "en": "The council voted on Monday to keep the ferry. It will pay the loss from parking fees. Traders had asked "
-    "for it since spring. Opponents wanted the money for the bridge. The mayor called the vote a relief for all.",
-    "zh": "市议会周一投票决定保留渡轮。亏损将由停车费支付。商户自春天以来一直要求这样做。反对者希望把钱用于修桥。"
-    "市长称这次投票让岛上居民松了一口气。",
-    "ja": "市議会は月曜日、渡し船を残すことを決めた。赤字は駐車場の料金で賄う。商店は春から求めていた。"
-    "反対派は橋の修理に使うよう望んだ。市長は島にとって安心だと述べた。",
-    "th": "สภาเมืองลงมติเมื่อวันจันทร์ให้คงเรือข้ามฟากไว้ ส่วนที่ขาดทุนจะจ่ายจากค่าจอดรถ พ่อค้าแม่ค้าขอเรื่องนี้มาตั้งแต่ฤดูใบไม้ผลิ "
-    "ฝ่ายค้านอยากให้ใช้เงินซ่อมสะพาน นายกเทศมนตรีบอกว่าชาวเกาะโล่งใจ",
-    "ar": "صوّت المجلس يوم الاثنين على إبقاء العبّارة. ستُدفع الخسارة من رسوم المواقف. طالب التجار بذلك منذ الربيع. "
-    "أراد المعارضون المال للجسر. وصف العمدة التصويت بأنه ارتياح للجزيرة.",
+    "en": (
+        "The council voted on Monday to keep the ferry. It will pay the loss from parking fees."
+        " Traders had asked for it since spring. Opponents wanted the money for the bridge. The"
+        " mayor called the vote a relief for all."
+    ),
+    "zh": (
+        "市议会周一投票决定保留渡轮。亏损将由停车费支付。商户自春天以来一直要求这样做。"
+        "反对者希望把钱用于修桥。"
+        "市长称这次投票让岛上居民松了一口气。"
+    ),
+    "ja": (
+        "市議会は月曜日、渡し船を残すことを決めた。赤字は駐車場の料金で賄う。商店は春から求めていた。"
+        "反対派は橋の修理に使うよう望んだ。市長は島にとって安心だと述べた。"
+    ),
+    "th": (
+        "สภาเมืองลงมติเมื่อวันจันทร์ให้คงเรือข้ามฟากไว้ ส่วนที่ขาดทุนจะจ่ายจากค่าจอดรถ"
+        " พ่อค้าแม่ค้าขอเรื่องนี้มาตั้งแต่ฤดูใบไม้ผลิ ฝ่ายค้านอยากให้ใช้เงินซ่อมสะพาน"
+        " นายกเทศมนตรีบอกว่าชาวเกาะโล่งใจ"
+    ),
+    "ar": (
+        "صوّت المجلس يوم الاثنين على إبقاء العبّارة. ستُدفع الخسارة من رسوم المواقف. طالب التجار"
+        " بذلك منذ الربيع. أراد المعارضون المال للجسر. وصف العمدة التصويت بأنه ارتياح للجزيرة."
+    ),
 }
 LEADS = {"en": ". ", "zh": "。", "ja": "。", "th": " ", "ar": ". "}
 
@@ -88,7 +101,12 @@ def test_what_only_looks_like_a_refusal(text: str) -> None:
 
 
 def test_long_texts_that_begin_like_a_refusal() -> None:
-    for text in ("* " * 20_000 + "x", "sorry " * 20_000, "i can't be able to " * 10_000, "i " * 30_000):
+    for text in (
+        "* " * 20_000 + "x",
+        "sorry " * 20_000,
+        "i can't be able to " * 10_000,
+        "i " * 30_000,
+    ):
         assert REFUSES not in wrong(text, passage="Another passage.")
 
 
@@ -120,26 +138,34 @@ def test_another_text_of_the_same_length_is_no_copy() -> None:
 def test_a_text_may_have_several_flags() -> None:
     text = "I'm sorry, but I can't help with that. 我不能。"
     profiles = LanguageProfiles([("en", PASSAGES["en"]), ("zh", PASSAGES["zh"])])
-    assert flags(PASSAGES["en"], Source("s", "zh", PASSAGES["en"]), profiles) == (COPIES, "in English")
+    assert flags(PASSAGES["en"], Source("s", "zh", PASSAGES["en"]), profiles) == (
+        COPIES,
+        "in English",
+    )
     assert flags(text, Source("s", "zh", PASSAGES["zh"]), profiles)[0] == REFUSES
 
 
 def test_another_script_without_a_known_language() -> None:
-    result = flags(PASSAGES["ar"], Source("s", "th", PASSAGES["th"]), LanguageProfiles([("th", PASSAGES["th"])]))
+    result = flags(
+        PASSAGES["ar"],
+        Source("s", "th", PASSAGES["th"]),
+        LanguageProfiles([("th", PASSAGES["th"])]),
+    )
     assert result == ("in another script",)
 
 
 FILES = {"ar": "arabic", "zh": "chinese_simplified", "tr": "turkish", "yo": "yoruba"}
 ENGLISH = (
-    "The president of the country said on Monday that the government would build new roads and schools in the north, "
-    "where farmers have waited for years."
+    "The president of the country said on Monday that the government would build new roads and"
+    " schools in the north, where farmers have waited for years."
 )
 HINDI = (
     "पुराना पुल सोमवार को बंद कर दिया गया। मरम्मत में एक साल लगेगा और लोग नाव से नदी पार करेंगे। "
     "नगर परिषद ने कहा कि पैसा पार्किंग से आएगा।"
 )
 SWAHILI = (
-    "Baraza la mji lilipiga kura Jumatatu kubakisha kivuko. Hasara italipwa kutokana na ada za maegesho ya magari."
+    "Baraza la mji lilipiga kura Jumatatu kubakisha kivuko. Hasara italipwa kutokana na ada za"
+    " maegesho ya magari."
 )
 
 Rows = Mapping[str, list[tuple[str, str]]]  # language -> (passage, what a person wrote of it)
@@ -149,7 +175,9 @@ Rows = Mapping[str, list[tuple[str, str]]]  # language -> (passage, what a perso
 def rows(reference: Path) -> Rows:
     result = {}
     for code, name in FILES.items():
-        lines = (reference / "passages" / f"{name}_test.jsonl").read_text(encoding="utf-8").splitlines()
+        lines = (
+            (reference / "passages" / f"{name}_test.jsonl").read_text(encoding="utf-8").splitlines()
+        )
         result[code] = [(row["text"], row["summary"]) for row in map(json.loads, lines)]
     return result
 
@@ -181,7 +209,9 @@ def test_what_people_wrote_is_in_its_language(
 
 @pytest.mark.reference
 @pytest.mark.parametrize("count", [20, 1])
-def test_texts_in_another_of_the_languages_are_found(count: int, rows: Rows, english: list[tuple[str, str]]) -> None:
+def test_texts_in_another_of_the_languages_are_found(
+    count: int, rows: Rows, english: list[tuple[str, str]]
+) -> None:
     profiles = profiles_of(rows, english, count)
     shown = [
         profiles.another(text, code)
@@ -223,8 +253,13 @@ def small(*more: tuple[str, str]) -> LanguageProfiles:
         (HINDI, "en", "hi", "?"),
     ],
 )
-def test_one_passage_is_enough_and_of_a_script_none(text: str, language: str, of_a_passage: str, of_none: str) -> None:
-    assert (small().another(text, language), NO_PROFILES.another(text, language)) == (of_a_passage, of_none)
+def test_one_passage_is_enough_and_of_a_script_none(
+    text: str, language: str, of_a_passage: str, of_none: str
+) -> None:
+    assert (small().another(text, language), NO_PROFILES.another(text, language)) == (
+        of_a_passage,
+        of_none,
+    )
 
 
 def test_latin_names_and_digits_in_chinese() -> None:
@@ -245,18 +280,26 @@ def test_of_short_texts_and_of_texts_without_words_nothing_is_said(text: str) ->
 
 def test_a_language_is_written_as_its_passages_are() -> None:
     """CLDR's script for Uzbek is Latin; these passages are in Cyrillic."""
-    uzbek = "Президент душанба куни янги йўллар ва мактаблар қурилишини айтди. Деҳқонлар буни йиллар давомида кутган."
+    uzbek = (
+        "Президент душанба куни янги йўллар ва мактаблар қурилишини айтди. Деҳқонлар буни йиллар"
+        " давомида кутган."
+    )
     profiles = small(("uz", uzbek))
     assert profiles.another(uzbek, "uz") == ""
     assert profiles.another(ENGLISH, "uz") == "en"
 
 
 def test_varieties_of_a_language_are_one_language() -> None:
-    british = LanguageProfiles([("en", ENGLISH * 20), ("en-GB", "Colour, labour, neighbour: the queue for crisps.")])
+    british = LanguageProfiles(
+        [("en", ENGLISH * 20), ("en-GB", "Colour, labour, neighbour: the queue for crisps.")]
+    )
     assert british.another(ENGLISH, "en-GB") == ""
 
 
 def test_however_many_passages_a_language_has_it_is_not_at_a_disadvantage() -> None:
-    text = "Kura mpya zitapigwa baada ya wiki mbili kwa sababu madiwani kadhaa hawakufika kwenye kikao cha kwanza."
+    text = (
+        "Kura mpya zitapigwa baada ya wiki mbili kwa sababu madiwani kadhaa hawakufika kwenye kikao"
+        " cha kwanza."
+    )
     many = [("sw", f"{SWAHILI} {number} {chr(97 + number % 26) * 5}") for number in range(400)]
     assert small(*many).another(text, "sw") == ""

@@ -36,15 +36,22 @@ def test_every_file_of_ours_is_whole_and_names_its_reviewer(language: str) -> No
     assert frame.reviewed
 
 
-@pytest.mark.parametrize(("language", "direction", "start"), [("ar", "rtl", "ابدأ"), ("hi", "ltr", "शुरू करें")])
+@pytest.mark.parametrize(
+    ("language", "direction", "start"), [("ar", "rtl", "ابدأ"), ("hi", "ltr", "शुरू करें")]
+)
 def test_the_frame_is_in_the_language_and_fits_a_phone(
     tmp_path: Path, visit: Visiting, language: str, direction: str, start: str
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    seen = visit(form(tmp_path, theirs(language)), viewport={"width": 390, "height": 850}, bypass_csp=True)
+    seen = visit(
+        form(tmp_path, theirs(language)), viewport={"width": 390, "height": 850}, bypass_csp=True
+    )
     page, words = seen.page, load_frame(language, [PROMPTS]).texts
-    assert (page.get_attribute("html", "lang"), page.get_attribute("html", "dir")) == (language, direction)
+    assert (page.get_attribute("html", "lang"), page.get_attribute("html", "dir")) == (
+        language,
+        direction,
+    )
     assert page.inner_text("#start") == start
     assert page.inner_text("#unreviewed") == words["Unreviewed translation"]
     latin = re.findall("[A-Za-z]{4,}", page.inner_text("#view-guidelines .prose"))
@@ -52,10 +59,16 @@ def test_the_frame_is_in_the_language_and_fits_a_phone(
     for view in ("guidelines", "task-1", "tasks"):
         turn_to(page, view)
         if view == "task-1":
-            assert page.inner_text("#task-heading") == words["Task {number} of {count}"].format(number=1, count=3)
+            assert page.inner_text("#task-heading") == words["Task {number} of {count}"].format(
+                number=1, count=3
+            )
             page.fill("#c2n", "-1")
-            assert page.inner_text("#c2e") == words["Write a number from {low} to {high}."].format(low=0, high=100)
-            circle, level = (page.locator(f"#c0 {node}").first.bounding_box() for node in ("input", "label"))
+            assert page.inner_text("#c2e") == words["Write a number from {low} to {high}."].format(
+                low=0, high=100
+            )
+            circle, level = (
+                page.locator(f"#c0 {node}").first.bounding_box() for node in ("input", "label")
+            )
             middle = level["x"] + level["width"] / 2
             assert (circle["x"] > middle) == (direction == "rtl")
         assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -97,10 +110,13 @@ def test_a_bad_file_is_refused(text: str, problem: str, tmp_path: Path) -> None:
 
 
 def test_our_unreviewed_rubrics_come_with_a_form_in_the_language_only() -> None:
-    hindi, german = ([rubric.criterion for rubric in theirs(code).rubrics.values()] for code in ("hi", "de"))
+    hindi, german = (
+        [rubric.criterion for rubric in theirs(code).rubrics.values()] for code in ("hi", "de")
+    )
     assert "अच्छा" in {level.label for criterion in hindi for level in criterion.scale.levels}
     assert theirs("hi").frame.reviewed == "unreviewed"
-    assert "Good" in {level.label for criterion in german for level in criterion.scale.levels}  # the form is in English
+    # the form is in English
+    assert "Good" in {level.label for criterion in german for level in criterion.scale.levels}
     assert theirs("de").frame.reviewed == ""
 
 
@@ -111,7 +127,9 @@ def test_guidelines_and_levels_are_translated_where_there_is_a_file(tmp_path: Pa
     (tmp_path / "prompts" / "criteria" / "task_quality.hi.toml").write_text(text, encoding="utf-8")
     metal.read(DEMO).save(tmp_path / "data")
     out = tmp_path / "forms"
-    metal.annotate_export(tmp_path / "data", out=out, criteria="task_quality", prompt_folders=[tmp_path / "prompts"])
+    metal.annotate_export(
+        tmp_path / "data", out=out, criteria="task_quality", prompt_folders=[tmp_path / "prompts"]
+    )
     hindi, other = ((out / f"{code}-1.html").read_text(encoding="utf-8") for code in ("hi", "en"))
     assert '<html lang="hi" dir="ltr">' in hindi
     assert ">अच्छा<" in hindi
@@ -125,7 +143,9 @@ def test_raters_whose_language_has_no_form_are_told_so(tmp_path: Path, visit: Vi
     given = in_their_language(assignment("yo", texts=YORUBA), [PROMPTS])
     page = visit(form(tmp_path, given), viewport={"width": 390, "height": 850}).page
     told = page.inner_text("#in-english")
-    assert told.startswith("This form is in English, because nobody has translated it into Yoruba yet.")
+    assert told.startswith(
+        "This form is in English, because nobody has translated it into Yoruba yet."
+    )
     for language in ("hi", "en", "und"):
         theirs_or_english = in_their_language(assignment(language, texts=YORUBA), [PROMPTS])
         assert "in-english" not in form(tmp_path, theirs_or_english).read_text(encoding="utf-8")
@@ -135,10 +155,13 @@ def test_who_hands_out_a_form_is_told_which_languages_it_is_not_in(tmp_path: Pat
     codes = ("yo", "hi", "en", "ig", "zh-yo")
     given = [in_their_language(assignment(code, texts=YORUBA), [PROMPTS]) for code in codes]
     [note] = note_on_english(given, tmp_path)
-    assert note.startswith("the form has not been translated into Igbo and Yoruba: raters will read it in English.")
+    assert note.startswith(
+        "the form has not been translated into Igbo and Yoruba: raters will read it in English."
+    )
     copied, to = re.search(r"copy (\S+) to (\S+),", note).groups()  # type: ignore[union-attr]
     Path(to).parent.mkdir(parents=True)
-    Path(to).write_bytes(Path(copied).read_bytes())  # what the note says makes a form in that language
+    # what the note says makes a form in that language
+    Path(to).write_bytes(Path(copied).read_bytes())
     folders = [tmp_path / "prompts", PROMPTS]
     assert load_frame("ig", folders).texts
     [again] = note_on_english([in_their_language(each, folders) for each in given], tmp_path)

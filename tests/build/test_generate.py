@@ -1,4 +1,6 @@
-"""What generators are told, which texts are asked for and under which keys, how replies are read, which are chosen."""
+"""What generators are told, which texts are asked for and under which keys, how replies are read,
+which are chosen.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def own(folder: Path, text: str, name: str = "medium") -> Path:
 
 
 @pytest.mark.parametrize("quality", ["good", "bad"])
-def test_every_criterion_is_named_with_the_end_to_aim_at(quality: str, rubrics: Mapping[str, Rubric]) -> None:
+def test_every_criterion_is_named_with_the_end_to_aim_at(
+    quality: str, rubrics: Mapping[str, Rubric]
+) -> None:
     made = load_instruction(quality, [OURS], rubrics)
     assert made.temperature == {"good": 0, "bad": 1}[quality]
     user = made.write(passage()).user
@@ -68,7 +72,8 @@ def test_every_criterion_is_named_with_the_end_to_aim_at(quality: str, rubrics: 
         best = values[-1] if rubric.criterion.direction == "higher" else values[0]
         worst = values[0] if best == values[-1] else values[-1]
         wanted, other = (
-            rubric.levels[end].definition for end in ((best, worst) if quality == "good" else (worst, best))
+            rubric.levels[end].definition
+            for end in ((best, worst) if quality == "good" else (worst, best))
         )
         assert rubric.criterion.label in user
         assert wanted in user
@@ -77,8 +82,15 @@ def test_every_criterion_is_named_with_the_end_to_aim_at(quality: str, rubrics: 
 
 
 @pytest.mark.parametrize("name", ["problematic_content", "hallucinations"])
-def test_absent_is_best_where_less_is_better(name: str, rubrics: Mapping[str, Rubric], tmp_path: Path) -> None:
-    own(tmp_path, GOOD.replace("{{ language }}", "{% for c in criteria %}<{{ c.best }}|{{ c.worst }}>{% endfor %}"))
+def test_absent_is_best_where_less_is_better(
+    name: str, rubrics: Mapping[str, Rubric], tmp_path: Path
+) -> None:
+    own(
+        tmp_path,
+        GOOD.replace(
+            "{{ language }}", "{% for c in criteria %}<{{ c.best }}|{{ c.worst }}>{% endfor %}"
+        ),
+    )
     made = load_instruction("medium", [tmp_path], {name: rubrics[name]})
     best, worst = made.write(passage()).user.split("<")[1].split(">")[0].split("|")
     assert best.startswith("Absent. ")
@@ -93,22 +105,33 @@ def test_absent_is_best_where_less_is_better(name: str, rubrics: Mapping[str, Ru
         ("", "higher", "a score as high as can be", "a score as low as can be"),
     ],
 )
-def test_a_line_of_scores_has_ends_to_aim_at(scale: str, direction: Direction, best: str, worst: str) -> None:
+def test_a_line_of_scores_has_ends_to_aim_at(
+    scale: str, direction: Direction, best: str, worst: str
+) -> None:
     line = Scale.of(scale) if scale else Scale("interval")
     about = {"worth": Rubric(Criterion("worth", line, direction, question="What is it worth?"))}
-    good, bad = (load_instruction(quality, [OURS], about).write(passage()).user for quality in ("answer", "bad-answer"))
+    good, bad = (
+        load_instruction(quality, [OURS], about).write(passage()).user
+        for quality in ("answer", "bad-answer")
+    )
     assert f"Aim at: {best}\n" in good
     assert f"A failure is: {worst}\n" in bad
 
 
-@pytest.mark.parametrize("text", ["{{ source }}", *(text.replace("OUTPUT", "PASSAGE") for text in HOSTILE)])
-def test_hostile_passages_stand_as_they_are_inside_their_fence(text: str, rubrics: Mapping[str, Rubric]) -> None:
+@pytest.mark.parametrize(
+    "text", ["{{ source }}", *(text.replace("OUTPUT", "PASSAGE") for text in HOSTILE)]
+)
+def test_hostile_passages_stand_as_they_are_inside_their_fence(
+    text: str, rubrics: Mapping[str, Rubric]
+) -> None:
     made = load_instruction("good", [OURS], rubrics)
     message, harmless = made.write(passage(text)), made.write(passage("x"))
     fenced = fence("PASSAGE", fence_code(text), text)
     assert fence_code(text) not in text
     assert message.system == harmless.system
-    assert message.user.replace(fenced, "") == harmless.user.replace(fence("PASSAGE", fence_code("x"), "x"), "")
+    assert message.user.replace(fenced, "") == harmless.user.replace(
+        fence("PASSAGE", fence_code("x"), "x"), ""
+    )
 
 
 def test_the_target_language_of_a_pair_is_written(rubrics: Mapping[str, Rubric]) -> None:
@@ -182,10 +205,14 @@ def test_an_own_quality_and_an_own_good_one(rubrics: Mapping[str, Rubric], tmp_p
         load_instruction("zzz", folders, rubrics)
 
 
-@pytest.mark.parametrize("name", ["../criteria/hallucinations", "a/b", "..", "", "/etc/passwd", "good.toml", "x\x00y"])
+@pytest.mark.parametrize(
+    "name", ["../criteria/hallucinations", "a/b", "..", "", "/etc/passwd", "good.toml", "x\x00y"]
+)
 def test_a_quality_is_a_name(name: str, rubrics: Mapping[str, Rubric], tmp_path: Path) -> None:
     own(tmp_path / "generate" / "a", GOOD, "b")
-    (tmp_path / "generate" / "a" / "generate" / "b.toml").rename(tmp_path / "generate" / "a" / "b.toml")
+    (tmp_path / "generate" / "a" / "generate" / "b.toml").rename(
+        tmp_path / "generate" / "a" / "b.toml"
+    )
     with pytest.raises(MetalError, match="quality"):
         load_instruction(name, [tmp_path, OURS], rubrics)
 
@@ -224,10 +251,19 @@ def test_where_there_is_no_summary_there_is_none(text: str) -> None:
 
 
 def test_the_text_stands_in_the_field_that_the_quality_names(tmp_path: Path) -> None:
-    assert read_generated('{"answer": "Goethe.", "justification": "So."}', "answer") == ("Goethe.", "So.")
+    assert read_generated('{"answer": "Goethe.", "justification": "So."}', "answer") == (
+        "Goethe.",
+        "So.",
+    )
     assert read_generated('{"summary": "Goethe."}', "answer") is None
-    answer, good = (load_instruction(quality, [bundled("prompts")], {}) for quality in ("answer", "good"))
-    assert list(answer.schema["properties"]) == ["answer", "justification"] == answer.schema["required"]
+    answer, good = (
+        load_instruction(quality, [bundled("prompts")], {}) for quality in ("answer", "good")
+    )
+    assert (
+        list(answer.schema["properties"])
+        == ["answer", "justification"]
+        == answer.schema["required"]
+    )
     assert list(good.schema["properties"]) == ["summary", "justification"]
     assert answer.digest != replace(answer, writes="reply").digest
     (tmp_path / "generate").mkdir()
@@ -238,7 +274,9 @@ def test_the_text_stands_in_the_field_that_the_quality_names(tmp_path: Path) -> 
             load_instruction("own", [tmp_path], {})
 
 
-def test_released_generation_templates_are_read(tmp_path: Path, rubrics: Mapping[str, Rubric]) -> None:
+def test_released_generation_templates_are_read(
+    tmp_path: Path, rubrics: Mapping[str, Rubric]
+) -> None:
     """Of the form of METAL's release, for guidance 0.0.64; what is sent holds nothing of ours."""
     (tmp_path / "generation_prompts").mkdir()
     path = tmp_path / "generation_prompts" / "good_prompt.md"
@@ -268,10 +306,17 @@ def test_answers_are_generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         metal.generate(
-            tmp_path / "questions", "openai:gpt-4o", quality="answer,bad-answer", choose="all", out=tmp_path / "run"
+            tmp_path / "questions",
+            "openai:gpt-4o",
+            quality="answer,bad-answer",
+            choose="all",
+            out=tmp_path / "run",
         )
     outputs = load_dataset(tmp_path / "questions").outputs.values()
-    assert {output.generator for output in outputs} == {"openai:gpt-4o/answer", "openai:gpt-4o/bad-answer"}
+    assert {output.generator for output in outputs} == {
+        "openai:gpt-4o/answer",
+        "openai:gpt-4o/bad-answer",
+    }
     assert len(outputs) == 6
     assert all(output.text and output.note for output in outputs)
 
@@ -282,13 +327,21 @@ def test_what_cannot_be_generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     bare = Criterion("adequacy", Scale.of("0-100"))
 
     def dry(quality: str, *sources: Source) -> Any:
-        save_dataset(assemble(Card("made"), [bare], sources, [], [], facts_from([])), tmp_path / "made", force=True)
+        save_dataset(
+            assemble(Card("made"), [bare], sources, [], [], facts_from([])),
+            tmp_path / "made",
+            force=True,
+        )
         out = tmp_path / "run"
-        return metal.generate(tmp_path / "made", "openai:gpt-4o", quality=quality, out=out, dry_run=True).job
+        return metal.generate(
+            tmp_path / "made", "openai:gpt-4o", quality=quality, out=out, dry_run=True
+        ).job
 
     [request] = dry("translation", passage(language="en-hi")).plan.questions(GPT)
     assert "Translate the passage below into Hindi" in request.message.user
-    with pytest.raises(UsageError, match=r"takes passages of language pairs \(en-hi\), not in Hindi"):
+    with pytest.raises(
+        UsageError, match=r"takes passages of language pairs \(en-hi\), not in Hindi"
+    ):
         dry("translation", passage(language="hi"), Source("t", "en-hi", "Text."))
     with pytest.raises(UsageError, match="adequacy has no simple description"):
         dry("answer", passage())
@@ -308,7 +361,8 @@ def test_texts_come_as_they_were_written_and_need_no_justification() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ['{"a":' * 60_000, "{" * 300_000, '{"summary": "' + "x{" * 200_000, '{"summary": ' * 50_000]
+    "text",
+    ['{"a":' * 60_000, "{" * 300_000, '{"summary": "' + "x{" * 200_000, '{"summary": ' * 50_000],
 )
 def test_replies_that_never_end_are_read_to_their_end(text: str) -> None:
     """Work that grows with the square of the reply would take hours here."""
@@ -322,7 +376,9 @@ SOURCES = [Source(f"s{n}", "en", f"Passage {n}.", references=("R",) * (n % 2)) f
 
 @pytest.fixture
 def instructions(rubrics: Mapping[str, Rubric]) -> tuple[Instruction, ...]:
-    return tuple(load_instruction(quality, [bundled("prompts")], rubrics) for quality in ("good", "bad"))
+    return tuple(
+        load_instruction(quality, [bundled("prompts")], rubrics) for quality in ("good", "bad")
+    )
 
 
 def keys(plan: Generation, model: Model = GPT) -> list[str]:
@@ -361,12 +417,18 @@ def test_the_same_question_has_the_same_key(instructions: tuple[Instruction, ...
     [{"temperature": 0.5}, {"system": "You."}, {"user": "{{ source }}"}],
     ids=["temperature", "system", "user"],
 )
-def test_another_instruction_has_other_keys(changes: dict[str, Any], instructions: tuple[Instruction, ...]) -> None:
+def test_another_instruction_has_other_keys(
+    changes: dict[str, Any], instructions: tuple[Instruction, ...]
+) -> None:
     now = tuple(replace(each, **changes) for each in instructions[:1])
-    assert not set(keys(Generation((GPT,), now, SOURCES))) & set(keys(Generation((GPT,), instructions, SOURCES)))
+    assert not set(keys(Generation((GPT,), now, SOURCES))) & set(
+        keys(Generation((GPT,), instructions, SOURCES))
+    )
 
 
-def test_another_model_setting_or_passage_has_another_key(instructions: tuple[Instruction, ...]) -> None:
+def test_another_model_setting_or_passage_has_another_key(
+    instructions: tuple[Instruction, ...],
+) -> None:
     before = keys(Generation((GPT,), instructions, SOURCES[:1]))
     for model in (find_model("openai:gpt-4o-mini", {}), replace(GPT, parameters={"temperature": 0, "seed": 1}),
                   replace(GPT, structured="none")):  # fmt: skip
@@ -391,7 +453,9 @@ def test_another_model_setting_or_passage_has_another_key(instructions: tuple[In
         ('{"summary": ""}', COMPLETE, UNPARSABLE),
     ],
 )
-def test_kinds_of_replies(text: str, ending: str, kind: str, instructions: tuple[Instruction, ...]) -> None:
+def test_kinds_of_replies(
+    text: str, ending: str, kind: str, instructions: tuple[Instruction, ...]
+) -> None:
     call = next(Generation((GPT,), instructions, SOURCES).questions(GPT))
     assert call.kind(text, ending) == kind
 
@@ -410,7 +474,9 @@ class Journal(JournalIndex):
         return ((call, self.known.get(call.output)) for call in calls)  # type: ignore[attr-defined]
 
 
-def test_texts_become_outputs_and_all_else_is_counted(instructions: tuple[Instruction, ...]) -> None:
+def test_texts_become_outputs_and_all_else_is_counted(
+    instructions: tuple[Instruction, ...],
+) -> None:
     plan = Generation((GPT,), instructions, SOURCES)
     text = json.dumps({"summary": " A text. ", "justification": "Why."})
     result = Journal(plan, {
@@ -439,17 +505,26 @@ def test_references_are_outputs_of_people() -> None:
 def test_outputs_get_flags_and_token_counts() -> None:
     texts = {"a": "I'm sorry, but I can't help with that.", "b": "A text."}
     outputs = [Output(name, "s0", name, "en", text) for name, text in texts.items()]
-    result = list(flagged(outputs, {each.source: each for each in SOURCES}, LanguageProfiles([]), len))
+    result = list(
+        flagged(outputs, {each.source: each for each in SOURCES}, LanguageProfiles([]), len)
+    )
     assert [each.flags for each in result] == [("refuses",), ()]
     assert [each.tokens for each in result] == [len(text) for text in texts.values()]
-    assert next(flagged(outputs, {"s0": SOURCES[0]}, LanguageProfiles([]), lambda text: None)).tokens is None
+    assert (
+        next(flagged(outputs, {"s0": SOURCES[0]}, LanguageProfiles([]), lambda text: None)).tokens
+        is None
+    )
 
 
 # ---------------------------------------------------------------- choosing
 
 
 def candidates(count: int, qualities: tuple[str, ...] = ("good", "bad")) -> list[Output]:
-    return [Output(f"s{n}/{quality}", f"s{n}", quality, "en") for n in range(count) for quality in qualities]
+    return [
+        Output(f"s{n}/{quality}", f"s{n}", quality, "en")
+        for n in range(count)
+        for quality in qualities
+    ]
 
 
 def chosen(outputs: list[Output], **wish: Any) -> list[str]:
@@ -461,22 +536,32 @@ def test_one_of_each_source_and_about_half_of_each_quality() -> None:
     assert len(result) == 800
     assert set(Counter(each.source for each in result if each.chosen).values()) == {1}
     assert 160 <= sum(each.chosen for each in result if each.generator == "good") <= 240
-    three = Counter(each.generator for each in choose(candidates(600, ("good", "bad", "reference"))) if each.chosen)
+    three = Counter(
+        each.generator
+        for each in choose(candidates(600, ("good", "bad", "reference")))
+        if each.chosen
+    )
     assert three.total() == 600
     assert min(three.values()) >= 150
 
 
 @given(seed=st.integers(0, 2**32), kept=st.sets(st.integers(0, 29)), order=st.randoms())
-def test_a_choice_is_seeded_and_independent_of_other_sources(seed: int, kept: set[int], order: Any) -> None:
+def test_a_choice_is_seeded_and_independent_of_other_sources(
+    seed: int, kept: set[int], order: Any
+) -> None:
     full = candidates(30, ("good", "bad", "medium"))
     all_of_them = set(chosen(full, seed=seed))
     part = [each for each in full if int(each.source[1:]) in kept]
     order.shuffle(part)
-    assert set(chosen(part, seed=seed)) == {name for name in all_of_them if int(name[1:].split("/")[0]) in kept}
+    assert set(chosen(part, seed=seed)) == {
+        name for name in all_of_them if int(name[1:].split("/")[0]) in kept
+    }
 
 
 def test_flagged_outputs_are_not_chosen_unless_wished() -> None:
-    outputs = [replace(each, flags=("refuses",) * (each.generator == "bad")) for each in candidates(60)]
+    outputs = [
+        replace(each, flags=("refuses",) * (each.generator == "bad")) for each in candidates(60)
+    ]
     outputs[0] = replace(outputs[0], flags=("refuses",))  # now all of s0
     result = chosen(outputs)
     assert len(result) == 59
@@ -484,7 +569,8 @@ def test_flagged_outputs_are_not_chosen_unless_wished() -> None:
     kept = chosen(outputs, keep_flagged=True)
     assert len(kept) == 60
     assert 15 <= sum(name.endswith("/bad") for name in kept) <= 45
-    same = {name.split("/")[0] for name in kept if name.endswith("/good")}  # a flag elsewhere moves no choice
+    # a flag elsewhere moves no choice
+    same = {name.split("/")[0] for name in kept if name.endswith("/good")}
     assert {f"{source}/good" for source in same} - {"s0/good"} <= set(result)
 
 

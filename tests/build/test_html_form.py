@@ -1,4 +1,6 @@
-"""The rating form: in a real browser what people rate comes back as they rated it; its files and their faults."""
+"""The rating form: in a real browser what people rate comes back as they rated it; its files and
+their faults.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ Visiting = Callable[..., Any]
 
 def again(seen: Any, path: Path, address: str = "") -> Any:
     """The form opened anew in the same browser, as on the next day."""
-    seen.page.evaluate("new Promise((done) => setTimeout(done, 420))")  # saving is put off by 400 ms
+    # saving is put off by 400 ms
+    seen.page.evaluate("new Promise((done) => setTimeout(done, 420))")
     seen.page.close()
     seen.page = seen.context.new_page()
     seen.page.on("console", lambda message: seen.said.append(message.text))
@@ -70,13 +73,18 @@ def test_what_is_rated_by_mouse_comes_back(tmp_path: Path, visit: Visiting, lang
     assert {answer.rater for answer in answers} == {f"{language}-1"}
     assert answers[1].where == f"{name} answer 2"
     assert seen.said == []
-    assert {url.partition("#")[0] for url in seen.requests if not url.startswith("blob:")} == {path.resolve().as_uri()}
+    assert {url.partition("#")[0] for url in seen.requests if not url.startswith("blob:")} == {
+        path.resolve().as_uri()
+    }
 
 
 def type_in_arabic(page: Any, key: str, code: str) -> None:
     """A key of a keyboard with Arabic letters and digits."""
     options = {"key": key, "code": code, "bubbles": True}
-    page.evaluate("options => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', options))", options)
+    page.evaluate(
+        "options => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', options))",
+        options,
+    )
 
 
 def test_what_is_rated_by_keyboard_comes_back(tmp_path: Path, visit: Visiting) -> None:
@@ -128,7 +136,9 @@ def test_progress_and_what_is_left_are_told(tmp_path: Path, visit: Visiting) -> 
     assert page.inner_text("#count") == "1 of 3 rated"
     page.get_by_role("link", name="All tasks and download").click()
     page.locator("#view-tasks").wait_for()
-    links = page.locator("#list a").evaluate_all("nodes => nodes.map((node) => node.getAttribute('aria-label'))")
+    links = page.locator("#list a").evaluate_all(
+        "nodes => nodes.map((node) => node.getAttribute('aria-label'))"
+    )
     assert links == ["Task 1, rated", "Task 2, rated in part", "Task 3, not rated"]
     page.click("#first-unrated")
     at_task(page, 2)
@@ -155,10 +165,13 @@ def test_time_counts_while_somebody_is_there(tmp_path: Path, visit: Visiting) ->
     page.clock.run_for(10_000)
     page.keyboard.press("n")
     at_task(page, 2)
-    page.clock.run_for(600_000)  # gone for lunch: the two minutes in which a reader may sit still are counted
+    # gone for lunch: the two minutes in which a reader may sit still are counted
+    page.clock.run_for(600_000)
     turn_to(page, "tasks")
     page.click("#download")
-    seconds = [answer.seconds or 0 for answer in read("a", downloaded(page, "#anyway")[1], CRITERIA)]
+    seconds = [
+        answer.seconds or 0 for answer in read("a", downloaded(page, "#anyway")[1], CRITERIA)
+    ]
     assert 9 <= seconds[0] <= 12
     assert 118 <= seconds[1] <= 123
     assert seconds[2] == 0
@@ -215,7 +228,9 @@ def closing_is_asked_about(page: Any) -> bool:
     return asked == ["beforeunload"]
 
 
-def test_leaving_is_asked_about_only_with_answers_that_are_in_no_file(tmp_path: Path, visit: Visiting) -> None:
+def test_leaving_is_asked_about_only_with_answers_that_are_in_no_file(
+    tmp_path: Path, visit: Visiting
+) -> None:
     path = form(tmp_path, assignment(count=1))
     seen = visit(path, "#task-1")
     rate_by_mouse(seen.page, 0, 0, "1")
@@ -229,7 +244,8 @@ def test_a_browser_without_storage_is_said_to_be_one(tmp_path: Path, visit: Visi
     path = form(tmp_path, assignment(count=1))
     seen = visit(path)
     seen.context.add_init_script(
-        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no', 'SecurityError'); }})"
+        "Object.defineProperty(window, 'localStorage', {get() { throw new DOMException('no',"
+        " 'SecurityError'); }})"
     )
     page = again(seen, path, "#task-1")
     assert "cannot keep your answers" in page.inner_text("#warning")
@@ -242,7 +258,9 @@ def test_a_browser_without_storage_is_said_to_be_one(tmp_path: Path, visit: Visi
 
 def load(page: Any, content: bytes) -> str:
     page.locator("#loading").evaluate("node => node.replaceChildren()")
-    page.set_input_files("#load", {"name": "x.json", "mimeType": "application/json", "buffer": content})
+    page.set_input_files(
+        "#load", {"name": "x.json", "mimeType": "application/json", "buffer": content}
+    )
     page.wait_for_selector("#loading p")
     return str(page.inner_text("#loading"))
 
@@ -265,7 +283,8 @@ def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None
     result["answers"][2]["scores"]["task_quality"] = "7"
     words = load(page, json.dumps(result).encode())
     assert words.startswith("Answers to 1 task were loaded.")
-    assert "Left out, not in this form: 1 task." in words  # words that languages without plurals of nouns can say
+    # words that languages without plurals of nouns can say
+    assert "Left out, not in this form: 1 task." in words
     assert "Scores left out that are not on the scale: 1." in words
     assert page.inner_text("#count") == "2 of 3 rated"
     page.click("#download")
@@ -274,7 +293,13 @@ def test_a_saved_file_goes_on_elsewhere(tmp_path: Path, visit: Visiting) -> None
     assert answers[0].comment == "mine"
     page.click("#undo")
     assert page.inner_text("#count") == "1 of 3 rated"
-    for wrong in (b"{", b"[]", b"null", b'{"metal": "dataset"}', b'{"metal": "answers", "version": 1}'):
+    for wrong in (
+        b"{",
+        b"[]",
+        b"null",
+        b'{"metal": "dataset"}',
+        b'{"metal": "answers", "version": 1}',
+    ):
         assert "no answers file" in load(page, wrong)
     assert "not yours" in load(page, json.dumps(result | {"rater": "<b>en-2"}).encode())
     assert "not yours" in load(page, json.dumps(result | {"dataset": "other"}).encode())
@@ -286,7 +311,12 @@ def test_the_script_holds_nothing_that_old_browsers_stumble_over() -> None:
     [(_, content)] = write([assignment()])
     script = content.decode().rpartition("<script>")[2]
     assert '"use strict"' in script
-    assert re.findall(r"\?\.[\w(\[]|\?\?|[|&]{2}=|replaceChildren|replaceAll|\.at\(|hasOwn|/[uv]\b", script) == []
+    assert (
+        re.findall(
+            r"\?\.[\w(\[]|\?\?|[|&]{2}=|replaceChildren|replaceAll|\.at\(|hasOwn|/[uv]\b", script
+        )
+        == []
+    )
 
 
 def test_names_of_files_are_safe_and_their_own() -> None:
@@ -300,7 +330,9 @@ def test_names_of_files_are_safe_and_their_own() -> None:
 
 def answers_file(**changed: Any) -> bytes:
     entry = {"task": "t1", "scores": {"task_quality": "2"}, "comment": "", "seconds": 5} | changed
-    return json.dumps({"metal": "answers", "version": 1, "dataset": "d", "rater": "hi-1", "answers": [entry]}).encode()
+    return json.dumps(
+        {"metal": "answers", "version": 1, "dataset": "d", "rater": "hi-1", "answers": [entry]}
+    ).encode()
 
 
 WRONG = [
@@ -312,7 +344,10 @@ WRONG = [
     (answers_file().replace(b'"version": 1', b'"version": 2'), "f.json: version 2"),
     (answers_file().replace(b'"version": 1', b'"version": true'), "f.json: version True"),
     (answers_file().replace(b'"hi-1"', b"7"), 'f.json: "rater" is not a name'),
-    (answers_file().replace(b"[{", b'{"a": {').replace(b"}]", b"}}"), 'f.json: "answers" is not a list'),
+    (
+        answers_file().replace(b"[{", b'{"a": {').replace(b"}]", b"}}"),
+        'f.json: "answers" is not a list',
+    ),
     (answers_file(task=3), 'f.json answer 1: "task"'),
     (answers_file(scores=[]), 'f.json answer 1: "scores"'),
     (answers_file(scores={"task_quality": 2}), 'f.json answer 1: "scores"'),
@@ -331,5 +366,9 @@ def test_another_kind_of_file_is_refused_with_its_place(content: bytes, words: s
 
 
 def test_what_may_be_missing() -> None:
-    [answer] = read("f.json", b"\xef\xbb\xbf" + answers_file(seconds=None, comment="\ud800"), CRITERIA)
-    assert answer == Answer("t1", "hi-1", {"task_quality": "2"}, "\N{REPLACEMENT CHARACTER}", "f.json answer 1", None)
+    [answer] = read(
+        "f.json", b"\xef\xbb\xbf" + answers_file(seconds=None, comment="\ud800"), CRITERIA
+    )
+    assert answer == Answer(
+        "t1", "hi-1", {"task_quality": "2"}, "\N{REPLACEMENT CHARACTER}", "f.json answer 1", None
+    )

@@ -1,4 +1,6 @@
-"""The form on screens of all sizes and in both directions of writing, with every template, and who can use it."""
+"""The form on screens of all sizes and in both directions of writing, with every template, and who
+can use it.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,15 @@ SEEN = [("en", 390, "light"), ("ar", 390, "dark"), ("ar", 1280, "light"), ("en",
 
 
 @pytest.mark.parametrize(("language", "width", "scheme"), SEEN)
-def test_it_fits_and_axe_finds_nothing(tmp_path: Path, visit: Visiting, language: str, width: int, scheme: str) -> None:
+def test_it_fits_and_axe_finds_nothing(
+    tmp_path: Path, visit: Visiting, language: str, width: int, scheme: str
+) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
     path = form(tmp_path, assignment(language))
-    seen = visit(path, viewport={"width": width, "height": 850}, color_scheme=scheme, bypass_csp=True)
+    seen = visit(
+        path, viewport={"width": width, "height": 850}, color_scheme=scheme, bypass_csp=True
+    )
     page = seen.page
     for view in ("guidelines", "task-1", "tasks"):
         turn_to(page, view)
@@ -65,7 +71,9 @@ BROKEN = """[...document.querySelectorAll('button, .button')].flatMap((button) =
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])
-def test_buttons_do_not_break_inside_words_in_a_narrow_window(tmp_path: Path, visit: Visiting, language: str) -> None:
+def test_buttons_do_not_break_inside_words_in_a_narrow_window(
+    tmp_path: Path, visit: Visiting, language: str
+) -> None:
     given = assignment(language, texts=TEXTS["en"])
     path = form(tmp_path, in_their_language(given, [bundled("prompts")]))
     for width in (390, 600, 800):
@@ -84,7 +92,10 @@ def test_texts_run_their_way_on_a_page_that_runs_from_the_left(
     page = visit(path, "#task-1", viewport={"width": 1280, "height": 800}).page
     for node in ("#title", "#source-body", "#output-body"):
         assert page.get_attribute(node, "lang") == language
-        assert page.evaluate(f"getComputedStyle(document.querySelector('{node}')).direction") == direction
+        assert (
+            page.evaluate(f"getComputedStyle(document.querySelector('{node}')).direction")
+            == direction
+        )
     assert page.evaluate("getComputedStyle(document.body).direction") == "ltr"
     source, output = (page.locator(node).bounding_box() for node in ("#source", "#output"))
     assert source["y"] == output["y"]
@@ -96,7 +107,9 @@ def test_texts_run_their_way_on_a_page_that_runs_from_the_left(
 
 
 def test_a_long_text_scrolls_in_its_place_and_opens(tmp_path: Path, visit: Visiting) -> None:
-    page = visit(form(tmp_path, assignment()), "#task-1", viewport={"width": 390, "height": 850}).page
+    page = visit(
+        form(tmp_path, assignment()), "#task-1", viewport={"width": 390, "height": 850}
+    ).page
     text = page.locator("#source-text")
     full = text.evaluate("node => node.scrollHeight")
     assert text.evaluate("node => node.clientHeight") < 850 / 2 < full
@@ -106,11 +119,17 @@ def test_a_long_text_scrolls_in_its_place_and_opens(tmp_path: Path, visit: Visit
 
 
 @pytest.mark.reference
-def test_published_arabic_passages_are_shown_as_they_are(tmp_path: Path, visit: Visiting, reference: Path) -> None:
-    lines = (reference / "passages" / "arabic_test.jsonl").read_text(encoding="utf-8").splitlines()[:5]
+def test_published_arabic_passages_are_shown_as_they_are(
+    tmp_path: Path, visit: Visiting, reference: Path
+) -> None:
+    lines = (
+        (reference / "passages" / "arabic_test.jsonl").read_text(encoding="utf-8").splitlines()[:5]
+    )
     passages = [json.loads(line) for line in lines]
     for number, passage in enumerate(passages):
-        own = assignment("ar", 1, f"ar-{number}", (passage["title"], passage["text"], passage["summary"]))
+        own = assignment(
+            "ar", 1, f"ar-{number}", (passage["title"], passage["text"], passage["summary"])
+        )
         page = visit(form(tmp_path, own), "#task-1", viewport={"width": 390, "height": 850}).page
         assert page.locator("#source-body").text_content() == f"0 {passage['text']}"
         assert page.locator("#output-body").text_content() == f"0 {passage['summary']}"
@@ -118,8 +137,8 @@ def test_published_arabic_passages_are_shown_as_they_are(tmp_path: Path, visit: 
 
 
 ATTACK = (
-    "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> {{ 7 * 7 }} <!-- &amp; "
-    "\u202eevil\u2066 \x00\x1b \u2028 \ud800 ]]>"
+    "</script><script>window.pwned = 1</script><img src=x onerror='window.pwned = 2'> {{ 7 * 7 }}"
+    " <!-- &amp; \u202eevil\u2066 \x00\x1b \u2028 \ud800 ]]>"
 )
 SHOWN = re.sub("[\u202e\u2066\x00\x1b\ud800]", "\N{REPLACEMENT CHARACTER}", ATTACK)
 
@@ -137,7 +156,9 @@ def hostile() -> Assignment:
 def test_hostile_text_is_shown_and_does_nothing(tmp_path: Path, visit: Visiting) -> None:
     path = form(tmp_path, hostile())
     content = path.read_text(encoding="utf-8")
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", content)
+    assert not re.search(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", content
+    )
     assert "\u2028" not in content.partition("application/json")[2]
     assert "<script>window" not in content
     seen = visit(path, "#task-1", viewport={"width": 390, "height": 850})
@@ -178,13 +199,17 @@ def test_a_pair_in_the_page(visit: Callable[..., Any], tmp_path: Path) -> None:
     shown = [page.locator(f"#{side}-body").text_content() for side in ("first", "second")]
     assert sorted(shown) == sorted([f"{number} {GOLD}", f"{number} {MADE}"])
     assert (shown[0] == f"{number} {MADE}") == each.tasks[0].output_first
-    assert [page.locator(f"#{side}-heading").text_content() for side in ("source", "first", "second")] == [
+    assert [
+        page.locator(f"#{side}-heading").text_content() for side in ("source", "first", "second")
+    ] == [
         "Article",
         "Summary A",
         "Summary B",
     ]
     for part in ("", "-heading", "-text", "-body"):
-        first, second = (page.locator(f"#{side}{part}").evaluate(LOOK) for side in ("first", "second"))
+        first, second = (
+            page.locator(f"#{side}{part}").evaluate(LOOK) for side in ("first", "second")
+        )
         assert first == second
     for digit in "123451":
         page.keyboard.press(digit)
@@ -193,7 +218,9 @@ def test_a_pair_in_the_page(visit: Callable[..., Any], tmp_path: Path) -> None:
     _, saved = downloaded(page, "#anyway")
     answer = json.loads(saved)["answers"][0]
     assert list(answer["scores"].values()) == ["1", "2", "3", "4", "5", "1"]
-    assert [read.task for read in html_form.read("a.json", saved, {})] == [task.task for task in each.tasks]
+    assert [read.task for read in html_form.read("a.json", saved, {})] == [
+        task.task for task in each.tasks
+    ]
     assert opened.said == []
     assert [url for url in opened.requests if not url.startswith(("file:", "blob:"))] == []
 

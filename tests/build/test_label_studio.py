@@ -1,4 +1,6 @@
-"""The Label Studio form: what is written is harmless and complete, what its server exports is read as it was meant."""
+"""The Label Studio form: what is written is harmless and complete, what its server exports is read
+as it was meant.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,13 @@ def shown(root: ElementTree.Element) -> str:
 
 
 def test_files_for_languages_and_people() -> None:
-    assert list(files()) == ["interface-ar.xml", "ar-1.json", "interface-en.xml", "en-1.json", "README.txt"]
+    assert list(files()) == [
+        "interface-ar.xml",
+        "ar-1.json",
+        "interface-en.xml",
+        "en-1.json",
+        "README.txt",
+    ]
     assert "metal annotate import" in files()["README.txt"].decode()
 
 
@@ -51,13 +59,20 @@ def test_tasks_come_in_their_order_and_tell_nothing_else() -> None:
             "output_text": HOSTILE,
         }
     }
-    assert not {"source", "id", "annotations"} & set(tasks[0]["data"])  # `source` is taken in the real page
+    # `source` is taken in the real page
+    assert not {"source", "id", "annotations"} & set(tasks[0]["data"])
 
 
 def test_what_no_database_holds_is_replaced() -> None:
-    assignment = replace(ASSIGNMENTS[1], tasks=(Task("t", "o", "en", "a\x00b", "\ud800", "\ufffe\tc\nd"),))
+    assignment = replace(
+        ASSIGNMENTS[1], tasks=(Task("t", "o", "en", "a\x00b", "\ud800", "\ufffe\tc\nd"),)
+    )
     data = json.loads(dict(write([assignment]))["en-1.json"])[0]["data"]
-    assert (data["title"], data["source_text"], data["output_text"]) == ("a\ufffdb", "\ufffd", "\ufffd\tc\nd")
+    assert (data["title"], data["source_text"], data["output_text"]) == (
+        "a\ufffdb",
+        "\ufffd",
+        "\ufffd\tc\nd",
+    )
 
 
 def test_choices_are_saved_as_values_and_must_be_given() -> None:
@@ -71,15 +86,22 @@ def test_choices_are_saved_as_values_and_must_be_given() -> None:
         ("true", "2", "3"),
     ]
     assert second.get("name") == f"score:{ODD}"
-    assert [(each.get("value"), each.get("alias")) for each in second] == [("<b>No</b>", "-1"), ('Yes & "how"', "1")]
-    assert {control.get("toName") for control in tree("en").iter() if control.get("toName")} == {"output"}
+    assert [(each.get("value"), each.get("alias")) for each in second] == [
+        ("<b>No</b>", "-1"),
+        ('Yes & "how"', "1"),
+    ]
+    assert {control.get("toName") for control in tree("en").iter() if control.get("toName")} == {
+        "output"
+    }
 
 
 def test_a_scale_without_levels_is_a_number() -> None:
     [number] = tree("en").iter("Number")
     assert (number.get("min"), number.get("max"), number.get("step")) == ("0.5", "5", "any")
     free = Criterion("free", Scale("interval"))
-    root = ElementTree.fromstring(interface("en", [replace(ASSIGNMENTS[1], rubrics={"free": Rubric(free)})]))
+    root = ElementTree.fromstring(
+        interface("en", [replace(ASSIGNMENTS[1], rubrics={"free": Rubric(free)})])
+    )
     assert next(root.iter("Number")).get("min") is None
 
 
@@ -94,20 +116,33 @@ def test_only_three_fields_of_a_task_are_shown() -> None:
 
 def test_texts_of_tasks_are_text() -> None:
     texts = list(tree("ar").iter("Text"))
-    assert [(text.get("name"), text.get("valueType")) for text in texts] == [("source", "text"), ("output", "text")]
+    assert [(text.get("name"), text.get("valueType")) for text in texts] == [
+        ("source", "text"),
+        ("output", "text"),
+    ]
 
 
 def test_guidelines_are_in_the_interface() -> None:
     text = shown(tree("en"))
-    for words in ("Looks at the task.\nOnly at the task.", "<script>alert(1)</script>", "Bad: It was not done."):
+    for words in (
+        "Looks at the task.\nOnly at the task.",
+        "<script>alert(1)</script>",
+        "Bad: It was not done.",
+    ):
         assert words in text
     assert "• nothing was done\n• something else was done" in text
     assert next(tree("en").iter("Choice")).get("hint") == "Bad: It was not done."
-    assert len(list(tree("en").iter("Panel"))) == 1  # what stands above the answers already is not said again
+    # what stands above the answers already is not said again
+    assert len(list(tree("en").iter("Panel"))) == 1
 
 
 def classes(root: ElementTree.Element, name: str) -> str:
-    return next(view.get("className", "") for view in root.iter("View") for text in view if text.get("name") == name)
+    return next(
+        view.get("className", "")
+        for view in root.iter("View")
+        for text in view
+        if text.get("name") == name
+    )
 
 
 def test_directions() -> None:
@@ -126,7 +161,9 @@ def test_parts_that_no_task_fills_are_left_out() -> None:
 
 
 def with_levels(count: int) -> Rubric:
-    return Rubric(Criterion("c", Scale("ordinal", tuple(Level(value, f"l{value}") for value in range(count)))))
+    return Rubric(
+        Criterion("c", Scale("ordinal", tuple(Level(value, f"l{value}") for value in range(count))))
+    )
 
 
 def test_hotkeys_are_side_by_side_and_never_twice() -> None:
@@ -154,13 +191,22 @@ def annotation(results: list[dict[str, Any]], who: object = 1, **more: Any) -> d
     } | more
 
 
-def exported(*annotations: dict[str, Any], number: int = 7, task: str = "te1", rater: str = "en-1") -> dict[str, Any]:
+def exported(
+    *annotations: dict[str, Any], number: int = 7, task: str = "te1", rater: str = "en-1"
+) -> dict[str, Any]:
     return {
         "id": number,
         "annotations": list(annotations),
         "drafts": [{"result": [result("score:task_quality", "choices", {"choices": ["0"]})]}],
         "predictions": [{"result": [result("score:task_quality", "choices", {"choices": ["1"]})]}],
-        "data": {"task": task, "rater": rater, "language": "en", "title": "", "source_text": "s", "output_text": "o"},
+        "data": {
+            "task": task,
+            "rater": rater,
+            "language": "en",
+            "title": "",
+            "source_text": "s",
+            "output_text": "o",
+        },
     }
 
 
@@ -181,7 +227,12 @@ def as_bytes(*entries: object) -> bytes:
 def test_answers_of_one_person() -> None:
     [answer] = read("x.json", as_bytes(exported(annotation(FULL))), CRITERIA)
     assert answer.scores == {"task_quality": "2", ODD: "-1", "fluency": "1.5"}
-    assert (answer.task, answer.rater, answer.comment, answer.seconds) == ("te1", "en-1", "جيد", 12.5)
+    assert (answer.task, answer.rater, answer.comment, answer.seconds) == (
+        "te1",
+        "en-1",
+        "جيد",
+        12.5,
+    )
     assert answer.where == "x.json task 7"
 
 
@@ -193,8 +244,12 @@ def test_what_was_not_answered_is_blank() -> None:
 
 
 def test_skipped_tasks_are_counted_and_left_out() -> None:
-    content = as_bytes(exported(annotation([], 2, was_cancelled=True)), exported(annotation(GOOD), number=8))
-    assert [(answer.where, answer.rater) for answer in read("x.json", content, CRITERIA)] == [("x.json task 8", "en-1")]
+    content = as_bytes(
+        exported(annotation([], 2, was_cancelled=True)), exported(annotation(GOOD), number=8)
+    )
+    assert [(answer.where, answer.rater) for answer in read("x.json", content, CRITERIA)] == [
+        ("x.json task 8", "en-1")
+    ]
     assert skipped("x.json", content) == 1
 
 
@@ -208,7 +263,9 @@ def test_skipped_tasks_are_counted_and_left_out() -> None:
         ((None, 1), ["en:unknown", "en:1"]),
     ],
 )
-def test_several_people_on_the_same_tasks_are_told_apart(who: tuple[object, object], raters: list[str]) -> None:
+def test_several_people_on_the_same_tasks_are_told_apart(
+    who: tuple[object, object], raters: list[str]
+) -> None:
     content = as_bytes(exported(*(annotation(GOOD, each) for each in who)))
     assert [answer.rater for answer in read("x.json", content, CRITERIA)] == raters
 
@@ -233,7 +290,9 @@ def test_json_min() -> None:
         "lead_time": 12.5,
     }
     assert read("x.json", as_bytes(row), CRITERIA) == [
-        replace(read("x.json", as_bytes(exported(annotation(FULL))), CRITERIA)[0], where="x.json task 1")
+        replace(
+            read("x.json", as_bytes(exported(annotation(FULL))), CRITERIA)[0], where="x.json task 1"
+        )
     ]
     assert skipped("x.json", as_bytes(row)) == 0
 
@@ -246,7 +305,10 @@ def test_halves_of_surrogate_pairs_do_not_come_in() -> None:
 
 @pytest.mark.parametrize("seconds", [True, "12", -1, 1e999, [1]])
 def test_times_that_are_none_are_not_told(seconds: object) -> None:
-    assert read("x.json", as_bytes(exported(annotation(GOOD, lead_time=seconds))), CRITERIA)[0].seconds is None
+    assert (
+        read("x.json", as_bytes(exported(annotation(GOOD, lead_time=seconds))), CRITERIA)[0].seconds
+        is None
+    )
 
 
 TWO = [result("score:task_quality", "choices", {"choices": ["1", "2"]})]
@@ -266,11 +328,20 @@ TRUE = [result("score:task_quality", "choices", {"choices": True})]
         (as_bytes({"id": 7, "annotations": 3, "data": {}}), "x.json task 7: its annotations"),
         (as_bytes({"text": "another project"}), "x.json task 1 of the file: no task in its data"),
         (as_bytes(exported(annotation(GOOD), task=" ")), "x.json task 7: no task in its data"),
-        (as_bytes(exported(annotation(GOOD)) | {"data": {"task": "t", "rater": 3}}), "x.json task 7: no rater"),
-        (as_bytes(exported(annotation(GOOD)) | {"annotations": [3]}), "x.json task 7: an annotation"),
+        (
+            as_bytes(exported(annotation(GOOD)) | {"data": {"task": "t", "rater": 3}}),
+            "x.json task 7: no rater",
+        ),
+        (
+            as_bytes(exported(annotation(GOOD)) | {"annotations": [3]}),
+            "x.json task 7: an annotation",
+        ),
         (as_bytes(exported(annotation(GOOD, result={"a": 1}))), "x.json task 7: the result"),
         (as_bytes(exported(annotation(GOOD, result=[3]))), "x.json task 7: a result is not"),
-        (as_bytes(exported(annotation(GOOD + GOOD))), "x.json task 7: 'score:task_quality' was answered twice"),
+        (
+            as_bytes(exported(annotation(GOOD + GOOD))),
+            "x.json task 7: 'score:task_quality' was answered twice",
+        ),
         (as_bytes(exported(annotation(TWO))), "x.json task 7: 'score:task_quality' has 2 answers"),
         (as_bytes(exported(annotation(TRUE))), "x.json task 7: 'score:task_quality' is neither"),
         (as_bytes(exported(annotation(GOOD, [1]))), "x.json task 7: annotated by"),

@@ -61,9 +61,16 @@ def test_cells_are_html_on_one_line_that_an_upload_takes(assignments, files):
         tasks = {task.task: task for assignment in assignments for task in assignment.tasks}
         for row in rows_of(text):
             assert not any(cell.startswith(FORMULA_STARTS) for cell in row.values())
-            assert not any(mark in cell.replace("<br>", "") for cell in row.values() for mark in ("<", ">", "\n", "${"))
+            assert not any(
+                mark in cell.replace("<br>", "")
+                for cell in row.values()
+                for mark in ("<", ">", "\n", "${")
+            )
             task = tasks[row["task"]]
-            shown = [html.unescape(row[column].replace("<br>", "\n")) for column in ("title", "source", "output")]
+            shown = [
+                html.unescape(row[column].replace("<br>", "\n"))
+                for column in ("title", "source", "output")
+            ]
             texts = (task.title, task.source, task.text)
             assert shown == [text.replace("\r\n", "\n").replace("\x07", "\ufffd") for text in texts]
 
@@ -78,7 +85,8 @@ def test_the_layout_asks_every_criterion(files, rubrics):
                 assert "required" in attributes
                 asked.setdefault(attributes["name"], []).append(attributes["value"])
         assert asked == {
-            name: [f"{level.value:g}" for level in rubric.criterion.scale.levels] for name, rubric in rubrics.items()
+            name: [f"{level.value:g}" for level in rubric.criterion.scale.levels]
+            for name, rubric in rubrics.items()
         }
         assert [attributes["name"] for tag, attributes in tags if tag == "textarea"] == ["comment"]
         assert [tag for tag, _ in tags].count("script") == 1  # Amazon's own
@@ -116,12 +124,22 @@ def test_a_hostile_rubric_is_text():
 def test_the_readme_counts_hits_and_names_what_is_too_long(assignments, files):
     readme = files["README.txt"]
     assert "English: layout-en.html, tasks-en.csv\n  (HITs: 3; assignments per HIT: 3)" in readme
-    too_long = next(task.task for assignment in assignments for task in assignment.tasks if task.language == "zh")
+    too_long = next(
+        task.task
+        for assignment in assignments
+        for task in assignment.tasks
+        if task.language == "zh"
+    )
     assert readme.rstrip().endswith(too_long)
     assert "Too long for a HIT: Arabic" not in readme
 
 
-ABOUT_HIT = {"HITId": "H", "AssignmentId": "A", "AssignmentStatus": "Approved", "WorkTimeInSeconds": "61"}
+ABOUT_HIT = {
+    "HITId": "H",
+    "AssignmentId": "A",
+    "AssignmentStatus": "Approved",
+    "WorkTimeInSeconds": "61",
+}
 
 
 def results(rows: list[dict[str, str]]) -> bytes:
@@ -133,10 +151,14 @@ def results(rows: list[dict[str, str]]) -> bytes:
     return file.getvalue().encode()
 
 
-def shaped(shape: str, scores: dict[str, str], values: dict[str, list[str]], comment: str) -> dict[str, str]:
+def shaped(
+    shape: str, scores: dict[str, str], values: dict[str, list[str]], comment: str
+) -> dict[str, str]:
     """Answers as Mechanical Turk writes them."""
     if shape == "plain":
-        return {f"Answer.{name}": score for name, score in scores.items()} | {"Answer.comment": comment}
+        return {f"Answer.{name}": score for name, score in scores.items()} | {
+            "Answer.comment": comment
+        }
     if shape == "a column a choice":
         choices = {
             f"Answer.{name}.{value}": str(value == score).lower()
@@ -144,13 +166,17 @@ def shaped(shape: str, scores: dict[str, str], values: dict[str, list[str]], com
             for value in values[name]
         }
         return {"Answer.comment": comment} | choices
-    words = {name: {value: value == score for value in values[name]} for name, score in scores.items()}
+    words = {
+        name: {value: value == score for value in values[name]} for name, score in scores.items()
+    }
     return {"Answer.taskAnswers": json.dumps([{"comment": comment, **words}], ensure_ascii=False)}
 
 
 @pytest.mark.parametrize("shape", ["plain", "a column a choice", "JSON"])
 def test_answers_come_back(shape, assignments, files, criteria):
-    values = {name: [f"{value:g}" for value in each.scale.values] for name, each in criteria.items()}
+    values = {
+        name: [f"{value:g}" for value in each.scale.values] for name, each in criteria.items()
+    }
     for language in ("en", "ar"):
         rows, expected = [], {}
         for number, row in enumerate(rows_of(files[f"tasks-{language}.csv"])):
@@ -161,11 +187,18 @@ def test_answers_come_back(shape, assignments, files, criteria):
                 }
                 expected[row["task"], f"mturk:{worker}"] = scores
                 given = {f"Input.{name}": cell for name, cell in row.items()}
-                rows.append(ABOUT_HIT | {"WorkerId": worker} | given | shaped(shape, scores, values, "جيد =\nline 2"))
+                rows.append(
+                    ABOUT_HIT
+                    | {"WorkerId": worker}
+                    | given
+                    | shaped(shape, scores, values, "جيد =\nline 2")
+                )
         answers = mturk.read("batch.csv", results(rows), criteria)
         assert {(answer.task, answer.rater): dict(answer.scores) for answer in answers} == expected
         assert {(answer.comment, answer.seconds) for answer in answers} == {("جيد =\nline 2", 61.0)}
-        assert [answer.where for answer in answers] == [f"batch.csv row {row + 2}" for row in range(len(rows))]
+        assert [answer.where for answer in answers] == [
+            f"batch.csv row {row + 2}" for row in range(len(rows))
+        ]
 
 
 def result(**more: str) -> dict[str, str]:
@@ -173,8 +206,13 @@ def result(**more: str) -> dict[str, str]:
 
 
 def test_rejected_assignments_are_left_out_and_counted(criteria):
-    content = results([result(), result(AssignmentStatus="Rejected"), result(AssignmentStatus="Submitted")])
-    assert [answer.where for answer in mturk.read("b.csv", content, criteria)] == ["b.csv row 2", "b.csv row 4"]
+    content = results(
+        [result(), result(AssignmentStatus="Rejected"), result(AssignmentStatus="Submitted")]
+    )
+    assert [answer.where for answer in mturk.read("b.csv", content, criteria)] == [
+        "b.csv row 2",
+        "b.csv row 4",
+    ]
     assert mturk.notes("b.csv", content, criteria) == ["b.csv: 1 rejected assignments left out"]
     assert mturk.read("b.csv", results([result(AssignmentStatus="Rejected")]), criteria) == []
 
@@ -186,22 +224,39 @@ def test_unknown_seconds(cell, criteria):
 
 
 def test_simple_values_in_json(criteria):
-    words = json.dumps([{"task_quality": 2.0}, {"hallucinations": "1 Present", "comment": "\ud800 ok "}])
+    words = json.dumps(
+        [{"task_quality": 2.0}, {"hallucinations": "1 Present", "comment": "\ud800 ok "}]
+    )
     row = {name: cell for name, cell in result().items() if name != "Answer.task_quality"}
     content = results([row | {"Answer.taskAnswers": words}, row | {"Answer.taskAnswers": ""}])
     first, second = mturk.read("b.csv", content, criteria)
-    assert (first.scores, first.comment) == ({"task_quality": "2", "hallucinations": "1 Present"}, "\ufffd ok")
+    assert (first.scores, first.comment) == (
+        {"task_quality": "2", "hallucinations": "1 Present"},
+        "\ufffd ok",
+    )
     assert second.scores == {"task_quality": "", "hallucinations": ""}
 
 
 @pytest.mark.parametrize(
     "rows, message",
     [
-        ([{"task": "t1", "rater": "a"}], "no column 'Input.task', so these are not the results of a batch"),
+        (
+            [{"task": "t1", "rater": "a"}],
+            "no column 'Input.task', so these are not the results of a batch",
+        ),
         ([result(WorkerId="")], "b.csv row 2: WorkerId is missing"),
-        ([result(**{"Answer.taskAnswers": "[{"})], "b.csv row 2: Answer.taskAnswers is not a list of objects"),
-        ([result(**{"Answer.taskAnswers": "[1]"})], "b.csv row 2: Answer.taskAnswers is not a list of objects"),
-        ([ABOUT_HIT | {"WorkerId": "W", "Input.task": "t", "Answer.mood": "1"}], "no answers to a criterion"),
+        (
+            [result(**{"Answer.taskAnswers": "[{"})],
+            "b.csv row 2: Answer.taskAnswers is not a list of objects",
+        ),
+        (
+            [result(**{"Answer.taskAnswers": "[1]"})],
+            "b.csv row 2: Answer.taskAnswers is not a list of objects",
+        ),
+        (
+            [ABOUT_HIT | {"WorkerId": "W", "Input.task": "t", "Answer.mood": "1"}],
+            "no answers to a criterion",
+        ),
     ],
 )
 def test_what_cannot_be_read_is_said(rows, message, criteria):
@@ -210,7 +265,11 @@ def test_what_cannot_be_read_is_said(rows, message, criteria):
     assert message in str(error.value)
 
 
-@pytest.mark.parametrize("more", [{"Answer.halucinations": "1"}, {"Answer.taskAnswers": '[{"halucinations": "1"}]'}])
+@pytest.mark.parametrize(
+    "more", [{"Answer.halucinations": "1"}, {"Answer.taskAnswers": '[{"halucinations": "1"}]'}]
+)
 def test_a_criterion_that_nobody_knows(more, criteria):
-    with pytest.raises(UnknownName, match="criterion 'halucinations' is not known; did you mean 'hallucinations'"):
+    with pytest.raises(
+        UnknownName, match="criterion 'halucinations' is not known; did you mean 'hallucinations'"
+    ):
         mturk.read("b.csv", results([result(**more)]), criteria)

@@ -1,4 +1,6 @@
-"""Sampling from the fullest bin: numpy's histogram, fair draws, and splits that are not as they should be."""
+"""Sampling from the fullest bin: numpy's histogram, fair draws, and splits that are not as they
+should be.
+"""
 
 from __future__ import annotations
 
@@ -34,14 +36,21 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def count_in_first_word(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sample, "count_tokens", lambda texts, encoding: (int(text.split()[0]) for text in texts))
+    monkeypatch.setattr(
+        sample, "count_tokens", lambda texts, encoding: (int(text.split()[0]) for text in texts)
+    )
 
 
 def of_lengths(lengths: Sequence[int]) -> Callable[[], Iterator[Passage]]:
-    return lambda: (Passage(f"{length} {row}", str(row), where=f"row {row + 1}") for row, length in enumerate(lengths))
+    return lambda: (
+        Passage(f"{length} {row}", str(row), where=f"row {row + 1}")
+        for row, length in enumerate(lengths)
+    )
 
 
-def drawn(lengths: Sequence[int], rules: SampleSettings = ALL, language: str = "sw") -> tuple[Histogram, list[Source]]:
+def drawn(
+    lengths: Sequence[int], rules: SampleSettings = ALL, language: str = "sw"
+) -> tuple[Histogram, list[Source]]:
     return draw(language, of_lengths(lengths), None, rules)  # type: ignore[arg-type]
 
 
@@ -67,7 +76,11 @@ def test_histogram_and_members_are_numpys(lengths: list[int], bins: int, step: i
     assert histogram.counts == tuple(counts)
     assert histogram.edges == tuple(edges)
     assert histogram.fullest == int(np.flatnonzero(counts == counts.max())[0])
-    inside = [row for row, length in enumerate(lengths) if np.histogram([length], edges)[0][histogram.fullest]]
+    inside = [
+        row
+        for row, length in enumerate(lengths)
+        if np.histogram([length], edges)[0][histogram.fullest]
+    ]
     assert [source.source for source in sources] == [f"sw/{row}" for row in inside]
     assert [source.tokens for source in sources] == [lengths[row] for row in inside]
     assert len(inside) == counts.max()
@@ -96,13 +109,17 @@ def test_drawn_from_the_bin_without_replacement_in_the_order_of_the_split() -> N
     assert len(set(rows)) == 25
     assert rows == sorted(rows)
     assert max(rows) < 60
-    assert all(histogram.bounds[0] <= (source.tokens or 0) < histogram.bounds[1] for source in sources)
+    assert all(
+        histogram.bounds[0] <= (source.tokens or 0) < histogram.bounds[1] for source in sources
+    )
 
 
 @pytest.mark.usefixtures("counted")
 def test_each_language_has_draws_of_its_own() -> None:
     """Neither the same rows for each, nor others for one when another is added."""
-    swahili, yoruba = (names(drawn(UNEVEN, SampleSettings(25), language)) for language in ("sw", "yo"))
+    swahili, yoruba = (
+        names(drawn(UNEVEN, SampleSettings(25), language)) for language in ("sw", "yo")
+    )
     assert [name[3:] for name in swahili] != [name[3:] for name in yoruba]
     assert names(drawn(UNEVEN, SampleSettings(25), "sw")) == swahili
 
@@ -110,10 +127,16 @@ def test_each_language_has_draws_of_its_own() -> None:
 @pytest.mark.usefixtures("counted")
 def test_every_passage_of_the_bin_is_drawn_about_as_often() -> None:
     seeds = 400
-    times = Counter(name for seed in range(seeds) for name in names(drawn(UNEVEN, SampleSettings(15, seed=seed))))
+    times = Counter(
+        name
+        for seed in range(seeds)
+        for name in names(drawn(UNEVEN, SampleSettings(15, seed=seed)))
+    )
     assert len(times) == 60
     expected = seeds * 15 / 60
-    chi_square = sum((count - expected) ** 2 for count in times.values()) / (expected * (1 - 15 / 60))
+    chi_square = sum((count - expected) ** 2 for count in times.values()) / (
+        expected * (1 - 15 / 60)
+    )
     assert chi_square < 105  # 59 degrees of freedom: p about 0.0002, and the seeds are fixed
 
 
@@ -145,7 +168,9 @@ def test_what_a_source_carries(encoding: tiktoken.Encoding) -> None:
     assert [source.source for source in sources] == ["hi/7", "hi/row-2"]
     assert [source.title for source in sources] == ["गाँव", ""]
     assert [source.references for source in sources] == [("एक गाँव",), ()]
-    assert [source.tokens for source in sources] == [len(encoding.encode_ordinary(each.text)) for each in passages]
+    assert [source.tokens for source in sources] == [
+        len(encoding.encode_ordinary(each.text)) for each in passages
+    ]
 
 
 @pytest.mark.usefixtures("counted")
@@ -160,16 +185,31 @@ def test_ids_that_repeat() -> None:
 
 @pytest.mark.parametrize("step", [1 << 20, 3])
 @pytest.mark.usefixtures("counted")
-def test_duplicates_and_near_empty_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+def test_duplicates_and_near_empty_are_left_out_and_counted(
+    monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
     monkeypatch.setattr(sample, "STEP", step)
-    texts = ["20 a", "21 b", "20  a\n", "3 x", "\t20 a", "20 a b", "3 x", "21 b", "22 c", "9 y", "10 z"]
+    texts = [
+        "20 a",
+        "21 b",
+        "20  a\n",
+        "3 x",
+        "\t20 a",
+        "20 a b",
+        "3 x",
+        "21 b",
+        "22 c",
+        "9 y",
+        "10 z",
+    ]
     histogram, sources = draw(
         "sw",
         lambda: (Passage(text, str(row)) for row, text in enumerate(texts)),
         None,  # type: ignore[arg-type]
         SampleSettings(100, 1, 10, 0, True),
     )
-    assert [source.text for source in sources] == ["20 a", "21 b", "20 a b", "22 c", "10 z"]  # the first of each
+    # the first of each
+    assert [source.text for source in sources] == ["20 a", "21 b", "20 a b", "22 c", "10 z"]
     assert (histogram.duplicates, histogram.near_empty, histogram.passages) == (3, 3, 11)
 
 
@@ -181,15 +221,21 @@ def test_duplicates_are_found_in_every_share(texts: list[int], step: int) -> Non
         patch.setattr(sample, "STEP", step)
         passages = [Passage(f"20 {text}", str(row)) for row, text in enumerate(texts)]
         histogram, sources = draw("sw", lambda: iter(passages), None, ALL)  # type: ignore[arg-type]
-    assert [source.source for source in sources] == [f"sw/{texts.index(text)}" for text in dict.fromkeys(texts)]
+    assert [source.source for source in sources] == [
+        f"sw/{texts.index(text)}" for text in dict.fromkeys(texts)
+    ]
     assert histogram.duplicates == len(texts) - len(set(texts))
 
 
 @pytest.mark.usefixtures("counted")
 def test_a_split_without_passages() -> None:
-    with pytest.raises(DataError, match=r"sw: 0 passages in this split: it is empty\. Give another `split`"):
+    with pytest.raises(
+        DataError, match=r"sw: 0 passages in this split: it is empty\. Give another `split`"
+    ):
         drawn([])
-    with pytest.raises(DataError, match="sw: 3 passages in this split: none of them has 10 tokens or more"):
+    with pytest.raises(
+        DataError, match="sw: 3 passages in this split: none of them has 10 tokens or more"
+    ):
         drawn([1, 2, 9], SampleSettings())
 
 
@@ -219,13 +265,17 @@ def test_progress_is_told_of_every_passage() -> None:
 
 
 def test_memory_does_not_grow_with_the_split(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ten times the passages, each of 2 KB: what is looked at together is made small enough to be passed by both."""
+    """Ten times the passages, each of 2 KB: what is looked at together is made small enough to be
+    passed by both.
+    """
     count_in_first_word(monkeypatch)
     monkeypatch.setattr(sample, "STEP", 1 << 12)
 
     def peak(passages: int) -> int:
         def split() -> Iterator[Passage]:
-            return (Passage(f"{20 + row % 500} {row} {'x' * 2000}", str(row)) for row in range(passages))
+            return (
+                Passage(f"{20 + row % 500} {row} {'x' * 2000}", str(row)) for row in range(passages)
+            )
 
         tracemalloc.start()
         try:

@@ -16,7 +16,9 @@ from metal.errors import UsageError
 
 
 def tasks(count: int, language: str = "hi") -> list[Task]:
-    return [Task(f"t{language}{n}", f"o{language}{n}", language, "", "", "text") for n in range(count)]
+    return [
+        Task(f"t{language}{n}", f"o{language}{n}", language, "", "", "text") for n in range(count)
+    ]
 
 
 def shared(assignments: list[Assignment]) -> list[int]:
@@ -25,13 +27,19 @@ def shared(assignments: list[Assignment]) -> list[int]:
     return [len(each & other) for each, other in combinations(piles, 2)]
 
 
-shapes = st.tuples(st.integers(1, 60), st.integers(1, 5), st.integers(0, 6), st.integers(0, 9), st.integers(0, 3))
+shapes = st.tuples(
+    st.integers(1, 60), st.integers(1, 5), st.integers(0, 6), st.integers(0, 9), st.integers(0, 3)
+)
 
 
 @given(shapes)
-def test_each_task_goes_to_so_many_people_and_loads_are_fair(shape: tuple[int, int, int, int, int]) -> None:
+def test_each_task_goes_to_so_many_people_and_loads_are_fair(
+    shape: tuple[int, int, int, int, int],
+) -> None:
     count, raters, more, common, seed = shape
-    assignments = assign(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed)
+    assignments = assign(
+        tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed
+    )
     for assignment in assignments:
         assert len({task.task for task in assignment.tasks}) == len(assignment.tasks) > 0
     times = Counter(task.task for assignment in assignments for task in assignment.tasks)
@@ -39,12 +47,29 @@ def test_each_task_goes_to_so_many_people_and_loads_are_fair(shape: tuple[int, i
     assert len(times) == count
     expected = Counter({raters: count - for_all}) + Counter({raters + more: for_all})
     assert Counter(times.values()) == expected
-    loads = [len(assignment.tasks) for assignment in assignments] + [0] * (raters + more - len(assignments))
+    loads = [len(assignment.tasks) for assignment in assignments] + [0] * (
+        raters + more - len(assignments)
+    )
     assert max(loads) - min(loads) <= 1
 
 
-# (people, raters): also where a round of tasks uses everybody up, so that its last group has no choice.
-COMPANY = [(4, 2), (4, 3), (5, 3), (6, 2), (6, 3), (6, 4), (7, 3), (8, 2), (9, 3), (10, 2), (10, 5), (12, 2), (12, 4)]
+# (people, raters): also where a round of tasks uses everybody up, so that its last group has no
+# choice.
+COMPANY = [
+    (4, 2),
+    (4, 3),
+    (5, 3),
+    (6, 2),
+    (6, 3),
+    (6, 4),
+    (7, 3),
+    (8, 2),
+    (9, 3),
+    (10, 2),
+    (10, 5),
+    (12, 2),
+    (12, 4),
+]
 
 
 @pytest.mark.parametrize(("people", "raters"), COMPANY)
@@ -55,12 +80,18 @@ def test_any_two_share_about_as_many_as_any_other_two(people: int, raters: int) 
 
 
 def orders(seed: int) -> list[list[str]]:
-    return [[task.task for task in assignment.tasks] for assignment in assign(tasks(30), "d", {}, raters=3, seed=seed)]
+    return [
+        [task.task for task in assignment.tasks]
+        for assignment in assign(tasks(30), "d", {}, raters=3, seed=seed)
+    ]
 
 
 def test_orders_are_shuffled_for_each_person_and_seeded() -> None:
     assert orders(0) == orders(0)
-    assert len({tuple(order) for order in [*orders(0), *orders(1), [task.task for task in tasks(30)]]}) == 7
+    assert (
+        len({tuple(order) for order in [*orders(0), *orders(1), [task.task for task in tasks(30)]]})
+        == 7
+    )
 
 
 def test_people_are_told_apart_by_language_and_number() -> None:
@@ -72,7 +103,11 @@ def test_people_are_told_apart_by_language_and_number() -> None:
         ("zh-en-4", "zh-en"),
         ("zh-en-5", "zh-en"),
     ]
-    assert all(task.language == assignment.language for assignment in assignments for task in assignment.tasks)
+    assert all(
+        task.language == assignment.language
+        for assignment in assignments
+        for task in assignment.tasks
+    )
 
 
 def test_a_language_is_dealt_alike_whatever_else_is_handed_out() -> None:
@@ -96,7 +131,8 @@ def test_ids_stay_are_unlike_and_say_nothing() -> None:
     assert len(set(ids)) == len(ids)
     assert all(re.fullmatch("t[0-9a-f]{12}", name) for name in ids)
     assert ids[:10] == [task.task for task in reversed(made("d", names[9::-1]))]
-    assert task_id("d", "o") == "t1c9d0e0608c9"  # tasks that were handed out keep their ids in later versions
+    # tasks that were handed out keep their ids in later versions
+    assert task_id("d", "o") == "t1c9d0e0608c9"
     assert task_id("d", "o") != task_id("e", "o")
 
 
@@ -112,21 +148,37 @@ def test_hidden_tasks_of_a_kind_are_as_many_for_anybody_as_for_anybody_else(
     shape: tuple[int, int, int, int, int], counts: list[int]
 ) -> None:
     count, raters, more, common, seed = shape
-    hidden = [[Task(f"{k}-{n}", f"o{k}-{n}", "hi", "", "", "") for n in range(size)] for k, size in enumerate(counts)]
+    hidden = [
+        [Task(f"{k}-{n}", f"o{k}-{n}", "hi", "", "", "") for n in range(size)]
+        for k, size in enumerate(counts)
+    ]
     assignments = assign(
-        tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed, hidden=hidden
+        tasks(count),
+        "d",
+        {},
+        raters=raters,
+        people=raters + more,
+        common=common,
+        seed=seed,
+        hidden=hidden,
     )
-    without = assign(tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed)
+    without = assign(
+        tasks(count), "d", {}, raters=raters, people=raters + more, common=common, seed=seed
+    )
     for kind, size in enumerate(counts):
         given = [
-            [task.task for task in assignment.tasks if task.task.startswith(f"{kind}-")] for assignment in assignments
+            [task.task for task in assignment.tasks if task.task.startswith(f"{kind}-")]
+            for assignment in assignments
         ]
-        assert Counter(name for names in given for name in names) == {f"{kind}-{n}": raters for n in range(size)}
+        assert Counter(name for names in given for name in names) == {
+            f"{kind}-{n}": raters for n in range(size)
+        }
         assert all(len(set(names)) == len(names) for names in given)
         loads = [len(names) for names in given] + [0] * (raters + more - len(assignments))
         assert max(loads) - min(loads) <= 1
     ordinary = [
-        sorted(task.task for task in assignment.tasks if task.task.startswith("t")) for assignment in assignments
+        sorted(task.task for task in assignment.tasks if task.task.startswith("t"))
+        for assignment in assignments
     ]
     assert [names for names in ordinary if names] == [
         sorted(t.task for t in assignment.tasks) for assignment in without
@@ -136,7 +188,11 @@ def test_hidden_tasks_of_a_kind_are_as_many_for_anybody_as_for_anybody_else(
 def test_hidden_tasks_stay_within_their_language_and_stand_anywhere() -> None:
     ordinary = [*tasks(40, "hi"), *tasks(40, "sw")]
     hidden = [
-        [Task(f"h{each.task}", "", each.language, "", "", "") for each in ordinary if each.task.endswith(end)]
+        [
+            Task(f"h{each.task}", "", each.language, "", "", "")
+            for each in ordinary
+            if each.task.endswith(end)
+        ]
         for end in "19"
     ]
     places = []

@@ -1,4 +1,6 @@
-"""Templates: what files say, and that every form follows them without telling which text of a pair is the reference."""
+"""Templates: what files say, and that every form follows them without telling which text of a pair
+is the reference.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,10 @@ from metal.errors import DataError, UnknownName
 
 OURS = ["commonsense", "metal", "question-answering", "summarization", "translation"]
 FOLDERS = [bundled("prompts")]
-HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(2)> ${first} ${output} $second_text {{7*7}} </textarea>"
+HOSTILE = (
+    "<script>alert(1)</script> <img src=x onerror=alert(2)> ${first} ${output} $second_text {{7*7}}"
+    " </textarea>"
+)
 GOLD, MADE = f"=1+1 gold {HOSTILE}", f"@made {HOSTILE}"
 FORMS = list(forms.plugins(forms.GROUP))
 
@@ -48,10 +53,14 @@ def assignments(
 ) -> list[Assignment]:
     sources, outputs = {}, []
     for number in range(count):
-        sources[f"s{number}"] = Source(f"s{number}", "en", f"{number} {HOSTILE}", "$title", (f"{number} {gold}", " "))
+        sources[f"s{number}"] = Source(
+            f"s{number}", "en", f"{number} {HOSTILE}", "$title", (f"{number} {gold}", " ")
+        )
         outputs.append(Output(f"o{number}", f"s{number}", "g", "en", f"{number} {made}"))
     rubrics = template.rubrics or {"overall": ours("summarization").rubrics["overall"]}
-    return assign(make_tasks(key, outputs, sources, template), "made", rubrics, raters=1, template=template)
+    return assign(
+        make_tasks(key, outputs, sources, template), "made", rubrics, raters=1, template=template
+    )
 
 
 def test_there_are_five() -> None:
@@ -82,13 +91,27 @@ def test_metal_is_the_look_without_a_template() -> None:
 def test_summaries_are_compared_on_five_levels() -> None:
     """GENIE, Figure 4 (d): six questions, from A much better to B much better."""
     result = ours("summarization")
-    names = ["redundancy", "fluency", "conciseness", "no_hallucination", "informativeness", "overall"]
+    names = [
+        "redundancy",
+        "fluency",
+        "conciseness",
+        "no_hallucination",
+        "informativeness",
+        "overall",
+    ]
     assert list(result.criteria) == names
     assert result.compared == set(names)
     shown = [level.label for level in result.rubrics["fluency"].criterion.scale.levels]
     meant = [level.label for level in result.criteria["fluency"].scale.levels]
-    assert (shown[0], shown[2], shown[-1]) == ("A is much better", "About the same", "B is much better")
-    assert (meant[0], meant[-1]) == ("Much worse than the reference", "Much better than the reference")
+    assert (shown[0], shown[2], shown[-1]) == (
+        "A is much better",
+        "About the same",
+        "B is much better",
+    )
+    assert (meant[0], meant[-1]) == (
+        "Much worse than the reference",
+        "Much better than the reference",
+    )
     assert result.criteria["fluency"].direction == "higher"
 
 
@@ -119,7 +142,10 @@ def own(folder: Path, text: str) -> TaskTemplate:
 
 
 def test_a_template_of_ones_own(tmp_path: Path) -> None:
-    result = own(tmp_path, PAIRED + '[criteria.task_quality]\n[criteria.ease]\nrange = [0, 10]\nquestion = "Easy?"')
+    result = own(
+        tmp_path,
+        PAIRED + '[criteria.task_quality]\n[criteria.ease]\nrange = [0, 10]\nquestion = "Easy?"',
+    )
     assert result.compared == {"better"}
     assert result.criteria["task_quality"] == ours("metal").criteria["task_quality"]
     assert list(result.rubrics) == ["better", "ease"]
@@ -162,7 +188,8 @@ def test_the_side_is_a_coin_of_the_key_and_the_task() -> None:
     paired = ours("summarization")
     [many] = assignments(paired, count=400)
     first = {task.task: task.output_first for task in many.tasks}
-    assert 150 < Counter(first.values())[True] < 250  # six standard deviations around 200 are 140 to 260
+    # six standard deviations around 200 are 140 to 260
+    assert 150 < Counter(first.values())[True] < 250
     [again] = assignments(paired, count=400)
     assert {task.task: task.output_first for task in again.tasks} == first
     [other] = assignments(paired, count=400, key="another")
@@ -184,7 +211,10 @@ def test_texts_by_what_they_are_called() -> None:
     assert task.texts(METAL) == {"output": "made"}
     assert task.texts(ours("translation")) == {"reference": "• gold\n• other", "output": "made"}
     assert task.texts(ours("summarization")) == {"first": "gold", "second": "made"}
-    assert replace(task, output_first=True).texts(ours("summarization")) == {"first": "made", "second": "gold"}
+    assert replace(task, output_first=True).texts(ours("summarization")) == {
+        "first": "made",
+        "second": "gold",
+    }
 
 
 def whole(files: dict[str, bytes]) -> str:
@@ -218,14 +248,23 @@ def test_every_form_shows_what_the_template_says(form: str, name: str) -> None:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_no_form_tells_which_text_of_a_pair_is_the_reference(form: str) -> None:
-    """Exchanging the two texts gives what the other order gives, byte for byte: nothing else depends on the side."""
+    """Exchanging the two texts gives what the other order gives, byte for byte: nothing else
+    depends on the side.
+    """
     template = ours("summarization")
     [each] = assignments(template, "gold", "made")
     exchanged = tuple(
-        replace(task, text=task.references[0], references=(task.text,), output_first=not task.output_first)
+        replace(
+            task,
+            text=task.references[0],
+            references=(task.text,),
+            output_first=not task.output_first,
+        )
         for task in each.tasks
     )
-    assert dict(forms.write(form, [each])) == dict(forms.write(form, [replace(each, tasks=exchanged)]))
+    assert dict(forms.write(form, [each])) == dict(
+        forms.write(form, [replace(each, tasks=exchanged)])
+    )
     text = whole(dict(forms.write(form, [each]))).casefold()
     for word in ("reference", "output_first", "gold standard", "than the reference"):
         assert word not in text.replace("reference, which", ""), word
@@ -239,7 +278,12 @@ def rows(content: bytes) -> list[dict[str, str]]:
 def test_cells_are_guarded(form: str, file: str) -> None:
     template = ours("summarization")
     [each] = assign(
-        make_tasks("k", [Output("o", "s", "g", "en", "=1+1")], {"s": Source("s", "en", "+x", "", ("@y",))}, template),
+        make_tasks(
+            "k",
+            [Output("o", "s", "g", "en", "=1+1")],
+            {"s": Source("s", "en", "+x", "", ("@y",))},
+            template,
+        ),
         "made",
         template.rubrics,
         raters=1,
@@ -254,13 +298,17 @@ def test_markup_stays_text() -> None:
     result = assignments(ours("summarization"))
     page = dict(forms.write("html", result))["en-1.html"].decode()
     assert "<script>alert" not in page
-    [data] = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
+    [data] = re.findall(
+        r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL
+    )
     shown: Any = json.loads(data)["tasks"][0]
     assert {key for key in shown if key in TEXTS} == {"first", "second"}
     assert HOSTILE in shown["first"]
     files = dict(forms.write("mturk", result))
     for row in rows(files["tasks-en.csv"]):
-        assert not [cell for cell in row.values() if "<img" in cell or "<script" in cell or "${" in cell]
+        assert not [
+            cell for cell in row.values() if "<img" in cell or "<script" in cell or "${" in cell
+        ]
     assert re.findall(r"\$\{(\w+)\}", files["layout-en.html"].decode()) == [
         "title",
         "source",
@@ -270,7 +318,12 @@ def test_markup_stays_text() -> None:
         "second",
     ]
     interface = dict(forms.write("label-studio", result))["interface-en.xml"].decode()
-    assert re.findall(r'"\$(\w+)"', interface) == ["title", "source_text", "first_text", "second_text"]
+    assert re.findall(r'"\$(\w+)"', interface) == [
+        "title",
+        "source_text",
+        "first_text",
+        "second_text",
+    ]
 
 
 def test_guidelines_begin_with_the_instructions() -> None:

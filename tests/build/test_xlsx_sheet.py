@@ -51,10 +51,14 @@ def test_one_workbook_a_person_always_the_same(assignments, files):
 
 
 def test_guidelines_are_in_it(files, rubrics):
-    words = [cell.value for (cell,) in opened(files["hi-1.xlsx"])["Guidelines"].iter_rows(max_col=1)]
+    words = [
+        cell.value for (cell,) in opened(files["hi-1.xlsx"])["Guidelines"].iter_rows(max_col=1)
+    ]
     for rubric in rubrics.values():
         assert rubric.simple in words
-        assert all(f"•  {reason}" in words for text in rubric.levels.values() for reason in text.reasons)
+        assert all(
+            f"•  {reason}" in words for text in rubric.levels.values() for reason in text.reasons
+        )
 
 
 def test_texts_are_texts_and_never_formulas(assignments, files):
@@ -62,8 +66,14 @@ def test_texts_are_texts_and_never_formulas(assignments, files):
         assert not any("<f>" in part or "<f " in part for part in parts_of(content).values())
     page = opened(files["en-1.xlsx"])["Tasks"]
     shown = {row[0].value: [cell.value for cell in row[3:6]] for row in page.iter_rows(min_row=2)}
-    assert shown == {task.task: [task.title, task.source, task.text] for task in assignments[0].tasks}
-    assert all(cell.data_type == "s" and cell.quotePrefix for row in page.iter_rows(min_row=2) for cell in row[:6])
+    assert shown == {
+        task.task: [task.title, task.source, task.text] for task in assignments[0].tasks
+    }
+    assert all(
+        cell.data_type == "s" and cell.quotePrefix
+        for row in page.iter_rows(min_row=2)
+        for cell in row[:6]
+    )
 
 
 def test_long_texts_are_cut_and_it_is_said(files):
@@ -73,14 +83,29 @@ def test_long_texts_are_cut_and_it_is_said(files):
     assert text.endswith("cannot hold more of this text]")
     assert "they end with" in book["Guidelines"].cell(3, 1).value
     assert book["Tasks"].cell(2, 5).value == "旧桥周一关闭,\n维修需要一年。\ufffd"
-    assert not any("they end with" in (cell.value or "") for cell in opened(files["en-1.xlsx"])["Guidelines"]["A"])
+    assert not any(
+        "they end with" in (cell.value or "")
+        for cell in opened(files["en-1.xlsx"])["Guidelines"]["A"]
+    )
 
 
 def test_right_to_left_sheets(files):
     arabic, english = opened(files["ar-1.xlsx"])["Tasks"], opened(files["en-1.xlsx"])["Tasks"]
     assert (arabic.sheet_view.rightToLeft, english.sheet_view.rightToLeft) == (True, False)
-    assert [arabic.cell(2, column).alignment.readingOrder for column in (1, 4, 5, 6, 7)] == [0, 2, 2, 2, 0]
-    assert [english.cell(2, column).alignment.readingOrder for column in (1, 4, 5, 6, 7)] == [0, 1, 1, 1, 0]
+    assert [arabic.cell(2, column).alignment.readingOrder for column in (1, 4, 5, 6, 7)] == [
+        0,
+        2,
+        2,
+        2,
+        0,
+    ]
+    assert [english.cell(2, column).alignment.readingOrder for column in (1, 4, 5, 6, 7)] == [
+        0,
+        1,
+        1,
+        1,
+        0,
+    ]
 
 
 def test_a_translation_pair_reads_each_side_its_own_way(rubrics):
@@ -98,7 +123,10 @@ def test_each_criterion_offers_its_levels(files, assignments):
     for rule, rubric in zip(rules.values(), assignments[0].rubrics.values(), strict=True):
         assignment, cells = rule.formula1.split("!")
         offered = [cell.value for (cell,) in book[assignment][cells.replace("$", "")]]
-        assert (rule.type, offered) == ("list", [level.shown for level in rubric.criterion.scale.levels])
+        assert (rule.type, offered) == (
+            "list",
+            [level.shown for level in rubric.criterion.scale.levels],
+        )
         assert rule.prompt == rubric.criterion.question[:255]
 
 
@@ -115,13 +143,21 @@ def test_scales_without_levels():
 def test_labels_with_commas_and_quotes():
     levels = (Level(0, 'so, "so"'), Level(1, "=good" * 80))
     (assignment,) = assign(
-        tasks_of({"en": [("", "a", "b")]}), "made", {"x": criterion("x", Scale("ordinal", levels))}, raters=1
+        tasks_of({"en": [("", "a", "b")]}),
+        "made",
+        {"x": criterion("x", Scale("ordinal", levels))},
+        raters=1,
     )
     ((_, content),) = xlsx_sheet.write([assignment])
-    assert [cell.value for cell in opened(content)["Levels"]["A"]] == ['0 so, "so"', f"1 {'=good' * 80}"]
+    assert [cell.value for cell in opened(content)["Levels"]["A"]] == [
+        '0 so, "so"',
+        f"1 {'=good' * 80}",
+    ]
 
 
-@pytest.mark.parametrize("values", [("2 Good", "0 Bad"), (2.0, 0), ("2", "0")], ids=["chosen", "numbers", "texts"])
+@pytest.mark.parametrize(
+    "values", [("2 Good", "0 Bad"), (2.0, 0), ("2", "0")], ids=["chosen", "numbers", "texts"]
+)
 def test_what_is_filled_in_comes_back(values, assignments, files, criteria):
     for assignment in assignments:
         name = f"{assignment.rater}.xlsx"
@@ -132,12 +168,18 @@ def test_what_is_filled_in_comes_back(values, assignments, files, criteria):
             for column, value in enumerate(given, 7):
                 page.cell(row, column, value)
             page.cell(row, 12, "  ملاحظة\nعلى سطرين ")
-            as_text = ["" if value is None else "2" if value == 2 else str(value) for value in given]
+            as_text = [
+                "" if value is None else "2" if value == 2 else str(value) for value in given
+            ]
             expected[page.cell(row, 1).value] = dict(zip(criteria, as_text, strict=True))
         answers = xlsx_sheet.read(name, saved(book), criteria)
         assert {answer.task: dict(answer.scores) for answer in answers} == expected
-        assert {(answer.rater, answer.comment) for answer in answers} == {(assignment.rater, "ملاحظة\nعلى سطرين")}
-        assert [answer.where for answer in answers] == [f"{name} row {row + 2}" for row in range(len(assignment.tasks))]
+        assert {(answer.rater, answer.comment) for answer in answers} == {
+            (assignment.rater, "ملاحظة\nعلى سطرين")
+        }
+        assert [answer.where for answer in answers] == [
+            f"{name} row {row + 2}" for row in range(len(assignment.tasks))
+        ]
 
 
 def test_a_sheet_by_another_name_with_gaps_and_no_styles(criteria):
@@ -149,7 +191,10 @@ def test_a_sheet_by_another_name_with_gaps_and_no_styles(criteria):
     for column, value in enumerate([True, "t1", 3, "1 Present", "ar-1"], 1):
         page.cell(200_000, column, value)
     content = saved(book)
-    with zipfile.ZipFile(io.BytesIO(content)) as archive, zipfile.ZipFile(bare := io.BytesIO(), "w") as kept:
+    with (
+        zipfile.ZipFile(io.BytesIO(content)) as archive,
+        zipfile.ZipFile(bare := io.BytesIO(), "w") as kept,
+    ):
         for part in archive.namelist():
             if part != "xl/styles.xml":
                 kept.writestr(part, archive.read(part))
@@ -170,7 +215,9 @@ def test_codes_of_characters(rubrics, criteria):
 def test_a_damaged_file(files, criteria):
     full = files["en-1.xlsx"]
     for content in (b"", b"task,rater", full[: len(full) // 2], full[:2000] + full[2400:]):
-        with pytest.raises(DataError, match=r"a.xlsx: not readable as an Excel workbook .*save it again as .xlsx"):
+        with pytest.raises(
+            DataError, match=r"a.xlsx: not readable as an Excel workbook .*save it again as .xlsx"
+        ):
             xlsx_sheet.read("a.xlsx", content, criteria)
 
 

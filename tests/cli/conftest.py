@@ -55,14 +55,27 @@ def people(processes: Metal, tmp_path: Path) -> Metal:
             quality = ("xgoodx", "xbadx")[number % 2]
             sources.append(Source(source, language, f"{text} " * 9, f"Nr. {number}"))
             outputs.append(
-                Output(f"{quality}-{language}-{number}", source, f"generatorx-{quality}", language, text, "notex")
+                Output(
+                    f"{quality}-{language}-{number}",
+                    source,
+                    f"generatorx-{quality}",
+                    language,
+                    text,
+                    "notex",
+                )
             )
-    unused = Output("xbadx-en-9", "sourcex-en-0", "generatorx-xbadx", "en", "Not chosen.", chosen=False)
-    ratings = [Rating(one.output, "task_quality", "judgex", 1.0, "", "because") for one in outputs[:-1]]
+    unused = Output(
+        "xbadx-en-9", "sourcex-en-0", "generatorx-xbadx", "en", "Not chosen.", chosen=False
+    )
+    ratings = [
+        Rating(one.output, "task_quality", "judgex", 1.0, "", "because") for one in outputs[:-1]
+    ]
     ratings.append(Rating(outputs[-1].output, "task_quality", "judgex", None, "refused"))
     criteria = (TASK_QUALITY, HALLUCINATIONS, FLUENCY)
     raters = [Rater("judgex", "llm", "judgex")]
-    made = assemble(Card("mine"), criteria, sources, [*outputs, unused], raters, facts_from(ratings))
+    made = assemble(
+        Card("mine"), criteria, sources, [*outputs, unused], raters, facts_from(ratings)
+    )
     save_dataset(made, tmp_path / "mine")
     return processes.at(tmp_path, environment(tmp_path))
 
@@ -75,7 +88,9 @@ def board_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Commands:
+def commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Commands:
     """`metal` within this process, in an empty folder."""
     monkeypatch.chdir(tmp_path)
     return Commands(tmp_path, capsys)

@@ -42,8 +42,16 @@ def html(path: Path, opinion: Opinion) -> tuple[str, bytes]:
         text = opinion(sheet["rater"], task["task"])
         scores = {each["name"]: (text or {}).get(each["name"], "") for each in sheet["criteria"]}
         comment = COMMENT if text else ""
-        answers.append({"task": task["task"], "scores": scores, "comment": comment, "seconds": number + 0.5})
-    full = {"metal": "answers", "version": 1, "dataset": sheet["dataset"], "rater": sheet["rater"], "answers": answers}
+        answers.append(
+            {"task": task["task"], "scores": scores, "comment": comment, "seconds": number + 0.5}
+        )
+    full = {
+        "metal": "answers",
+        "version": 1,
+        "dataset": sheet["dataset"],
+        "rater": sheet["rater"],
+        "answers": answers,
+    }
     return sheet["file"], json.dumps(full, ensure_ascii=False, indent=1).encode()
 
 
@@ -53,7 +61,9 @@ def _rows(path: Path) -> list[dict[str, str]]:
 
 def _csv(rows: list[dict[str, str]], **dialect: Any) -> str:
     file = io.StringIO(newline="")
-    writer = csv.DictWriter(file, list(dict.fromkeys(name for row in rows for name in row)), **dialect)
+    writer = csv.DictWriter(
+        file, list(dict.fromkeys(name for row in rows for name in row)), **dialect
+    )
     writer.writeheader()
     writer.writerows(rows)
     return file.getvalue()
@@ -79,8 +89,12 @@ def xlsx(path: Path, opinion: Opinion) -> tuple[str, bytes]:
     for row in range(2, page.max_row + 1):
         text = opinion(page.cell(row, place["rater"]).value, page.cell(row, place["task"]).value)
         for name, score in (text or {}).items():
-            offered = [level for column in shown for level in column if level.startswith(f"{score} ")]
-            page.cell(row, place[name]).value = _offered(name, offered) if name != "fluency" else float(score)
+            offered = [
+                level for column in shown for level in column if level.startswith(f"{score} ")
+            ]
+            page.cell(row, place[name]).value = (
+                _offered(name, offered) if name != "fluency" else float(score)
+            )
         if text:
             page.cell(row, place["comment"]).value = COMMENT
     file = io.BytesIO()
@@ -92,7 +106,11 @@ def _offered(name: str, levels: list[str]) -> str:
     """The level of this criterion among those with the same value."""
     if len(set(levels)) == 1:
         return levels[0]
-    words = ("Absent", "Present") if name in ("hallucinations", "problematic_content") else ("Bad", "Medium", "Good")
+    words = (
+        ("Absent", "Present")
+        if name in ("hallucinations", "problematic_content")
+        else ("Bad", "Medium", "Good")
+    )
     return next(level for level in levels if level.endswith(words))
 
 
@@ -109,7 +127,9 @@ def label_studio(path: Path, opinion: Opinion) -> tuple[str, bytes]:
             for name, score in (text or {}).items()
         ]
         results.append(result("comment", "textarea", {"text": [COMMENT]}))
-        entries.append(exported(*([annotation(results)] if text else []), number=number) | {"data": data})
+        entries.append(
+            exported(*([annotation(results)] if text else []), number=number) | {"data": data}
+        )
     return f"project-{path.name}", as_bytes(*entries)
 
 
@@ -123,7 +143,12 @@ def mturk(path: Path, opinion: Opinion) -> tuple[str, bytes] | None:
             text = opinion(f"mturk:{worker}", row["task"])
             if text:
                 rows.append(
-                    {"HITId": "H", "AssignmentId": "A", "WorkerId": worker, "AssignmentStatus": "Approved"}
+                    {
+                        "HITId": "H",
+                        "AssignmentId": "A",
+                        "WorkerId": worker,
+                        "AssignmentStatus": "Approved",
+                    }
                     | {"WorkTimeInSeconds": "30"}
                     | {f"Input.{name}": cell for name, cell in row.items()}
                     | {f"Answer.{name}": score for name, score in text.items()}
@@ -137,7 +162,13 @@ def mturk(path: Path, opinion: Opinion) -> tuple[str, bytes] | None:
 def crowd_csv(path: Path, opinion: Opinion) -> tuple[str, bytes]:
     """What a survey tool writes: three people a task, its own columns beside."""
     rows = [
-        {"StartDate": "2026-01-01", "task": row["task"], "PROLIFIC_PID": person, **text, "comment": COMMENT}
+        {
+            "StartDate": "2026-01-01",
+            "task": row["task"],
+            "PROLIFIC_PID": person,
+            **text,
+            "comment": COMMENT,
+        }
         for row in _rows(path)
         for person in ("A1", "A2", "A3")
         if (text := opinion(f"prolific:{person}", row["task"]))

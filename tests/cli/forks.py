@@ -1,8 +1,9 @@
 """`metal` as processes that start at once: forks of one process that has the heavy imports done.
 
-Each is a process of its own, with its own environment, that can be sent any signal; exit codes and output are those of
-`metal` started by hand. At its end it collects what the command left behind, so that whatever is unclosed says so, but
-does not take down what it was forked with, which would first copy all of it.
+Each is a process of its own, with its own environment, that can be sent any signal; exit codes and
+output are those of `metal` started by hand. At its end it collects what the command left behind, so
+that whatever is unclosed says so, but does not take down what it was forked with, which would first
+copy all of it.
 """
 
 from __future__ import annotations
@@ -124,9 +125,12 @@ class Started:
         while not self.over:
             if time.monotonic() > until:
                 self.send(signal.SIGKILL)
-                raise AssertionError(f"metal did not end in {seconds} s: {self.files['err'].read_text()}")
+                raise AssertionError(
+                    f"metal did not end in {seconds} s: {self.files['err'].read_text()}"
+                )
             time.sleep(0.005)
-        files = [self.files[name] for name in ("out", "err")]  # not there where it was killed before it opened them
+        # not there where it was killed before it opened them
+        files = [self.files[name] for name in ("out", "err")]
         out, err = (file.read_text("utf-8", "replace") if file.exists() else "" for file in files)
         return Done(int(self.files["code"].read_text()), out, err)
 
@@ -158,7 +162,9 @@ class Metal:
         to.flush()
         return Started(int(back.readline()), files)
 
-    def __call__(self, *arguments: object, expect: int = 0, seconds: float = SLOWEST, typed: str = "") -> Done:
+    def __call__(
+        self, *arguments: object, expect: int = 0, seconds: float = SLOWEST, typed: str = ""
+    ) -> Done:
         done = self.start(*arguments, typed=typed).wait(seconds)
         assert done.code == expect, done.out + done.err
         assert "Traceback" not in done.err
@@ -174,7 +180,8 @@ class Metal:
 
 
 class Killer:
-    """Kills a process when a server of the test gets the n-th request since its start, however slow the machine is.
+    """Kills a process when a server of the test gets the n-th request since its start, however slow
+    the machine is.
 
     The server calls `strikes` for every request, in its own thread.
     """
@@ -190,7 +197,9 @@ class Killer:
         return self.victim
 
     def strikes(self) -> bool:
-        """Count a request; whether its process was killed for it. What becomes of the request is the server's."""
+        """Count a request; whether its process was killed for it. What becomes of the request is
+        the server's.
+        """
         with self.starting:
             self.left -= 1
             if self.left == 0:
@@ -198,10 +207,19 @@ class Killer:
             return self.left == 0
 
 
-def by_itself(*arguments: object, cwd: Path, env: Mapping[str, str], first: str = "", **more: Any) -> Done:
+def by_itself(
+    *arguments: object, cwd: Path, env: Mapping[str, str], first: str = "", **more: Any
+) -> Done:
     """`metal` in a process that is no fork; first: code that it runs before."""
-    command = [sys.executable, "-c", f"{first}\nfrom metal.cli import main; main()", *map(str, arguments)]
-    ended = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, timeout=SLOWEST, **more)
+    command = [
+        sys.executable,
+        "-c",
+        f"{first}\nfrom metal.cli import main; main()",
+        *map(str, arguments),
+    ]
+    ended = subprocess.run(
+        command, cwd=cwd, env=env, capture_output=True, text=True, timeout=SLOWEST, **more
+    )
     return Done(ended.returncode, ended.stdout, ended.stderr)
 
 
@@ -215,10 +233,18 @@ def shared() -> Metal:
 
 @contextmanager
 def starter() -> Iterator[Metal]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT),
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
     with tempfile.TemporaryDirectory() as logs:
         pipe = subprocess.Popen(
-            [sys.executable, "-c", STARTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            [sys.executable, "-c", STARTER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
         )
         try:
             yield Metal(pipe, Path(logs))
@@ -228,5 +254,9 @@ def starter() -> Iterator[Metal]:
 
 def environment(home: Path, **more: str) -> dict[str, str]:
     """An environment without keys and addresses of whoever runs the tests."""
-    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "SSL_CERT_FILE") if name in os.environ}
+    kept = {
+        name: os.environ[name]
+        for name in ("PATH", "LANG", "TMPDIR", "SSL_CERT_FILE")
+        if name in os.environ
+    }
     return kept | {"HOME": str(home), "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"} | more

@@ -1,4 +1,6 @@
-"""What tests of Mechanical Turk share: `metal` within this process beside a server, and a dataset that was exported."""
+"""What tests of Mechanical Turk share: `metal` within this process beside a server, and a dataset
+that was exported.
+"""
 
 from __future__ import annotations
 
@@ -35,8 +37,17 @@ TEXTS = {
 }
 HIDDEN = ("xgoodx", "generatorx", "notex", "sourcex", "goldx")
 KEY_ID, SECRET = "AKIAMADEUPFORTESTS00", "made-up-secret-of-the-tests-0123456789"
-AWS = {"AWS_ACCESS_KEY_ID": KEY_ID, "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_EC2_METADATA_DISABLED": "true"}
-SAID = {"task_quality": "2", "hallucinations": "0", "fluency": "73.5", "comment": "=cmd ]]> \u202eشكرا </b>\nline 2"}
+AWS = {
+    "AWS_ACCESS_KEY_ID": KEY_ID,
+    "AWS_SECRET_ACCESS_KEY": SECRET,
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+SAID = {
+    "task_quality": "2",
+    "hallucinations": "0",
+    "fluency": "73.5",
+    "comment": "=cmd ]]> \u202eشكرا </b>\nline 2",
+}
 
 
 @dataclass
@@ -69,7 +80,10 @@ class Crowd(InProcess):
     def hit_of(self) -> dict[str, str]:
         """Output -> HIT, by the task that the campaign's state says."""
         tasks = read_tasks(self.folder / "mine")
-        return {tasks[task]: each["hit"] for task, each in MTurkCampaign.open(self.folder / "mine").hits().items()}
+        return {
+            tasks[task]: each["hit"]
+            for task, each in MTurkCampaign.open(self.folder / "mine").hits().items()
+        }
 
     def ratings(self) -> dict[tuple[str, str, str], float]:
         table = load_dataset(self.folder / "mine").ratings
@@ -91,11 +105,28 @@ def mturk_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
             source = f"sourcex-{language}-{number}"
             sources.append(Source(source, language, f"{text} " * 3, f"Nr. {number}"))
             outputs.append(
-                Output(f"xgoodx-{language}-{number}", source, "generatorx-goldx", language, text, "notex-goldx")
+                Output(
+                    f"xgoodx-{language}-{number}",
+                    source,
+                    "generatorx-goldx",
+                    language,
+                    text,
+                    "notex-goldx",
+                )
             )
-    made = assemble(Card("mine"), (TASK_QUALITY, HALLUCINATIONS, FLUENCY), sources, outputs, [], facts_from([]))
+    made = assemble(
+        Card("mine"), (TASK_QUALITY, HALLUCINATIONS, FLUENCY), sources, outputs, [], facts_from([])
+    )
     save_dataset(made, folder / "mine")
-    arguments = ["annotate", "export", str(folder / "mine"), "--to", "mturk", "--out", str(folder / "out")]
+    arguments = [
+        "annotate",
+        "export",
+        str(folder / "mine"),
+        "--to",
+        "mturk",
+        "--out",
+        str(folder / "out"),
+    ]
     command.main(arguments, prog_name="metal", standalone_mode=False)
     return folder
 

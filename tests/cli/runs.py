@@ -1,4 +1,6 @@
-"""What tests of commands share: `metal` within this process; journals, folders as they are, what is to come."""
+"""What tests of commands share: `metal` within this process; journals, folders as they are, what is
+to come.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,11 @@ class InProcess:
         """The one line it ends with (exit code 2), in words of parameters."""
         with pytest.raises((MetalError, click.ClickException)) as error:
             self(*arguments)
-        message = error.value.format_message() if isinstance(error.value, click.ClickException) else str(error.value)
+        message = (
+            error.value.format_message()
+            if isinstance(error.value, click.ClickException)
+            else str(error.value)
+        )
         assert "\n" not in message
         return message
 
@@ -74,5 +80,7 @@ def reword(path: Path, old: str, new: str) -> None:
 
 def snapshot(folder: Path) -> dict[str, bytes]:
     """Every file but datasets' locks, which stay."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".lock")
+    files = (
+        path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".lock"
+    )
     return {str(path.relative_to(folder)): path.read_bytes() for path in files}

@@ -25,7 +25,8 @@ from tests.conftest import write_table
 
 ARABIC = "تفتح المكتبة الجديدة يوم الاثنين أبوابها أمام جميع سكان المدينة القديمة مجانا"
 WORDS = {"ar": ARABIC.split(), "zh": [*"图书馆周一上午开放给所有市民免费借书"]}
-SOURCES = tuple(f"00{number}" for number in range(7))  # of each language; ids that a spreadsheet would make numbers
+# of each language; ids that a spreadsheet would make numbers
+SOURCES = tuple(f"00{number}" for number in range(7))
 GENERATORS = ("near", "middle", "far", "odd")
 FLUENCY = Criterion("fluency", Scale("interval", (), 1, 5))
 OUTSIDE = "comet"  # a metric of the board whose scores came from elsewhere
@@ -57,7 +58,9 @@ def _text(source: str, lost: float, whose: str) -> str:
 
 
 def build_board(folder: Path) -> None:
-    """Four generators, seven sources per language, three people; METAL's metrics, and two that cannot be run."""
+    """Four generators, seven sources per language, three people; METAL's metrics, and two that
+    cannot be run.
+    """
     sources, outputs, ratings = [], [], []
     people = [Rater(name, "human", "native") for name in ("A1", "A2", "A3")]
     random = Random(7)
@@ -65,23 +68,44 @@ def build_board(folder: Path) -> None:
         language = "zh" if source.startswith("zh") else "ar"
         sources.append(Source(source, language, "?", references=(reference_of(source),)))
         for place, generator in enumerate(GENERATORS):
-            made = Output(f"{source}/{generator}", source, generator, language, _text(source, place / 5, generator))
+            made = Output(
+                f"{source}/{generator}",
+                source,
+                generator,
+                language,
+                _text(source, place / 5, generator),
+            )
             outputs.append(made)
             for person in people:
                 score = min(5.0, max(1.0, 5 - place + random.uniform(-1, 1)))
                 ratings.append(Rating(made.output, "fluency", person.rater, round(score, 1)))
-    made = assemble(Card("small"), [FLUENCY, METRIC_SCORE], sources, outputs, people, facts_from(ratings))
-    scores = [score_outputs(find_metric(name), made, outputs_to_score(made, [])) for name in ("chrf", "rouge-1", "ter")]
+    made = assemble(
+        Card("small"), [FLUENCY, METRIC_SCORE], sources, outputs, people, facts_from(ratings)
+    )
+    scores = [
+        score_outputs(find_metric(name), made, outputs_to_score(made, []))
+        for name in ("chrf", "rouge-1", "ter")
+    ]
     raters = [one.rater for one in scores]
-    by_hand = [Rater(OUTSIDE, "metric", "metric"), Rater(ANOTHER, "metric", "metric", {"signature": "rouge-l|old"})]
+    by_hand = [
+        Rater(OUTSIDE, "metric", "metric"),
+        Rater(ANOTHER, "metric", "metric", {"signature": "rouge-l|old"}),
+    ]
     raters += by_hand
     more = [
-        Rating(one.output, "score", rater.rater, random.random() + GENERATORS.index(one.generator) / -4)
+        Rating(
+            one.output, "score", rater.rater, random.random() + GENERATORS.index(one.generator) / -4
+        )
         for one in outputs
         for rater in by_hand
     ]
-    facts = tidy_facts(pd.concat([facts_from([*ratings, *more]), *(one.facts.astype(object) for one in scores)]))
-    save_dataset(assemble(made.card, [FLUENCY, METRIC_SCORE], sources, outputs, [*people, *raters], facts), folder)
+    facts = tidy_facts(
+        pd.concat([facts_from([*ratings, *more]), *(one.facts.astype(object) for one in scores)])
+    )
+    save_dataset(
+        assemble(made.card, [FLUENCY, METRIC_SCORE], sources, outputs, [*people, *raters], facts),
+        folder,
+    )
     keep(folder, "rater=none")
 
 
@@ -105,7 +129,9 @@ class Commands(InProcess):
 
     def refused(self, *arguments: object) -> str:
         """The one line it ends with, as the command line prints it."""
-        return in_flags(super().refused(*arguments), command_named(map(str, arguments), command), command)
+        return in_flags(
+            super().refused(*arguments), command_named(map(str, arguments), command), command
+        )
 
     def ranked(self) -> None:
         """From now on submissions are ranked."""
@@ -113,7 +139,9 @@ class Commands(InProcess):
 
     def generator(self, name: str, lost: float = 0.3, *options: object) -> str:
         """Submit a generator."""
-        path = self.write_outputs(f"{len(list(self.folder.glob('*.jsonl')))}.jsonl", texts_of(name, lost))
+        path = self.write_outputs(
+            f"{len(list(self.folder.glob('*.jsonl')))}.jsonl", texts_of(name, lost)
+        )
         return self("submit", "generator", "small", path, "--name", name, *options)
 
     def program(self, name: str, code: str, *options: object) -> str:
@@ -121,18 +149,25 @@ class Commands(InProcess):
         (self.folder / f"{name}.py").write_text(code, encoding="utf-8")
         return self("submit", "metric", "small", f"{name}.py", "--name", name, *options)
 
-    def write_outputs(self, name: str, texts: Mapping[str, str], columns: Sequence[str] = ("source", "text")) -> Path:
+    def write_outputs(
+        self, name: str, texts: Mapping[str, str], columns: Sequence[str] = ("source", "text")
+    ) -> Path:
         path = self.folder / name
         frame = pd.DataFrame({columns[0]: [*texts], columns[1]: [*texts.values()]})
         return write_table(frame, path).relative_to(self.folder)
 
-    def scores(self, rater: str, generator: str = "", at: int | None = None) -> dict[str, float | str]:
+    def scores(
+        self, rater: str, generator: str = "", at: int | None = None
+    ) -> dict[str, float | str]:
         """What a rater gives the outputs on the board: a score, or the reason why there is none."""
         from metal.boards.store import open_board
 
         rows = open_board(self.board, at).dataset.ratings.astype({"reason": str, "output": str})
         mine = rows[(rows["rater"] == rater) & ((rows["generator"] == generator) | (not generator))]
-        return {row.output: row.reason if row.score != row.score else row.score for row in mine.itertuples()}
+        return {
+            row.output: row.reason if row.score != row.score else row.score
+            for row in mine.itertuples()
+        }
 
     def history(self) -> list[dict[str, Any]]:
         lines = (self.board / "board" / "history.jsonl").read_text(encoding="utf-8").splitlines()

@@ -68,9 +68,13 @@ def test_a_verb_is_a_function_and_a_command(site: Path) -> None:
     assert inspect.isfunction(metal.longest)
 
 
-def test_a_statistic_is_in_tables_page_and_figures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_statistic_is_in_tables_page_and_figures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     data = metal.read(DEMO)
-    judge = metal.judge(data, lambda source, output, criterion: 1, name="constant", out=tmp_path / "judge")
+    judge = metal.judge(
+        data, lambda source, output, criterion: 1, name="constant", out=tmp_path / "judge"
+    )
     before = metal.audit(data, judge, resamples=100)
     (tmp_path / "first_class.py").write_text(STATISTIC)
     offer(tmp_path, "first-class", "metal.statistics", "first_share = first_class:FIRST\n")

@@ -18,13 +18,20 @@ from tests.cli.filling import COMMENT, Opinion, filled
 from tests.cli.forks import Metal
 from tests.cli.runs import snapshot
 
-LEVELS = {"task_quality": ("0", "1", "2"), "hallucinations": ("0", "1"), "fluency": ("1", "50", "99.5")}
+LEVELS = {
+    "task_quality": ("0", "1", "2"),
+    "hallucinations": ("0", "1"),
+    "fluency": ("1", "50", "99.5"),
+}
 FORMS = ("html", "csv", "xlsx", "label-studio", "mturk")
 
 
 def scores(rater: str, task: str) -> dict[str, str]:
     """Different people think differently, each the same whenever asked."""
-    return {name: values[sum(map(ord, rater + task + name)) % len(values)] for name, values in LEVELS.items()}
+    return {
+        name: values[sum(map(ord, rater + task + name)) % len(values)]
+        for name, values in LEVELS.items()
+    }
 
 
 def half(rater: str, task: str) -> dict[str, str] | None:
@@ -40,10 +47,20 @@ def in_dataset(folder: Path) -> dict[tuple[str, str, str], float]:
     return dict(zip(keys, table["score"], strict=True))
 
 
-def expected(folder: Path, opinion: Opinion, raters: tuple[str, ...] = ()) -> dict[tuple[str, str, str], float]:
+def expected(
+    folder: Path, opinion: Opinion, raters: tuple[str, ...] = ()
+) -> dict[tuple[str, str, str], float]:
     """What should be there: workers rate everything, others what they were given."""
-    given = [json.loads(line) for line in (folder / "annotation" / "given.jsonl").read_text().splitlines()]
-    pairs = {(rater, task) for each in given for task in each["tasks"] for rater in (raters or (each["rater"],))}
+    given = [
+        json.loads(line)
+        for line in (folder / "annotation" / "given.jsonl").read_text().splitlines()
+    ]
+    pairs = {
+        (rater, task)
+        for each in given
+        for task in each["tasks"]
+        for rater in raters or (each["rater"],)
+    }
     return {
         (task, name, rater): float(score)
         for rater, task in pairs
@@ -67,20 +84,27 @@ def test_what_is_filled_in_is_in_the_dataset(people: Metal, form: str) -> None:
     assert len(in_dataset(own)) == 9 * 3 * 3
     dataset = load_dataset(own)
     people_only = dataset.ratings[dataset.ratings["kind"] == "human"]
-    line_break = "\n" if form in ("csv", "xlsx", "mturk") else "\u2028"  # rows keep one kind of line break
+    # rows keep one kind of line break
+    line_break = "\n" if form in ("csv", "xlsx", "mturk") else "\u2028"
     assert set(people_only["comment"]) == {COMMENT.replace("\u2028", line_break)}
     assert set(people_only["group"]) == {"native"}
-    languages = {rater.about["language"] for rater in dataset.raters.values() if rater.kind == "human"}
+    languages = {
+        rater.about["language"] for rater in dataset.raters.values() if rater.kind == "human"
+    }
     assert languages == ({"ar, en, zh"} if form == "mturk" else {"ar", "en", "zh"})
     facts = ["output", "criterion", "rater", "reason", "comment"]
     kept = dataset.ratings[dataset.ratings["kind"] == "llm"]
-    assert kept[facts].astype(str).to_numpy().tolist() == judged[facts].astype(str).to_numpy().tolist()
+    assert (
+        kept[facts].astype(str).to_numpy().tolist() == judged[facts].astype(str).to_numpy().tolist()
+    )
     assert max(map(len, done.out.splitlines())) <= 80
     assert "Agreement of the people so far" in done.out
     table = done.out.partition("Tasks answered")[2].partition("Agreement")[0].splitlines()
     people_shown = [line.split() for line in table if line.startswith(("ar", "en", "zh", "mturk"))]
     assert len(people_shown) == (3 if form == "mturk" else 9)
-    assert {tuple(line[1:]) for line in people_shown} == {("9" if form == "mturk" else "3", "0", "0")}
+    assert {tuple(line[1:]) for line in people_shown} == {
+        ("9" if form == "mturk" else "3", "0", "0")
+    }
 
     before = snapshot(own)
     again = people("annotate", "import", "mine", *files)
@@ -137,7 +161,10 @@ def test_another_score_needs_replace(people: Metal) -> None:
     people("annotate", "import", "mine", second, "--replace")
     result = in_dataset(people.cwd / "mine")
     assert {score for (_, name, _), score in result.items() if name == "fluency"} == {2.0}
-    assert len((people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8").strip().split("\n")) == 6
+    assert (
+        len((people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8").strip().split("\n"))
+        == 6
+    )
 
 
 def test_an_answers_file_that_is_there_is_read_line_by_line(people: Metal) -> None:
@@ -145,11 +172,15 @@ def test_an_answers_file_that_is_there_is_read_line_by_line(people: Metal) -> No
     for number in range(3):
         changed = one_person(people, lambda *who, n=number: scores(*who) | {"fluency": str(n + 1)})
         people("annotate", "import", "mine", changed, "--replace")
-    lines = (people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8").strip("\n").split("\n")
+    lines = (
+        (people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8").strip("\n").split("\n")
+    )
     result = [json.loads(line) for line in lines]
     assert [each["seconds"] for each in result] == [0.5, 1.5, 2.5] * 3
     assert {each["comment"] for each in result} == {COMMENT}
-    assert {each["where"] for each in result} == {f"en-1.answers.json answer {n}" for n in (1, 2, 3)}
+    assert {each["where"] for each in result} == {
+        f"en-1.answers.json answer {n}" for n in (1, 2, 3)
+    }
     assert result[0]["scores"]["fluency"] == "1"
 
 
@@ -172,17 +203,25 @@ def test_one_bad_file_among_good_ones(people: Metal) -> None:
         csv.writer(file).writerows(rows)
     before = snapshot(people.cwd / "mine")
     message = people.refused("annotate", "import", "mine", *good[:-1], bad)
-    assert message.startswith("metal: bad.csv row 3: '7' is not on the scale of task_quality (0 Bad, 1 Medium, 2 Good)")
+    assert message.startswith(
+        "metal: bad.csv row 3: '7' is not on the scale of task_quality (0 Bad, 1 Medium, 2 Good)"
+    )
     assert snapshot(people.cwd / "mine") == before
 
 
 def test_files_that_are_no_answers(people: Metal) -> None:
     answers = one_person(people, scores)
     message = people.refused("annotate", "import", "mine", people.cwd / "out-html/en-1.html")
-    assert "en-1.html: this is the form, not the answers. Ask for the file that its Download button saves" in message
+    assert (
+        "en-1.html: this is the form, not the answers. Ask for the file that its Download button"
+        " saves" in message
+    )
     word = shutil.copy(answers, people.cwd / "answers.docx")
     message = people.refused("annotate", "import", "mine", word)
-    assert "answers.docx: not a file that people send back (docx). It is .json, .csv or .xlsx" in message
+    assert (
+        "answers.docx: not a file that people send back (docx). It is .json, .csv or .xlsx"
+        in message
+    )
     assert "no such file" in people.refused("annotate", "import", "mine", "nowhere.json")
     unlike = edited(answers, "x.json", ('"version": 1', '"version": 9'))
     assert "x.json: version 9" in people.refused("annotate", "import", "mine", unlike)
@@ -193,9 +232,15 @@ def test_answers_that_are_not_this_persons(people: Metal) -> None:
     task = json.loads(answers.read_text("utf-8"))["answers"][1]["task"]
     for changes, words in (
         ([(task, "t0123")], "x.json answer 2: task 't0123' is none of this dataset's"),
-        ([('"en-1"', '"en1"')], "x.json answer 1: rater 'en1' was given nothing; did you mean 'en-1'"),
+        (
+            [('"en-1"', '"en1"')],
+            "x.json answer 1: rater 'en1' was given nothing; did you mean 'en-1'",
+        ),
         ([('"en-1"', '"ar-1"')], "was not given to ar-1"),
-        ([('"task_quality"', '"task_qualty"')], "criterion 'task_qualty' is not known; did you mean 'task_quality'?"),
+        (
+            [('"task_quality"', '"task_qualty"')],
+            "criterion 'task_qualty' is not known; did you mean 'task_quality'?",
+        ),
     ):
         file = edited(answers, "x.json", *changes)
         assert words in people.refused("annotate", "import", "mine", file, "--dry-run")
@@ -267,7 +312,9 @@ def test_group(people: Metal) -> None:
     people("annotate", "import", "mine", one_person(people, scores), "--group", "expert")
     dataset = load_dataset(people.cwd / "mine")
     assert dataset.raters["en-1"].group == "expert"
-    people("annotate", "import", "mine", one_person(people, scores, rater="en-2"), "--group", "crowd")
+    people(
+        "annotate", "import", "mine", one_person(people, scores, rater="en-2"), "--group", "crowd"
+    )
     dataset = load_dataset(people.cwd / "mine")
     assert [dataset.raters[name].group for name in ("en-1", "en-2")] == ["expert", "crowd"]
 
@@ -278,13 +325,20 @@ def test_answers_without_a_score_are_counted(people: Metal) -> None:
     done = people("annotate", "import", "mine", nothing)
     assert "3 tasks without any score, passed over" in done.said
     done = people("annotate", "import", "mine", remark)
-    assert "3 tasks without any score, passed over; 3 with a comment, kept in annotation/answers.jsonl" in done.said
+    assert (
+        "3 tasks without any score, passed over; 3 with a comment, kept in annotation/answers.jsonl"
+        in done.said
+    )
     assert "unreadable" in (people.cwd / "mine/annotation/answers.jsonl").read_text("utf-8")
     assert ["en-1", "0", "0", "3"] in [line.split() for line in done.out.splitlines()]
 
 
 def disagreeing(rater: str, task: str) -> dict[str, str] | None:
-    return scores(rater, task) | {"task_quality": str(int(rater[-1]) - 1)} if rater.startswith("en") else None
+    return (
+        scores(rater, task) | {"task_quality": str(int(rater[-1]) - 1)}
+        if rater.startswith("en")
+        else None
+    )
 
 
 def test_what_nobody_agrees_on_is_listed_and_handed_to_others(people: Metal) -> None:
@@ -299,7 +353,19 @@ def test_what_nobody_agrees_on_is_listed_and_handed_to_others(people: Metal) -> 
     table = pd.read_csv(path)
     assert sorted(table["output"]) == ["xbadx-en-1", "xgoodx-en-0", "xgoodx-en-2"]
     assert set(table["criterion"]) == {"task_quality"}
-    done = people("annotate", "export", "mine", "--to", "csv", "--only", path, "--out", "again", "--raters", "1")
+    done = people(
+        "annotate",
+        "export",
+        "mine",
+        "--to",
+        "csv",
+        "--only",
+        path,
+        "--out",
+        "again",
+        "--raters",
+        "1",
+    )
     assert "en-4" in done.out
     files = filled("csv", people.cwd / "again", people.cwd / "back", scores)
     assert [file.name for file in files] == ["en-4.csv"]
@@ -320,7 +386,9 @@ def test_what_people_hold_stays_chosen(people: Metal) -> None:
     dataset = people.cwd / "mine"
     people("annotate", "html", "mine")
     toml = (dataset / "dataset.toml").read_text(encoding="utf-8")
-    generators = "".join(f'[generators."generatorx-{each}"]\nquality = "x"\n' for each in ("xgoodx", "xbadx"))
+    generators = "".join(
+        f'[generators."generatorx-{each}"]\nquality = "x"\n' for each in ("xgoodx", "xbadx")
+    )
     (dataset / "dataset.toml").write_text(f"{toml}\n{generators}", encoding="utf-8")
     first, *others = (dataset / "sources.jsonl").read_text(encoding="utf-8").splitlines()
     with_reference = json.dumps(json.loads(first) | {"references": ["A reference."]})
@@ -328,7 +396,9 @@ def test_what_people_hold_stays_chosen(people: Metal) -> None:
     before = {name for name, each in load_dataset(dataset).outputs.items() if each.chosen}
     for seed in range(4):
         people("generate", "mine", "-q", "reference", "--seed", seed, "--force")
-        assert {name for name, each in load_dataset(dataset).outputs.items() if each.chosen} == before
+        assert {
+            name for name, each in load_dataset(dataset).outputs.items() if each.chosen
+        } == before
 
 
 def test_ids_of_tasks_cannot_be_found_out(people: Metal) -> None:

@@ -1,4 +1,6 @@
-"""`metal annotate export` and `html`: what is handed out, all or a part of it, to whom, and that it tells nothing."""
+"""`metal annotate export` and `html`: what is handed out, all or a part of it, to whom, and that it
+tells nothing.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,10 @@ OUTPUTS = 9  # chosen ones in the dataset; 3 a language
 
 
 def given(people: Metal) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (people.cwd / "mine/annotation/given.jsonl").read_text().splitlines()]
+    return [
+        json.loads(line)
+        for line in (people.cwd / "mine/annotation/given.jsonl").read_text().splitlines()
+    ]
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -46,19 +51,28 @@ def contents(folder: Path) -> dict[str, bytes]:
 def test_nothing_tells_who_wrote_what(people: Metal, form: str) -> None:
     done = people("annotate", "export", "mine", "--to", form, "--out", "out")
     files = contents(people.cwd / "out")
-    shown = {(name, secret) for name, content in files.items() for secret in SECRETS if secret.encode() in content}
+    shown = {
+        (name, secret)
+        for name, content in files.items()
+        for secret in SECRETS
+        if secret.encode() in content
+    }
     assert not shown
     assert not [secret for secret in SECRETS if any(secret in name for name in files)]
-    full = unescape(b"".join(files.values()).decode("utf-8", "ignore"))  # some writers of XML escape all but ASCII
+    # some writers of XML escape all but ASCII
+    full = unescape(b"".join(files.values()).decode("utf-8", "ignore"))
     for output in load_dataset(people.cwd / "mine").outputs.values():
-        plain = output.language != "en" and all(ord(char) < 0x10000 for char in output.text)  # neither escaped nor cut
+        # neither escaped nor cut
+        plain = output.language != "en" and all(ord(char) < 0x10000 for char in output.text)
         assert not plain or output.text in full
     assert "Not chosen." not in full
     assert max(map(len, done.out.splitlines())) <= 80
     assert ("README.txt there" in done.out) == (form in ("label-studio", "mturk", "crowd-csv"))
 
 
-def test_the_key_of_tasks_is_its_owners_alone(people: Metal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_of_tasks_is_its_owners_alone(
+    people: Metal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From before it is written."""
     modes, write = [], Path.write_text
 
@@ -69,23 +83,30 @@ def test_the_key_of_tasks_is_its_owners_alone(people: Metal, monkeypatch: pytest
 
     monkeypatch.setattr(Path, "write_text", write_text)
     note_given(people.cwd / "mine", [], "html", 0, "secret")
-    assert [*modes, stat.S_IMODE((people.cwd / "mine/annotation/key").stat().st_mode)] == [0o600, 0o600]
+    assert [*modes, stat.S_IMODE((people.cwd / "mine/annotation/key").stat().st_mode)] == [
+        0o600,
+        0o600,
+    ]
 
 
 def test_three_people_a_language_rate_everything(people: Metal) -> None:
     people("annotate", "html", "mine")
     names = {path.name for path in (people.cwd / "runs/mine-html").iterdir()}
-    assert names == {f"{language}-{n}.html" for language in ("ar", "en", "zh") for n in (1, 2, 3)} | {"run.toml"}
+    assert names == {
+        f"{language}-{n}.html" for language in ("ar", "en", "zh") for n in (1, 2, 3)
+    } | {"run.toml"}
     tasks = read_tasks(people.cwd / "mine")
     assert len(tasks) == OUTPUTS
-    assert Counter(task for each in read_given(people.cwd / "mine").values() for task in each.asked) == dict.fromkeys(
-        tasks, 3
-    )
+    assert Counter(
+        task for each in read_given(people.cwd / "mine").values() for task in each.asked
+    ) == dict.fromkeys(tasks, 3)
     run = tomllib.loads((people.cwd / "runs/mine-html/run.toml").read_text())
     assert run["settings"]["people_given"]["zh-3"] == 3
 
 
-def test_html_is_export_to_html_and_another_seed_has_other_orders_and_the_same_ids(people: Metal) -> None:
+def test_html_is_export_to_html_and_another_seed_has_other_orders_and_the_same_ids(
+    people: Metal,
+) -> None:
     people("annotate", "html", "mine", "--out", "one", "--seed", "3")
     before = read_tasks(people.cwd / "mine")
     people("annotate", "export", "mine", "--to", "html", "--out", "two", "--seed", "3")
@@ -98,9 +119,23 @@ def test_html_is_export_to_html_and_another_seed_has_other_orders_and_the_same_i
 
 def test_more_people_share_the_work(people: Metal) -> None:
     done = people(
-        "annotate", "export", "mine", "--to", "csv", "--raters", "2", "--people", "4", "--common", "1", "-l", "zh,en"
+        "annotate",
+        "export",
+        "mine",
+        "--to",
+        "csv",
+        "--raters",
+        "2",
+        "--people",
+        "4",
+        "--common",
+        "1",
+        "-l",
+        "zh,en",
     )
-    assert ["zh", "3", "zh-1", "to", "zh-4", "2"] in [line.split() for line in done.out.splitlines()]
+    assert ["zh", "3", "zh-1", "to", "zh-4", "2"] in [
+        line.split() for line in done.out.splitlines()
+    ]
     own = [each for each in read_given(people.cwd / "mine").values() if each.language == "zh"]
     assert [each.rater for each in own] == ["zh-1", "zh-2", "zh-3", "zh-4"]
     assert sorted(Counter(task for each in own for task in each.asked).values()) == [2, 2, 4]
@@ -108,20 +143,30 @@ def test_more_people_share_the_work(people: Metal) -> None:
 
 
 def test_some_criteria_only(people: Metal) -> None:
-    done = people("annotate", "export", "mine", "--to", "csv", "-c", "hallucinations", "--out", "out")
+    done = people(
+        "annotate", "export", "mine", "--to", "csv", "-c", "hallucinations", "--out", "out"
+    )
     assert "Tasks for people: H\n" in done.out
     header = (people.cwd / "out/ar-1.csv").read_text("utf-8-sig").splitlines()[0]
     assert header == "task,rater,language,title,source,output,hallucinations,comment"
-    assert {criteria for each in given(people) for criteria in each["criteria"]} == {"hallucinations"}  # type: ignore[attr-defined]
+    assert {criteria for each in given(people) for criteria in each["criteria"]} == {
+        "hallucinations"
+    }  # type: ignore[attr-defined]
 
 
 def test_what_cannot_be_asked_for(people: Metal) -> None:
     def refused(*more: str) -> str:
         return people.refused("annotate", "html", "mine", *more)
 
-    assert "--people 2 is fewer than --raters 3: nobody rates an output twice" in refused("--people", "2")
-    assert "language 'sw' is not known; known: ar (Arabic), en (English), zh (Chinese)" in refused("-l", "sw")
-    assert "criterion 'hallucination' is not known; did you mean 'hallucinations'" in refused("-c", "hallucination")
+    assert "--people 2 is fewer than --raters 3: nobody rates an output twice" in refused(
+        "--people", "2"
+    )
+    assert "language 'sw' is not known; known: ar (Arabic), en (English), zh (Chinese)" in refused(
+        "-l", "sw"
+    )
+    assert "criterion 'hallucination' is not known; did you mean 'hallucinations'" in refused(
+        "-c", "hallucination"
+    )
     assert "no such dataset folder" in people.refused("annotate", "html", "nowhere")
     assert not (people.cwd / "mine/annotation").exists()
     assert not (people.cwd / "runs").exists()
@@ -136,7 +181,9 @@ def test_a_folder_that_is_there(people: Metal) -> None:
     people("annotate", "export", "mine", "--to", "csv", "--out", "out", "--force")
     assert "en-1.html" not in contents(people.cwd / "out")
     message = people.refused("annotate", "html", "mine", "--out", "mine", "--force")
-    assert "mine is a dataset and holds tasks handed out to people (annotation/given.jsonl)" in message
+    assert (
+        "mine is a dataset and holds tasks handed out to people (annotation/given.jsonl)" in message
+    )
     assert len(load_dataset(people.cwd / "mine").outputs) == OUTPUTS + 1
 
 
@@ -145,7 +192,9 @@ def test_without_outputs(people: Metal) -> None:
         (people.cwd / "mine" / name).write_text("")
     (people.cwd / "mine/ratings.parquet").unlink()
     (people.cwd / "mine/ratings.csv").write_text("output,criterion,rater,score\n")
-    assert "has no outputs to rate yet; `metal generate` makes some" in people.refused("annotate", "html", "mine")
+    assert "has no outputs to rate yet; `metal generate` makes some" in people.refused(
+        "annotate", "html", "mine"
+    )
 
 
 def changed(people: Metal, name: str, row: int, **fields: object) -> None:
@@ -163,7 +212,9 @@ def test_outputs_without_text_are_counted(people: Metal) -> None:
     assert "warning: 1 output not handed out: without a text" in done.said
     assert "warning: 1 output handed out without the source, whose text is missing" in done.said
     assert len(read_tasks(people.cwd / "mine")) == OUTPUTS - 1
-    message = people.refused("annotate", "html", "mine", "--only", only(people, "xbadx-en-9"), "--out", "other")
+    message = people.refused(
+        "annotate", "html", "mine", "--only", only(people, "xbadx-en-9"), "--out", "other"
+    )
     assert "no chosen output with a text to rate in " in message
 
 
@@ -175,19 +226,33 @@ def only(people: Metal, *outputs: str, head: str = "output,note") -> Path:
 
 def test_only_some_outputs_go_to_new_people(people: Metal) -> None:
     people("annotate", "html", "mine", "--people", "4")
-    done = people("annotate", "export", "mine", "--to", "csv", "--only", only(people, "xgoodx-en-0", "xbadx-en-9"))
+    done = people(
+        "annotate",
+        "export",
+        "mine",
+        "--to",
+        "csv",
+        "--only",
+        only(people, "xgoodx-en-0", "xbadx-en-9"),
+    )
     assert "warning: 1 output not handed out: not chosen" in done.said
     assert "en-5 to en-7" in done.out
     new = [each for name, each in read_given(people.cwd / "mine").items() if int(name[-1]) > 4]
-    assert {read_tasks(people.cwd / "mine")[task] for each in new for task in each.asked} == {"xgoodx-en-0"}
+    assert {read_tasks(people.cwd / "mine")[task] for each in new for task in each.asked} == {
+        "xgoodx-en-0"
+    }
 
 
 def test_only_with_mistakes(people: Metal) -> None:
     def refused(path: Path) -> str:
         return people.refused("annotate", "html", "mine", "--only", path)
 
-    assert "only.csv row 3: output 'o7' is none of this dataset's" in refused(only(people, "xgoodx-en-0", "o7"))
-    assert "no column 'output' (columns found: outputs, x)" in refused(only(people, head="outputs,x"))
+    assert "only.csv row 3: output 'o7' is none of this dataset's" in refused(
+        only(people, "xgoodx-en-0", "o7")
+    )
+    assert "no column 'output' (columns found: outputs, x)" in refused(
+        only(people, head="outputs,x")
+    )
     assert "no column 'output' (columns found: none)" in refused(only(people, head=""))
 
 
@@ -205,7 +270,9 @@ def test_ids_in_only_are_text(people: Metal) -> None:
 def test_nobody_is_called_as_a_rater_from_elsewhere(people: Metal) -> None:
     """Ratings of another en-2 must not be taken for those of the en-2 who is given tasks now."""
     raters = people.cwd / "mine/raters.jsonl"
-    raters.write_text(raters.read_text() + '{"rater": "en-2", "kind": "human", "group": "native"}\n')
+    raters.write_text(
+        raters.read_text() + '{"rater": "en-2", "kind": "human", "group": "native"}\n'
+    )
     assert "en-3 to en-5" in people("annotate", "html", "mine").out
     assert "en-3 to en-5" in people("annotate", "export", "mine", "--to", "csv").out
 
@@ -213,7 +280,9 @@ def test_nobody_is_called_as_a_rater_from_elsewhere(people: Metal) -> None:
 def test_rubrics_of_ones_own(people: Metal) -> None:
     folder = people.cwd / "own/criteria"
     folder.mkdir(parents=True)
-    levels = "".join(f'[[levels]]\nvalue = {n}\nlabel = "{w}"\n' for n, w in enumerate(("Bad", "Medium", "Good")))
+    levels = "".join(
+        f'[[levels]]\nvalue = {n}\nlabel = "{w}"\n' for n, w in enumerate(("Bad", "Medium", "Good"))
+    )
     (folder / "task_quality.toml").write_text(f'simple = "Look at the <task>."\n{levels}')
     people("annotate", "export", "mine", "--to", "csv", "--prompts", "own", "--out", "out")
     assert "Look at the &lt;task&gt;." in (people.cwd / "out/guidelines.html").read_text("utf-8")
@@ -223,16 +292,35 @@ def asked(people: Metal, language: str = "") -> set[str]:
     """The outputs that were handed out."""
     tasks = read_tasks(people.cwd / "mine")
     own = read_given(people.cwd / "mine").values()
-    return {tasks[task] for each in own for task in each.asked if not language or each.language == language}
+    return {
+        tasks[task]
+        for each in own
+        for task in each.asked
+        if not language or each.language == language
+    }
 
 
 def of(dataset: Dataset, generators: Iterable[str], sources: Iterable[str]) -> set[str]:
     result = dataset.outputs.values()
-    return {each.output for each in result if each.chosen and each.generator in generators and each.source in sources}
+    return {
+        each.output
+        for each in result
+        if each.chosen and each.generator in generators and each.source in sources
+    }
 
 
 def test_only_some_generators(people: Metal) -> None:
-    people("annotate", "export", "mine", "--to", "csv", "--generators", "generatorx-xbadx", "--out", "out")
+    people(
+        "annotate",
+        "export",
+        "mine",
+        "--to",
+        "csv",
+        "--generators",
+        "generatorx-xbadx",
+        "--out",
+        "out",
+    )
     own = load_dataset(people.cwd / "mine")
     assert asked(people) == of(own, ["generatorx-xbadx"], own.sources)
     run = tomllib.loads((people.cwd / "out/run.toml").read_text())
@@ -242,11 +330,24 @@ def test_only_some_generators(people: Metal) -> None:
 
 def test_several_generators_and_names_with_commas(people: Metal) -> None:
     own = load_dataset(people.cwd / "mine")
-    outputs = {name: replace(each, generator=each.generator.replace("-", ", ")) for name, each in own.outputs.items()}
+    outputs = {
+        name: replace(each, generator=each.generator.replace("-", ", "))
+        for name, each in own.outputs.items()
+    }
     save_dataset(replace(own, outputs=outputs), people.cwd / "mine", force=True)
     people("annotate", "html", "mine", "-g", "generatorx, xbadx", "--out", "one")
     assert len(asked(people)) == 3
-    people("annotate", "html", "mine", "-g", "generatorx, xbadx", "-g", "generatorx, xgoodx", "--out", "two")
+    people(
+        "annotate",
+        "html",
+        "mine",
+        "-g",
+        "generatorx, xbadx",
+        "-g",
+        "generatorx, xgoodx",
+        "--out",
+        "two",
+    )
     assert len(asked(people)) == 9
 
 
@@ -266,7 +367,13 @@ def test_a_part_that_is_not_there(people: Metal) -> None:
     chosen = ("--sample", "1", "--seed", "1", "-g", "generatorx-xbadx")
     own = load_dataset(people.cwd / "mine")
     present = of(own, ["generatorx-xbadx"], sources_chosen(own.sources.values(), 1, 1))
-    empty = [each for each in own.languages if not any(own.outputs[name].language == each for name in present)]
+    empty = [
+        each
+        for each in own.languages
+        if not any(own.outputs[name].language == each for name in present)
+    ]
     text = people.refused("annotate", "html", "mine", *chosen, "-l", empty[0])
-    assert "mine: no chosen output with a text to rate by generatorx-xbadx in the sample" in words(text)
+    assert "mine: no chosen output with a text to rate by generatorx-xbadx in the sample" in words(
+        text
+    )
     assert not (people.cwd / "runs").exists()

@@ -1,4 +1,6 @@
-"""`metal annotate push label-studio` and `pull`: pairs go out and come back through a server, some at a time."""
+"""`metal annotate push label-studio` and `pull`: pairs go out and come back through a server, some
+at a time.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +27,15 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LabelStu
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", LEGACY)
     sources = [Source(f"s{n}", "en", f"source {n}", "", (f"gold {n}",)) for n in range(6)]
     outputs = [Output(f"o{n}", f"s{n}", "g", "en", f"made {n}") for n in range(6)]
-    save_dataset(assemble(Card("mine"), [TASK_QUALITY], sources, outputs, [], facts_from([])), tmp_path / "mine")
+    save_dataset(
+        assemble(Card("mine"), [TASK_QUALITY], sources, outputs, [], facts_from([])),
+        tmp_path / "mine",
+    )
     (tmp_path / "mine/annotation").mkdir()
     (tmp_path / "mine/annotation/key").write_text("0123456789abcdef")
-    export = "annotate export mine --to label-studio --raters 2 --template summarization --add-criteria"
+    export = (
+        "annotate export mine --to label-studio --raters 2 --template summarization --add-criteria"
+    )
     assert run(*export.split()).exit_code == 0
     with LabelStudioServer() as started:
         yield started
@@ -63,7 +70,10 @@ def scores(criterion: str) -> dict[tuple[str, str], float]:
 def test_there_and_back_some_at_a_time(server: LabelStudioServer) -> None:
     done = push(server)
     assert done.exit_code == 0, done.output
-    assert f"Posted 2 projects on {server.url}. State: mine/annotation/campaigns/mine-label-studio" in done.output
+    assert (
+        f"Posted 2 projects on {server.url}. State: mine/annotation/campaigns/mine-label-studio"
+        in done.output
+    )
     assert "Posted 0 projects" in push(server).output
     assert len(server.projects) == 2
     shown = CliRunner().invoke(command, ["annotate", "status", "mine"]).output

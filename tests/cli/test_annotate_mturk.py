@@ -43,12 +43,17 @@ class Page(HTMLParser):
 def test_there_and_back(crowd: Crowd) -> None:
     words = crowd.push()
     assert "Posted 4 tasks in the sandbox" in words
-    assert "4 tasks x 2 workers x $0.25 = $2.00, and $0.40 for Mechanical Turk: $2.40 in all, in the sandbox" in words
+    assert (
+        "4 tasks x 2 workers x $0.25 = $2.00, and $0.40 for Mechanical Turk: $2.40 in all, in the"
+        " sandbox" in words
+    )
     crowd.once()
     hits = crowd.hit_of()
     for output, hit in hits.items():
         for worker in ("A1", "A2"):
-            crowd.server.submit(hit, worker, SAID | {"task_quality": "2" if worker == "A1" else "1"})
+            crowd.server.submit(
+                hit, worker, SAID | {"task_quality": "2" if worker == "A1" else "1"}
+            )
         assert crowd.server.hits[hit]["Title"].startswith("Read a short text in ")
         assert ("Arabic" if "-ar-" in output else "English") in crowd.server.hits[hit]["Title"]
     words = crowd.pull()
@@ -130,7 +135,9 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb">]><QuestionFormAnswers>&b;</QuestionFormA
         (SAID | {"taskAnswers": "[[[["}, "not a list of objects"),
     ],
 )
-def test_a_hostile_answer_is_left_out_by_itself(crowd: Crowd, hostile: Mapping[str, str] | str, words: str) -> None:
+def test_a_hostile_answer_is_left_out_by_itself(
+    crowd: Crowd, hostile: Mapping[str, str] | str, words: str
+) -> None:
     crowd.push()
     hit = next(iter(crowd.server.hits))
     crowd.server.submit(hit, "A1", SAID)
@@ -142,7 +149,12 @@ def test_a_hostile_answer_is_left_out_by_itself(crowd: Crowd, hostile: Mapping[s
 
 def test_fields_that_workers_make_up_change_nothing(crowd: Crowd) -> None:
     crowd.push()
-    made_up = {"Input.task": "t0", "WorkerId": "A9", "task_qualitz": "1", "task_quality.;;;;;;;;;;;;;;;;": "2"}
+    made_up = {
+        "Input.task": "t0",
+        "WorkerId": "A9",
+        "task_qualitz": "1",
+        "task_quality.;;;;;;;;;;;;;;;;": "2",
+    }
     crowd.server.submit(next(iter(crowd.server.hits)), "A1", SAID | made_up)
     crowd.pull()
     assert {rater for _, _, rater in crowd.ratings()} == {"mturk:A1"}
@@ -175,8 +187,12 @@ def test_a_bonus_is_paid_once(crowd: Crowd) -> None:
     crowd.pull("--bonus", "A1=2.50", "--bonus-reason", "Another one.")
     assert len(crowd.server.bonuses) == 2
     assert crowd.standing()["spent"] == 6.0  # two of 2.50 and 20%
-    assert "worker 'A7' has no assignment" in crowd.refused("annotate", "pull", "mturk", "mine", "--bonus", "A7=1")
-    assert "not a sum in USD" in crowd.refused("annotate", "pull", "mturk", "mine", "--bonus", "A1=nan")
+    assert "worker 'A7' has no assignment" in crowd.refused(
+        "annotate", "pull", "mturk", "mine", "--bonus", "A7=1"
+    )
+    assert "not a sum in USD" in crowd.refused(
+        "annotate", "pull", "mturk", "mine", "--bonus", "A1=nan"
+    )
 
 
 def test_a_bonus_of_a_pull_that_was_killed_long_ago_is_paid_once(crowd: Crowd) -> None:
@@ -201,18 +217,39 @@ def test_who_reached_the_cap_or_is_noisy_gets_no_further_tasks(crowd: Crowd) -> 
     crowd.server.submit(first, "A2", SAID)
     words = crowd.pull("--exclude", "mturk:A2")
     assert "no further tasks: 2 more" in words
-    assert [crowd.server.may_work(third, worker) for worker in ("A1", "A2", "A3")] == [False, False, True]
+    assert [crowd.server.may_work(third, worker) for worker in ("A1", "A2", "A3")] == [
+        False,
+        False,
+        True,
+    ]
     crowd.pull()
     assert crowd.server.calls["AssociateQualificationWithWorker"] == 2
     # A later campaign of the dataset begins without the noisy one; a full one may work again.
     crowd.push("--name", "later")
     latest = list(crowd.server.hits)[-1]
-    assert [crowd.server.may_work(latest, worker) for worker in ("A1", "A2", "A3")] == [True, False, True]
+    assert [crowd.server.may_work(latest, worker) for worker in ("A1", "A2", "A3")] == [
+        True,
+        False,
+        True,
+    ]
 
 
 def test_requirements_and_a_test(crowd: Crowd) -> None:
-    (crowd.folder / "test.jsonl").write_text('{"question": "q?", "choices": ["a", "b"], "right": "b"}\n')
-    crowd.push("--test", "test.jsonl", "--completed-hits", "5000", "--approved", "99", "--country", "US,GB", "-l", "en")
+    (crowd.folder / "test.jsonl").write_text(
+        '{"question": "q?", "choices": ["a", "b"], "right": "b"}\n'
+    )
+    crowd.push(
+        "--test",
+        "test.jsonl",
+        "--completed-hits",
+        "5000",
+        "--approved",
+        "99",
+        "--country",
+        "US,GB",
+        "-l",
+        "en",
+    )
     assert len(crowd.server.hits) == 3
     test, shut = crowd.server.types.values()
     assert "q?" in test["Test"]
@@ -230,7 +267,10 @@ def test_requirements_and_a_test(crowd: Crowd) -> None:
 def test_expire(crowd: Crowd) -> None:
     crowd.push()
     crowd.pull("--expire")
-    assert all(each["Expiration"] < datetime.now(UTC).timestamp() + 1 for each in crowd.server.hits.values())
+    assert all(
+        each["Expiration"] < datetime.now(UTC).timestamp() + 1
+        for each in crowd.server.hits.values()
+    )
     standing = crowd.standing()
     assert standing["expires"] <= datetime.now(UTC).isoformat()
     assert standing["open"] == 0
@@ -238,7 +278,9 @@ def test_expire(crowd: Crowd) -> None:
 
 def test_extend(crowd: Crowd) -> None:
     crowd.push("--days", "1")
-    assert "give one of the two" in crowd.refused("annotate", "pull", "mturk", "mine", "--expire", "--extend", "2")
+    assert "give one of the two" in crowd.refused(
+        "annotate", "pull", "mturk", "mine", "--expire", "--extend", "2"
+    )
     crowd.pull("--extend", "30")
     later = datetime.now(UTC) + timedelta(days=29)
     assert all(each["Expiration"] > later.timestamp() for each in crowd.server.hits.values())
@@ -249,12 +291,19 @@ def test_only_what_is_named_is_rejected_and_not_taken_in(crowd: Crowd) -> None:
     crowd.push()
     hit = next(iter(crowd.server.hits))
     named, other = (crowd.server.submit(hit, worker, SAID) for worker in ("A1", "A2"))
-    assert "is none of campaign" in crowd.refused("annotate", "pull", "mturk", "mine", "--reject", f"{named}x=why")
-    assert "workers are told why" in crowd.refused("annotate", "pull", "mturk", "mine", "--reject", named)
+    assert "is none of campaign" in crowd.refused(
+        "annotate", "pull", "mturk", "mine", "--reject", f"{named}x=why"
+    )
+    assert "workers are told why" in crowd.refused(
+        "annotate", "pull", "mturk", "mine", "--reject", named
+    )
     crowd.server.faults = {("RejectAssignment", 1): "lose"}
     assert "Rejected: 1" in crowd.pull("--reject", f"{named}=It was answered at random.")
     assert "Rejected: 0" in crowd.pull("--reject", f"{named}=It was answered at random.")
-    assert [crowd.server.assignments[name]["AssignmentStatus"] for name in (named, other)] == ["Rejected", "Submitted"]
+    assert [crowd.server.assignments[name]["AssignmentStatus"] for name in (named, other)] == [
+        "Rejected",
+        "Submitted",
+    ]
     assert {rater for _, _, rater in crowd.ratings()} == {"mturk:A2"}
 
 
@@ -269,8 +318,12 @@ def test_a_hit_that_was_deleted_keeps_its_answers(crowd: Crowd) -> None:
     assert len(crowd.ratings()) == 6
 
 
-def test_production_needs_to_be_asked_for_and_confirmed(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "pass `yes=True` where nobody can be asked" in crowd.refused(*crowd.pushing, "--production")
+def test_production_needs_to_be_asked_for_and_confirmed(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "pass `yes=True` where nobody can be asked" in crowd.refused(
+        *crowd.pushing, "--production"
+    )
     real = [*crowd.pushing[:-1], mturk.ENDPOINTS["production"]]
     assert "is the real Mechanical Turk; pass `production=True`" in crowd.refused(*real)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
@@ -284,9 +337,13 @@ def test_production_needs_to_be_asked_for_and_confirmed(crowd: Crowd, monkeypatc
     assert [each["IntegerValues"] for each in needed if "IntegerValues" in each] == [[5000], [99]]
     crowd.server.submit(next(iter(crowd.server.hits)), "A1", SAID)
     assert "rehearse" not in crowd.pull("--approve")
-    assert {rater.group for rater in load_dataset(crowd.folder / "mine").raters.values()} == {"crowd"}
+    assert {rater.group for rater in load_dataset(crowd.folder / "mine").raters.values()} == {
+        "crowd"
+    }
     monkeypatch.setattr("sys.stdin.isatty", lambda: False, raising=False)
-    assert "pass `yes=True`" in crowd.refused("annotate", "pull", "mturk", "mine", "--bonus", "A1=1")
+    assert "pass `yes=True`" in crowd.refused(
+        "annotate", "pull", "mturk", "mine", "--bonus", "A1=1"
+    )
     assert not crowd.server.bonuses
 
 
@@ -303,7 +360,9 @@ def test_too_long_a_task_is_named_before_anything_is_posted(crowd: Crowd) -> Non
     task = rows[place].split(",")[0]
     rows[place] = rows[place].replace("Nr. 1", "ب" * 70_000)
     table.write_text("\n".join(rows), encoding="utf-8")
-    assert re.search(rf"task {task}: the page and its texts are 1\d\d,\d+ bytes", crowd.refused(*crowd.pushing))
+    assert re.search(
+        rf"task {task}: the page and its texts are 1\d\d,\d+ bytes", crowd.refused(*crowd.pushing)
+    )
     assert not crowd.server.hits
 
 
@@ -321,12 +380,18 @@ def test_tasks_of_another_dataset(crowd: Crowd) -> None:
 def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:
     crowd.push()
     asks_more = [*crowd.pushing, "--minutes", "5"]
-    assert "campaign 'out' was begun otherwise (duration was 1800, now 300)" in crowd.refused(*asks_more)
+    assert "campaign 'out' was begun otherwise (duration was 1800, now 300)" in crowd.refused(
+        *asks_more
+    )
     starting = [*asks_more, "--start", "Mon-Fri 10:00 America/Los_Angeles"]
     assert "was begun otherwise" in crowd.refused(*starting)  # at once, not when it starts
     assert "cannot name a campaign" in crowd.refused(*crowd.pushing, "--name", "../x")
-    assert "cannot name a campaign" in crowd.refused("annotate", "pull", "mturk", "mine", "--name", "../out")
-    assert "did you mean 'out'?" in crowd.refused("annotate", "pull", "mturk", "mine", "--name", "ou")
+    assert "cannot name a campaign" in crowd.refused(
+        "annotate", "pull", "mturk", "mine", "--name", "../out"
+    )
+    assert "did you mean 'out'?" in crowd.refused(
+        "annotate", "pull", "mturk", "mine", "--name", "ou"
+    )
 
 
 @pytest.mark.parametrize(
@@ -346,7 +411,9 @@ def test_what_is_asked_wrongly(crowd: Crowd, options: tuple[str, ...], words: st
 
 
 def test_nothing_pushed_yet(crowd: Crowd) -> None:
-    assert "no campaign on Mechanical Turk; push one first" in crowd.refused("annotate", "pull", "mturk", "mine")
+    assert "no campaign on Mechanical Turk; push one first" in crowd.refused(
+        "annotate", "pull", "mturk", "mine"
+    )
     assert "begins one" in crowd("annotate", "status", "mine")
     assert "is not a dataset" in crowd.refused("annotate", "status", "elsewhere")
 
@@ -425,7 +492,9 @@ def killed(crowd: Crowd, processes: Metal) -> Any:
         (("CreateQualificationType", 1), "hold", 0),
     ],
 )
-def test_a_killed_push_posts_nothing_twice(crowd: Crowd, killed: Any, fault: Any, kind: str, present: int) -> None:
+def test_a_killed_push_posts_nothing_twice(
+    crowd: Crowd, killed: Any, fault: Any, kind: str, present: int
+) -> None:
     killed(fault, kind, *crowd.pushing)
     assert len(crowd.server.hits) == present
     posted = 4 - present if kind == "hold" else 2

@@ -1,4 +1,6 @@
-"""`metal annotate export --template`: a round trip for each template, with scores of pairs turned the right way."""
+"""`metal annotate export --template`: a round trip for each template, with scores of pairs turned
+the right way.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ from tests.cli.small_board import Commands
 from tests.conftest import TASK_QUALITY
 
 HOSTILE = "<script>alert(1)</script> ${title} $first 'x'"
-TEMPLATES = ("metal", "question-answering", "commonsense", "translation")  # summarization comes with every form
+# summarization comes with every form
+TEMPLATES = ("metal", "question-answering", "commonsense", "translation")
 FORMS = ("html", "csv", "xlsx", "label-studio", "mturk", "crowd-csv")
 COUNT = 4  # outputs a language; the key is fixed, so that it is no luck that both sides come first
 
@@ -33,11 +36,22 @@ def pairs(commands: Commands, tmp_path: Path) -> Commands:
     for language in ("en", "ar"):
         for number in range(COUNT):
             name = f"{language}{number}"
-            sources.append(Source(name, language, f"{number} {HOSTILE}", "", (f"=gold {number} {HOSTILE}", "other")))
+            sources.append(
+                Source(
+                    name,
+                    language,
+                    f"{number} {HOSTILE}",
+                    "",
+                    (f"=gold {number} {HOSTILE}", "other"),
+                )
+            )
             outputs.append(Output(f"o-{name}", name, "g", language, f"@made {number} {HOSTILE}"))
     sources.append(Source("bare", "en", "no reference"))
     outputs.append(Output("o-bare", "bare", "g", "en", "something"))
-    save_dataset(assemble(Card("mine"), [TASK_QUALITY], sources, outputs, [], facts_from([])), tmp_path / "mine")
+    save_dataset(
+        assemble(Card("mine"), [TASK_QUALITY], sources, outputs, [], facts_from([])),
+        tmp_path / "mine",
+    )
     (tmp_path / "mine/bare.csv").write_text("output\no-bare\n")
     (tmp_path / "mine/annotation").mkdir()
     (tmp_path / "mine/annotation/key").write_text("0123456789abcdef")
@@ -45,7 +59,11 @@ def pairs(commands: Commands, tmp_path: Path) -> Commands:
 
 
 def records(folder: Path, name: str) -> list[dict[str, object]]:
-    return [json.loads(line) for line in (folder / "annotation" / name).read_text("utf-8").split("\n") if line]
+    return [
+        json.loads(line)
+        for line in (folder / "annotation" / name).read_text("utf-8").split("\n")
+        if line
+    ]
 
 
 def opinion(rater: str, output: str, criterion: Criterion) -> float:
@@ -66,10 +84,14 @@ def made_first(folder: Path) -> dict[str, bool]:
 
 
 def filler(folder: Path, sides: Mapping[str, bool]) -> Callable[[str, str], dict[str, str]]:
-    """Fills a form in as people who compare what they see: who sees the output first answers the other way round."""
+    """Fills a form in as people who compare what they see: who sees the output first answers the
+    other way round.
+    """
     outputs = {str(each["task"]): str(each["output"]) for each in records(folder, "tasks.jsonl")}
     criteria = load_dataset(folder).criteria
-    asked = {task: each["criteria"] for each in records(folder, "given.jsonl") for task in each["tasks"]}  # type: ignore[attr-defined]
+    asked = {
+        task: each["criteria"] for each in records(folder, "given.jsonl") for task in each["tasks"]
+    }  # type: ignore[attr-defined]
 
     def fill(rater: str, task: str) -> dict[str, str]:
         words = {}
@@ -88,14 +110,25 @@ def check(folder: Path, names: Mapping[str, Criterion], people: int) -> None:
     table = dataset.ratings
     assert len(table) == people * len(names) * len(set(table["output"]))
     for row in table.itertuples():
-        assert row.score == opinion(str(row.rater), str(row.output), dataset.criteria[str(row.criterion)])
+        assert row.score == opinion(
+            str(row.rater), str(row.output), dataset.criteria[str(row.criterion)]
+        )
 
 
 def test_pairs_come_back_turned_the_right_way_from_every_form(pairs: Commands) -> None:
     own = pairs.folder / "mine"
     for form in FORMS:
         pairs(
-            "annotate", "export", "mine", "--to", form, "--out", form, "--template", "summarization", "--add-criteria"
+            "annotate",
+            "export",
+            "mine",
+            "--to",
+            form,
+            "--out",
+            form,
+            "--template",
+            "summarization",
+            "--add-criteria",
         )
     sides = made_first(pairs.folder / "csv")
     assert set(sides.values()) == {True, False}
@@ -117,27 +150,50 @@ def test_pairs_come_back_turned_the_right_way_from_every_form(pairs: Commands) -
 def test_a_round_trip(pairs: Commands, template: str) -> None:
     own = pairs.folder / "mine"
     asked = load_template(template, [bundled("prompts")]).criteria
-    done = pairs("annotate", "export", "mine", "--to", "html", "--out", "out", "--template", template, "--add-criteria")
+    done = pairs(
+        "annotate",
+        "export",
+        "mine",
+        "--to",
+        "html",
+        "--out",
+        "out",
+        "--template",
+        template,
+        "--add-criteria",
+    )
     added = [name for name in asked if name != "task_quality"]
     assert f"Added to mine/dataset.toml: {', '.join(added)}" in done
     declared = load_dataset(own).criteria
     assert {name: declared[name] for name in added} == {name: asked[name] for name in added}
     left_out = "1 output not handed out: without a reference"
     assert (left_out in done) == (template in ("question-answering", "translation"))
-    assert tomllib.loads((pairs.folder / "out/run.toml").read_text())["settings"]["template"] == template
-    pairs("annotate", "import", "mine", *filled("html", pairs.folder / "out", pairs.folder / "back", filler(own, {})))
+    assert (
+        tomllib.loads((pairs.folder / "out/run.toml").read_text())["settings"]["template"]
+        == template
+    )
+    pairs(
+        "annotate",
+        "import",
+        "mine",
+        *filled("html", pairs.folder / "out", pairs.folder / "back", filler(own, {})),
+    )
     check(own, asked, 3)
 
 
 def test_criteria_that_are_missing_are_named(pairs: Commands) -> None:
     before = (pairs.folder / "mine/dataset.toml").read_bytes()
     message = pairs.refused("annotate", "html", "mine", "--template", "translation")
-    assert "mine lacks the criterion of template translation: adequacy. Pass --add-criteria" in message
+    assert (
+        "mine lacks the criterion of template translation: adequacy. Pass --add-criteria" in message
+    )
     assert (pairs.folder / "mine/dataset.toml").read_bytes() == before
     assert not (pairs.folder / "runs").exists()
     pairs("annotate", "html", "mine", "--template", "translation", "-c", "task_quality")
     assert "adequacy" not in load_dataset(pairs.folder / "mine").criteria
-    message = pairs.refused("annotate", "html", "mine", "--template", "summarization", "-c", "task_quality")
+    message = pairs.refused(
+        "annotate", "html", "mine", "--template", "summarization", "-c", "task_quality"
+    )
     assert "template summarization: criterion 'task_quality' is not known" in message
     message = pairs.refused("annotate", "html", "mine", "--template", "summary")
     assert "template 'summary' is not known; did you mean 'summarization'?" in message
@@ -147,10 +203,22 @@ def test_a_criterion_on_another_scale(pairs: Commands) -> None:
     own = pairs.folder / "mine"
     dataset = load_dataset(own)
     fluency = Criterion("fluency", Scale("interval", (), 0, 100))
-    other = assemble(dataset.card, [fluency], dataset.sources.values(), dataset.outputs.values(), [], facts_from([]))
+    other = assemble(
+        dataset.card,
+        [fluency],
+        dataset.sources.values(),
+        dataset.outputs.values(),
+        [],
+        facts_from([]),
+    )
     save_dataset(other, own, force=True)
-    message = pairs.refused("annotate", "html", "mine", "--template", "summarization", "--add-criteria")
-    assert "criterion fluency of the dataset (0 to 100) is not the one of template summarization" in message
+    message = pairs.refused(
+        "annotate", "html", "mine", "--template", "summarization", "--add-criteria"
+    )
+    assert (
+        "criterion fluency of the dataset (0 to 100) is not the one of template summarization"
+        in message
+    )
     assert "given with --prompt-folders DIR" in message
 
 
@@ -168,7 +236,14 @@ def test_what_compares_is_asked_of_pairs_only(pairs: Commands) -> None:
 def test_a_dataset_without_references(pairs: Commands) -> None:
     for template in ("question-answering", "summarization"):
         message = pairs.refused(
-            "annotate", "html", "mine", "--template", template, "--add-criteria", "--only", "mine/bare.csv"
+            "annotate",
+            "html",
+            "mine",
+            "--template",
+            template,
+            "--add-criteria",
+            "--only",
+            "mine/bare.csv",
         )
         assert f"template {template} shows references, and mine has none" in message
         assert "`references` in its sources.jsonl" in message
@@ -178,10 +253,22 @@ def test_a_dataset_without_references(pairs: Commands) -> None:
 def test_a_template_of_ones_own(pairs: Commands) -> None:
     (pairs.folder / "own/annotate").mkdir(parents=True)
     (pairs.folder / "own/annotate/two.toml").write_text(
-        'reference = "paired"\n[criteria.nearer]\ncompares = true\nquestion = "Nearer?"\n'
-        'levels = [{value = 0, label = "no", shown = "left"}, {value = 1, label = "yes", shown = "right"}]\n'
+        'reference = "paired"\n[criteria.nearer]\ncompares = true\nquestion = "Nearer?"\nlevels ='
+        ' [{value = 0, label = "no", shown = "left"}, {value = 1, label = "yes", shown ='
+        ' "right"}]\n'
     )
-    pairs("annotate", "html", "mine", "--template", "two", "--prompts", "own", "--add-criteria", "--out", "out")
+    pairs(
+        "annotate",
+        "html",
+        "mine",
+        "--template",
+        "two",
+        "--prompts",
+        "own",
+        "--add-criteria",
+        "--out",
+        "out",
+    )
     page = (pairs.folder / "out/en-1.html").read_text("utf-8")
     assert "Nearer?" in page
     assert ">right<" in page
@@ -197,19 +284,49 @@ def test_a_text_that_returns_is_warned_of(pairs: Commands) -> None:
     more = [Output("o2-en0", "en0", "g2", "en", "another")]
     outputs = [*dataset.outputs.values(), *more]
     save_dataset(
-        assemble(dataset.card, [TASK_QUALITY], dataset.sources.values(), outputs, [], facts_from([])), own, force=True
+        assemble(
+            dataset.card, [TASK_QUALITY], dataset.sources.values(), outputs, [], facts_from([])
+        ),
+        own,
+        force=True,
     )
-    done = pairs("annotate", "html", "mine", "--template", "summarization", "--add-criteria", "-l", "en")
+    done = pairs(
+        "annotate", "html", "mine", "--template", "summarization", "--add-criteria", "-l", "en"
+    )
     assert "warning: 3 sheets with several outputs of one source" in done
-    again = pairs("annotate", "html", "mine", "--template", "translation", "--add-criteria", "-l", "en", "--out", "x")
+    again = pairs(
+        "annotate",
+        "html",
+        "mine",
+        "--template",
+        "translation",
+        "--add-criteria",
+        "-l",
+        "en",
+        "--out",
+        "x",
+    )
     assert "several outputs" not in again
 
 
 def test_levels_that_changed_since(pairs: Commands) -> None:
-    pairs("annotate", "export", "mine", "--to", "csv", "--template", "summarization", "--add-criteria", "--out", "out")
+    pairs(
+        "annotate",
+        "export",
+        "mine",
+        "--to",
+        "csv",
+        "--template",
+        "summarization",
+        "--add-criteria",
+        "--out",
+        "out",
+    )
     path = pairs.folder / "mine/annotation/templates.jsonl"
     entry = json.loads(path.read_text())
     entry["compared"]["overall"].pop()
     path.write_text(json.dumps(entry) + "\n")
-    message = pairs.refused("annotate", "import", "mine", next((pairs.folder / "out").glob("en*.csv")))
+    message = pairs.refused(
+        "annotate", "import", "mine", next((pairs.folder / "out").glob("en*.csv"))
+    )
     assert "criterion overall was handed out with 4 levels, and has another number now" in message

@@ -18,15 +18,24 @@ from tests.conftest import TASK_QUALITY
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small dataset in two languages: three people, a metric that follows them, one that does not, a judge."""
+    """A small dataset in two languages: three people, a metric that follows them, one that does
+    not, a judge.
+    """
     made = tmp_path_factory.mktemp("billboard")
     sources = [Source(f"{code}{at}", code) for code in ("hi", "sw") for at in range(12)]
-    outputs = [Output(f"{s.source}/{g}", s.source, g, s.language) for s in sources for g in ("a", "b", "c")]
+    outputs = [
+        Output(f"{s.source}/{g}", s.source, g, s.language) for s in sources for g in ("a", "b", "c")
+    ]
     ratings = []
     for at, output in enumerate(outputs):
         quality = (at * 7 + at // 5) % 3
-        ratings += [Rating(output.output, "task_quality", f"A{k}", (quality + (at + k == 9)) % 3) for k in range(3)]
-        ratings += [Rating(output.output, "task_quality", "gpt-x", quality if at % 4 else 2 - quality)]
+        ratings += [
+            Rating(output.output, "task_quality", f"A{k}", (quality + (at + k == 9)) % 3)
+            for k in range(3)
+        ]
+        ratings += [
+            Rating(output.output, "task_quality", "gpt-x", quality if at % 4 else 2 - quality)
+        ]
         ratings += [
             Rating(output.output, "score", "follows", quality + math.sin(at) / 3),
             Rating(output.output, "score", "wanders", math.sin(5 * at)),
@@ -34,27 +43,45 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ]
     raters = [Rater(f"A{k}", "human", "native") for k in range(3)] + [Rater("gpt-x", "llm", "gpt")]
     raters += [Rater(name, "metric", "metric") for name in ("follows", "wanders", "constant")]
-    dataset = assemble(Card("small"), [TASK_QUALITY, METRIC_SCORE], sources, outputs, raters, facts_from(ratings))
+    dataset = assemble(
+        Card("small"), [TASK_QUALITY, METRIC_SCORE], sources, outputs, raters, facts_from(ratings)
+    )
     save_dataset(dataset, made / "small")
     return made
 
 
 def board(folder: Path, *arguments: str) -> str:
-    return metal("billboard", "small", "--bootstrap", "200", "--permutations", "200", "-v", *arguments, cwd=folder).out
+    return metal(
+        "billboard",
+        "small",
+        "--bootstrap",
+        "200",
+        "--permutations",
+        "200",
+        "-v",
+        *arguments,
+        cwd=folder,
+    ).out
 
 
 def test_raters_are_ranked_and_what_is_undefined_is_said(folder: Path) -> None:
     said = board(folder, "--out", "ranked")
     lines = said.splitlines()
-    assert all(len(line) <= 80 for line in lines if not line.startswith(("Signature", "Written", "Report")))
-    places = [next(at for at, line in enumerate(lines) if name in line) for name in ("follows", "gpt-x", "wanders")]
+    assert all(
+        len(line) <= 80 for line in lines if not line.startswith(("Signature", "Written", "Report"))
+    )
+    places = [
+        next(at for at, line in enumerate(lines) if name in line)
+        for name in ("follows", "gpt-x", "wanders")
+    ]
     assert places == sorted(places)
     assert "– r with people, rho, tau: constant scores (constant)" in words(said)
     assert "One of these people against the others: r 0.9" in words(said)
     table = pd.read_csv(folder / "ranked" / "tables" / "raters.csv", keep_default_na=False)
     assert set(table["language"]) == {"", "hi", "sw"}
     assert set(table.loc[table["rater"] == "constant", "pearson"]) == {""}
-    assert "r by language: task_quality" in said  # more than one language: shown without being asked
+    # more than one language: shown without being asked
+    assert "r by language: task_quality" in said
 
 
 def test_an_audits_run_folder_is_taken_for_the_runs_it_added(folder: Path) -> None:
@@ -95,4 +122,8 @@ def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], mes
 
 def test_what_can_be_scored_stands_a_line_each(tmp_path: Path) -> None:
     lines = metal("billboard", "apply", "--help", cwd=tmp_path).out.splitlines()
-    assert [line.split()[1] for line in lines if line.startswith("    a ")] == ["table", "folder", "table"]
+    assert [line.split()[1] for line in lines if line.startswith("    a ")] == [
+        "table",
+        "folder",
+        "table",
+    ]

@@ -24,15 +24,21 @@ FITTED = ("--members", "metric", "--nonzero", "3", "-c", "fluency", *QUICK_OPTIO
 
 @pytest.fixture(scope="module")
 def fitted_board(board_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with `small`, an ensemble of all metrics that can be run, and `length`; the others are not in it."""
+    """A folder with `small`, an ensemble of all metrics that can be run, and `length`; the others
+    are not in it.
+    """
     folder = tmp_path_factory.mktemp("fitted")
     shutil.copytree(board_template, folder / "small")
     (folder / "length.py").write_text(LENGTH, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        command.main(["submit", "metric", "small", "length.py", "--name", "length"], standalone_mode=False)
+        command.main(
+            ["submit", "metric", "small", "length.py", "--name", "length"], standalone_mode=False
+        )
         raters = ["--raters", "chrf,rouge-1,ter"]
-        command.main(["billboard", "small", "--out", "run", *FITTED, *raters], standalone_mode=False)
+        command.main(
+            ["billboard", "small", "--out", "run", *FITTED, *raters], standalone_mode=False
+        )
     return folder
 
 
@@ -74,28 +80,71 @@ def test_the_same_data_give_the_same_version_and_more_metrics_the_next(fitted: C
     first = ensemble(fitted)
     base, version, _ = re.fullmatch(r"(.*)\.(\d+)(\+data\..*)", first["ensemble"]).groups()  # type: ignore[union-attr]
     assert {one["rater"] for one in first["members"]} == {"chrf", "rouge-1", "ter"}
-    fitted("billboard", "small", "--out", "again", *FITTED, "--raters", "chrf,rouge-1,ter", "--seed", "3")
+    fitted(
+        "billboard",
+        "small",
+        "--out",
+        "again",
+        *FITTED,
+        "--raters",
+        "chrf,rouge-1,ter",
+        "--seed",
+        "3",
+    )
     assert ensemble(fitted) == first
-    fitted("billboard", "small", "--out", "more", *FITTED, "--raters", "chrf,rouge-1,ter,length", "--nonzero", "4")
+    fitted(
+        "billboard",
+        "small",
+        "--out",
+        "more",
+        *FITTED,
+        "--raters",
+        "chrf,rouge-1,ter,length",
+        "--nonzero",
+        "4",
+    )
     second = ensemble(fitted)
     assert second["ensemble"] == f"{base}.{int(version) + 1}+data.{second['data']}"
     assert len(second["members"]) == 4
     wanted = by_hand(fitted, first)
-    assert applied(fitted, first["ensemble"], "small", "--board", "small") == pytest.approx(wanted, abs=1e-9)
+    assert applied(fitted, first["ensemble"], "small", "--board", "small") == pytest.approx(
+        wanted, abs=1e-9
+    )
     wanted = by_hand(fitted, second)
-    assert applied(fitted, second["ensemble"], "small", "--board", "small") == pytest.approx(wanted, abs=1e-9)
+    assert applied(fitted, second["ensemble"], "small", "--board", "small") == pytest.approx(
+        wanted, abs=1e-9
+    )
 
 
 def test_a_part_of_a_signature(fitted: Commands) -> None:
-    fitted("billboard", "small", "--out", "more", *FITTED, "--raters", "chrf,rouge-1,ter,length", "--nonzero", "4")
+    fitted(
+        "billboard",
+        "small",
+        "--out",
+        "more",
+        *FITTED,
+        "--raters",
+        "chrf,rouge-1,ter,length",
+        "--nonzero",
+        "4",
+    )
     path = fitted.board / "board" / "ensembles.jsonl"
     record = ensemble(fitted, 0)
-    tenth = record | {"ensemble": record["ensemble"].replace("version.1", "version.10"), "intercept": 1000.0}
+    tenth = record | {
+        "ensemble": record["ensemble"].replace("version.1", "version.10"),
+        "intercept": 1000.0,
+    }
     with path.open("a", encoding="utf-8") as file:
         file.write(json.dumps(tenth) + "\n")
     table = applied(fitted, "language.all+version.1", "small", "--board", "small")
     assert table == pytest.approx(by_hand(fitted, record), abs=1e-9)
-    assert min(float(one) for one in applied(fitted, "version.10", "small", "--board", "small").values()) > 100
+    assert (
+        min(
+            float(one)
+            for one in applied(fitted, "version.10", "small", "--board", "small").values()
+        )
+        > 100
+    )
     said = fitted.refused("billboard", "apply", "language.all", "small", "--board", "small")
     assert "give one in full" in said
 
@@ -108,9 +157,14 @@ def test_ensembles_of_two_boards_with_one_name(fitted: Commands) -> None:
     wanted = by_hand(fitted, ensemble(fitted))
     assert applied(fitted, name, "small") == pytest.approx(wanted, abs=1e-9)  # they are one
     path = Path("datasets/b/board/ensembles.jsonl")
-    path.write_text(path.read_text(encoding="utf-8").replace('"intercept": ', '"intercept": 1'), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"intercept": ', '"intercept": 1'),
+        encoding="utf-8",
+    )
     assert "several boards have an ensemble" in fitted.refused("billboard", "apply", name, "small")
-    assert applied(fitted, name, "small", "--board", "datasets/a") == pytest.approx(wanted, abs=1e-9)
+    assert applied(fitted, name, "small", "--board", "datasets/a") == pytest.approx(
+        wanted, abs=1e-9
+    )
     shutil.rmtree("datasets")
     shutil.rmtree("run")
     assert "runs/: no ensembles" in fitted.refused("billboard", "apply", name, "small")
@@ -120,22 +174,43 @@ def test_texts_and_runs_get_the_scores_that_the_board_gives(fitted: Commands) ->
     """A metric of which lower is better (ter) is negated by `metal score` as it is on the board."""
     record = ensemble(fitted)
     wanted = by_hand(fitted, record)
-    near = {output.removesuffix("/near"): score for output, score in wanted.items() if output.endswith("/near")}
+    near = {
+        output.removesuffix("/near"): score
+        for output, score in wanted.items()
+        if output.endswith("/near")
+    }
     dataset = open_board(fitted.board).dataset
     texts = {one.source: one.text for one in dataset.outputs.values() if one.generator == "near"}
-    found = applied(fitted, record["ensemble"], fitted.write_outputs("near.csv", texts), "--board", "small")
-    assert found == pytest.approx({f"{source}/near": score for source, score in near.items()}, abs=1e-9)
+    found = applied(
+        fitted, record["ensemble"], fitted.write_outputs("near.csv", texts), "--board", "small"
+    )
+    assert found == pytest.approx(
+        {f"{source}/near": score for source, score in near.items()}, abs=1e-9
+    )
 
-    frame = pd.DataFrame([one.__dict__ for one in dataset.outputs.values()])[["output", "source", "generator", "text"]]
-    frame["rater"], frame["score"], frame["language"] = "me", 1, [one.language for one in dataset.outputs.values()]
+    frame = pd.DataFrame([one.__dict__ for one in dataset.outputs.values()])[
+        ["output", "source", "generator", "text"]
+    ]
+    frame["rater"], frame["score"], frame["language"] = (
+        "me",
+        1,
+        [one.language for one in dataset.outputs.values()],
+    )
     frame["source"] = frame["source"].astype(str)
     frame.to_parquet("plain.parquet")
     fitted("import", "table", "plain.parquet", "--out", "plain")
-    lines = [json.loads(line) for line in Path("plain/sources.jsonl").read_text(encoding="utf-8").splitlines()]
+    lines = [
+        json.loads(line)
+        for line in Path("plain/sources.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     lines = [line | {"references": [reference_of(line["source"])]} for line in lines]
-    Path("plain/sources.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    Path("plain/sources.jsonl").write_text(
+        "".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8"
+    )
     fitted("score", "plain", "--metric", "chrf,rouge-1,ter", "--out", "scores")
-    assert applied(fitted, record["ensemble"], "scores", "--board", "run") == pytest.approx(wanted, abs=1e-9)
+    assert applied(fitted, record["ensemble"], "scores", "--board", "run") == pytest.approx(
+        wanted, abs=1e-9
+    )
     assert not Path("plain/board").exists()
 
 
@@ -147,7 +222,9 @@ def test_outputs_that_joined_are_outputs_of_the_board(fitted: Commands) -> None:
     assert len(found) == 70
     texts = fitted.write_outputs("new.csv", texts_of("new"))
     alone = applied(fitted, record["ensemble"], texts, "--board", "small")
-    assert alone == pytest.approx({name: score for name, score in found.items() if name.endswith("/new")}, abs=1e-9)
+    assert alone == pytest.approx(
+        {name: score for name, score in found.items() if name.endswith("/new")}, abs=1e-9
+    )
 
 
 def test_tables_of_scores(fitted: Commands) -> None:
@@ -161,7 +238,8 @@ def test_tables_of_scores(fitted: Commands) -> None:
     pd.DataFrame(rows).to_csv("t.csv", index=False)
     given = {"chrf": 50, "rouge-1": 0.5, "ter": -20}
     score = record["intercept"] + sum(
-        one["coefficient"] * (given[one["rater"]] - one["mean"]) / one["spread"] for one in record["members"]
+        one["coefficient"] * (given[one["rater"]] - one["mean"]) / one["spread"]
+        for one in record["members"]
     )
     order = [one["rater"] for one in record["members"]]
     both = ", ".join(one for one in order if one != "ter")
@@ -193,7 +271,9 @@ def test_tables_of_scores(fitted: Commands) -> None:
 def test_tables_with_faults_write_nothing(fitted: Commands, table: str, said: str) -> None:
     Path("t.csv").write_text(table, encoding="utf-8")
     name = ensemble(fitted)["ensemble"]
-    assert said in fitted.refused("billboard", "apply", name, "t.csv", "--board", "small", "--out", "o.csv")
+    assert said in fitted.refused(
+        "billboard", "apply", name, "t.csv", "--board", "small", "--out", "o.csv"
+    )
     assert not [path.name for path in fitted.folder.iterdir() if "o.csv" in path.name]
 
 
@@ -201,7 +281,9 @@ def test_texts_need_a_board_and_metrics_that_can_be_run(fitted: Commands) -> Non
     path = fitted.write_outputs("new.csv", texts_of("new"))
     name = ensemble(fitted)["ensemble"]
     assert "--board DATASET" in fitted.refused("billboard", "apply", name, path, "--board", "run")
-    fitted("billboard", "small", "--out", "two", *FITTED, "--raters", "chrf,comet", "--nonzero", "2")
+    fitted(
+        "billboard", "small", "--out", "two", *FITTED, "--raters", "chrf,comet", "--nonzero", "2"
+    )
     other = ensemble(fitted)["ensemble"]
     said = fitted.refused("billboard", "apply", other, path, "--board", "small")
     assert said.startswith("comet cannot be run here (it is not known how it was computed)")
@@ -210,7 +292,9 @@ def test_texts_need_a_board_and_metrics_that_can_be_run(fitted: Commands) -> Non
 def test_a_run_without_the_scores(fitted: Commands) -> None:
     fitted("score", "small", "--metric", "rouge-2", "--out", "scores")
     name = ensemble(fitted)["ensemble"]
-    assert "no scores of" in fitted.refused("billboard", "apply", name, "scores", "--board", "small")
+    assert "no scores of" in fitted.refused(
+        "billboard", "apply", name, "scores", "--board", "small"
+    )
     rows = [f"000/near,score,{rater},1,," for rater in ("chrf", "chrf", "ter", "rouge-1")]
     Path("twice").mkdir()
     text = "\n".join(["output,criterion,rater,score,reason,comment", *rows]) + "\n"
@@ -240,8 +324,13 @@ def test_damaged_ensembles(fitted: Commands) -> None:
         said = fitted.refused("billboard", "apply", "version.1", "small", "--board", "run")
         assert said.startswith("run/ensembles.json: not an ensemble of a board"), wrong
     path = fitted.board / "board" / "ensembles.jsonl"
-    path.write_text('{"ensemble": "x+version.1"}\n' + path.read_text(encoding="utf-8"), encoding="utf-8")
-    for arguments in (("apply", "version.1", "small", "--board", "small"), ("small", "--out", "b", *QUICK_OPTIONS)):
+    path.write_text(
+        '{"ensemble": "x+version.1"}\n' + path.read_text(encoding="utf-8"), encoding="utf-8"
+    )
+    for arguments in (
+        ("apply", "version.1", "small", "--board", "small"),
+        ("small", "--out", "b", *QUICK_OPTIONS),
+    ):
         said = fitted.refused("billboard", *arguments)
         assert said.startswith("small/board/ensembles.jsonl row 1: not an ensemble of a board")
     assert not Path("b").exists()

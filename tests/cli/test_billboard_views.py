@@ -1,4 +1,6 @@
-"""`crowd` and `references` as a user meets them: 80 columns, JSON, CSV, pictures, and what cannot be done."""
+"""`crowd` and `references` as a user meets them: 80 columns, JSON, CSV, pictures, and what cannot
+be done.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,12 @@ SCORES = [0, 1, 2, 1, 0, 2, 2, 0, 1, 2, 1, 0, 2, 0]
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     answers = {
-        "quality": {"E1": SCORES, "E2": SCORES[::-1], "C1": [2 - one for one in SCORES], "judge": SCORES},
+        "quality": {
+            "E1": SCORES,
+            "E2": SCORES[::-1],
+            "C1": [2 - one for one in SCORES],
+            "judge": SCORES,
+        },
         "score": {"m": [one + n / 9 for n, one in enumerate(SCORES)]},
     }
     made = board(
@@ -72,7 +79,17 @@ def test_crowd_in_a_terminal(folder: Path) -> None:
 
 
 def test_metrics_alone_have_no_bias(folder: Path) -> None:
-    done = run(crowd, folder / "board", *FAST, "--raters", "m", "--languages", "en", "--figures", folder / "pictures")
+    done = run(
+        crowd,
+        folder / "board",
+        *FAST,
+        "--raters",
+        "m",
+        "--languages",
+        "en",
+        "--figures",
+        folder / "pictures",
+    )
     *_, row = (line.split() for line in done.stdout.splitlines() if line.startswith("m "))
     assert row == ["m", "–", "–", "–", "14"]
     assert "No crowd to compare with: m " in words(done.stdout)
@@ -82,10 +99,25 @@ def test_metrics_alone_have_no_bias(folder: Path) -> None:
 
 def test_crowd_as_json_and_files(folder: Path) -> None:
     files = ("--out", folder / "tables", "--figures", folder / "pictures")
-    done = run(crowd, folder / "board", *FAST, *files, "--raters", "crowd,judge,m", "--languages", "en", "--json")
+    done = run(
+        crowd,
+        folder / "board",
+        *FAST,
+        *files,
+        "--raters",
+        "crowd,judge,m",
+        "--languages",
+        "en",
+        "--json",
+    )
     found = json.loads(done.stdout)
     assert found["people"] == ["E1", "E2"]
-    assert [row["rater"] for row in found["crowd_raters"]] == ["judge", "m", "crowd", "one against the others"]
+    assert [row["rater"] for row in found["crowd_raters"]] == [
+        "judge",
+        "m",
+        "crowd",
+        "one against the others",
+    ]
     assert found["crowd_raters"][1]["bias"] is None
     assert len(found["crowd_comparisons"]) == 2
     assert {path.name for path in (folder / "tables").iterdir()} == {
@@ -105,8 +137,14 @@ def test_crowd_as_json_and_files(folder: Path) -> None:
     ("arguments", "problem"),
     [
         (("--area", "0.6"), "area 0.6: a share of the scale above 0 and below 0.5"),
-        (("--reference", "expert", "--raters", "crowds"), "rater 'crowds' is not known; did you mean 'crowd'?"),
-        (("--reference", "group=experts"), "group of people 'experts' is not known; did you mean 'expert'?"),
+        (
+            ("--reference", "expert", "--raters", "crowds"),
+            "rater 'crowds' is not known; did you mean 'crowd'?",
+        ),
+        (
+            ("--reference", "group=experts"),
+            "group of people 'experts' is not known; did you mean 'expert'?",
+        ),
         (("--out", "board"), "board is a dataset; it is not replaced. Give another --out"),
     ],
 )
@@ -118,10 +156,22 @@ def test_crowd_that_cannot_be(
 
 
 def test_references_in_a_terminal(folder: Path) -> None:
-    done = run(references, folder / "board", "--reference", "expert", "-m", "rouge-1,chrf", "--beside", "m")
+    done = run(
+        references, folder / "board", "--reference", "expert", "-m", "rouge-1,chrf", "--beside", "m"
+    )
     assert done.stdout.startswith("rouge-1: r with people −")
     assert "English" not in done.stdout
-    done = run(references, folder / "board", "--reference", "expert", "-m", "rouge-1,chrf", "--beside", "m", "-v")
+    done = run(
+        references,
+        folder / "board",
+        "--reference",
+        "expert",
+        "-m",
+        "rouge-1,chrf",
+        "--beside",
+        "m",
+        "-v",
+    )
     lines = done.stdout.splitlines()
     assert max(len(line) for line in lines if not line.startswith("Signature")) <= 80
     assert "quality, English: agreement with the people (expert)" in done.stdout
@@ -129,11 +179,23 @@ def test_references_in_a_terminal(folder: Path) -> None:
 
 
 def test_one_draw_has_no_spread(folder: Path) -> None:
-    done = run(references, folder / "board", "--reference", "expert", "-m", "rouge-1,copy-rate", "--draws", 1, "-v")
+    done = run(
+        references,
+        folder / "board",
+        "--reference",
+        "expert",
+        "-m",
+        "rouge-1,copy-rate",
+        "--draws",
+        1,
+        "-v",
+    )
     rows = [row.split() for row in done.stdout.splitlines() if row.endswith(" 14")]
     assert {row[-2] for row in rows} == {"–"}
     assert "copy-rate" in done.stdout
-    line = run(references, folder / "board", "--reference", "expert", "-m", "compression", "-l", "en")
+    line = run(
+        references, folder / "board", "--reference", "expert", "-m", "compression", "-l", "en"
+    )
     assert re.search(r"^compression +any ", line.stdout, re.MULTILINE)
 
 
@@ -146,5 +208,8 @@ def test_references_as_json_and_files(folder: Path) -> None:
         assert [row["references"] for row in csv.DictReader(file)] == ["1", "2"]
     assert isinstance(run(references, *given, "--out", folder / "r.csv").exception, UsageError)
     assert run(references, *given, "--out", folder / "all").exit_code == 0
-    assert {path.name for path in (folder / "all").iterdir()} == {"references.csv", "references_quality_sw.svg"}
+    assert {path.name for path in (folder / "all").iterdir()} == {
+        "references.csv",
+        "references_quality_sw.svg",
+    }
     ElementTree.fromstring((folder / "all/references_quality_sw.svg").read_text(encoding="utf-8"))

@@ -15,7 +15,14 @@ import pytest
 
 from metal.boards import store as board_folder
 from metal.boards.history import Entry
-from metal.boards.store import add_entry, kept_settings, open_board, read_history, record, stored_ensembles
+from metal.boards.store import (
+    add_entry,
+    kept_settings,
+    open_board,
+    read_history,
+    record,
+    stored_ensembles,
+)
 from metal.data.dataset import Dataset, load_dataset, update_dataset, with_parts
 from metal.data.records import Output
 from metal.errors import DataError, MetalError, UsageError
@@ -25,13 +32,17 @@ from tests.cli.small_board import LENGTH, QUICK_OPTIONS, Commands, texts_of
 
 
 def whole(folder: Path) -> list[Entry]:
-    """The history, after a look at whether the board is whole: a folder for each line that needs one, and no other."""
+    """The history, after a look at whether the board is whole: a folder for each line that needs
+    one, and no other.
+    """
     entries = list(read_history(folder))
     assert [entry.version for entry in entries] == list(range(1, len(entries) + 1))
     joined = {f"{entry.version:04d}" for entry in entries if entry.what in ("generator", "metric")}
     place = folder / "board" / "submissions"
     assert ({path.name for path in place.iterdir()} if place.exists() else set()) == joined
-    assert {path.name for path in (folder / "board" / "data").iterdir()} == {entry.digest for entry in entries}
+    assert {path.name for path in (folder / "board" / "data").iterdir()} == {
+        entry.digest for entry in entries
+    }
     for version in range(1, len(entries) + 1):
         assert open_board(folder, version).dataset.outputs
     return entries
@@ -106,14 +117,19 @@ def test_every_version_shows_what_it_showed(small: Commands) -> None:
     small("score", "small", "--metric", "rouge-2", "--into")
     shown.append(rank(small, "4"))
     small("submit", "withdraw", "small", "new")
-    with (small.board / "dataset.toml").open("a", encoding="utf-8") as file:  # what is known of a generator
+    # what is known of a generator
+    with (small.board / "dataset.toml").open("a", encoding="utf-8") as file:
         file.write('\n[generators.far]\nkind = "human"\n')
     shown += [{}, rank(small, "6")]
     people = small.board / "raters.jsonl"
-    people.write_text(people.read_text(encoding="utf-8").replace("native", "expert"), encoding="utf-8")
+    people.write_text(
+        people.read_text(encoding="utf-8").replace("native", "expert"), encoding="utf-8"
+    )
     shown.append(rank(small, "7"))
     entries = whole(small.board)
-    assert [entry.what for entry in entries] == [*("data", "generator", "metric", "data", "withdrawn", "data", "data")]
+    assert [entry.what for entry in entries] == [
+        *("data", "generator", "metric", "data", "withdrawn", "data", "data")
+    ]
     assert len({tuple(one.items()) for one in shown}) == 7  # each differs from all others
     for version, wanted in enumerate(shown, 1):
         assert not wanted or rank(small, f"again-{version}", "--at", version) == wanted
@@ -142,10 +158,16 @@ def test_what_was_withdrawn_is_gone_and_still_in_the_old_versions(small: Command
     assert "length" not in now.raters
     assert len(small.scores("length", "new", at=3)) == 14
     assert not small.scores("length", at=2)
-    assert small.json("billboard", "history", "small")[3]["about"] == {"was": "generator", "version": 2}
+    assert small.json("billboard", "history", "small")[3]["about"] == {
+        "was": "generator",
+        "version": 2,
+    }
     assert "'new' is not known" in small.refused("submit", "withdraw", "small", "new")
-    assert "'chrf' is not known" in small.refused("submit", "withdraw", "small", "chrf")  # it came with the dataset
-    assert "What came with the dataset stays" in small.refused("submit", "withdraw", "small", "near")
+    # it came with the dataset
+    assert "'chrf' is not known" in small.refused("submit", "withdraw", "small", "chrf")
+    assert "What came with the dataset stays" in small.refused(
+        "submit", "withdraw", "small", "near"
+    )
     assert "versions 1 to 5" in small.refused("billboard", "small", "--at", "6")
     assert small.refused("billboard", "small", "--at", "0")
     assert len(whole(small.board)) == 5
@@ -187,7 +209,10 @@ def test_a_dataset_that_gets_what_had_joined_can_be_put_right(small: Commands) -
     small.program("rouge-2", LENGTH)
     small("score", "small", "--metric", "rouge-2", "--into")
     said = small.refused("billboard", "small", *QUICK_OPTIONS)
-    assert said == "version 2, metric rouge-2: rater 'rouge-2' is in the dataset. Withdraw the submission"
+    assert (
+        said
+        == "version 2, metric rouge-2: rater 'rouge-2' is in the dataset. Withdraw the submission"
+    )
     assert "is at version 4: withdrawn rouge-2" in small("submit", "withdraw", "small", "rouge-2")
     assert "rouge-2: 14 scored" in small.generator("new")
 
@@ -200,7 +225,8 @@ def test_other_commands_keep_the_board_and_old_ratings(small: Commands) -> None:
     ratings = small.board / "ratings.parquet"
     (kept,) = (small.board / "board" / "data").glob("*/ratings.parquet")
     assert kept.read_bytes() == ratings.read_bytes()
-    assert kept.stat().st_ino != ratings.stat().st_ino  # what writes into the one does not write into the other
+    # what writes into the one does not write into the other
+    assert kept.stat().st_ino != ratings.stat().st_ino
     before = snapshot(small.board / "board")
     content = ratings.read_bytes()
     small("score", "small", "--metric", "rouge-2", "--into")
@@ -208,7 +234,9 @@ def test_other_commands_keep_the_board_and_old_ratings(small: Commands) -> None:
     assert snapshot(small.board / "board") == before
 
 
-def test_a_board_can_be_named_in_any_way_and_moved(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_board_can_be_named_in_any_way_and_moved(
+    small: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
     small.generator("one")
     path = (small.folder / small.write_outputs("new.csv", texts_of("new"))).resolve()
     Path("link").symlink_to(small.board, target_is_directory=True)
@@ -228,7 +256,9 @@ def test_a_board_can_be_named_in_any_way_and_moved(small: Commands, monkeypatch:
 def as_a_user(*arguments: object, cwd: Path) -> Done:
     """`metal` without the rights of an administrator, whom permissions do not hold back."""
     give_up = "from metal.raters.isolation.kernel import give_up_privileges; give_up_privileges()"
-    return by_itself(*arguments, cwd=cwd, env=environment(cwd), first=give_up if os.geteuid() == 0 else "")
+    return by_itself(
+        *arguments, cwd=cwd, env=environment(cwd), first=give_up if os.geteuid() == 0 else ""
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="rights are given up on Linux")
@@ -245,9 +275,20 @@ def test_a_folder_that_cannot_be_written(small: Commands, known: bool) -> None:
         folder.chmod(0o555)
     try:
         if known:
-            done = as_a_user("submit", "generator", "small", path, "--name", "new", cwd=small.folder)
+            done = as_a_user(
+                "submit", "generator", "small", path, "--name", "new", cwd=small.folder
+            )
         else:
-            done = as_a_user("billboard", "small", "--out", "b", *QUICK_OPTIONS, "-c", "fluency", cwd=small.folder)
+            done = as_a_user(
+                "billboard",
+                "small",
+                "--out",
+                "b",
+                *QUICK_OPTIONS,
+                "-c",
+                "fluency",
+                cwd=small.folder,
+            )
             assert done.code == 0, done.err
             assert "this version and its ensembles are in b only" in " ".join(done.out.split())
             done = as_a_user("submit", "withdraw", "small", "x", cwd=small.folder)
@@ -270,10 +311,14 @@ def test_eight_submissions_at_once(small: Commands, processes: Metal) -> None:
     for number in range(several):
         if number in METRICS:
             Path(f"{number}.py").write_text(LENGTH, encoding="utf-8")
-            started.append(metal.start("submit", "metric", "small", f"{number}.py", "--name", f"m{number}"))
+            started.append(
+                metal.start("submit", "metric", "small", f"{number}.py", "--name", f"m{number}")
+            )
         else:
             path = small.write_outputs(f"{number}.csv", texts_of(f"g{number}"))
-            started.append(metal.start("submit", "generator", "small", path, "--name", f"g{number}"))
+            started.append(
+                metal.start("submit", "generator", "small", path, "--name", f"g{number}")
+            )
     done = [one.wait() for one in started]
     assert [one.code for one in done] == [0] * several, [one.err for one in done]
     entries = whole(small.board)
@@ -283,11 +328,16 @@ def test_eight_submissions_at_once(small: Commands, processes: Metal) -> None:
     dataset = open_board(small.board).dataset
     for number in range(several):
         if number not in METRICS:
-            mine = [output.text for output in dataset.outputs.values() if output.generator == f"g{number}"]
+            mine = [
+                output.text
+                for output in dataset.outputs.values()
+                if output.generator == f"g{number}"
+            ]
             assert mine == list(texts_of(f"g{number}").values())
             assert len(small.scores("chrf", f"g{number}")) == 14
     for metric in (name for name in dataset.raters if name.startswith("m")):
-        assert len(small.scores(metric)) == len(dataset.outputs)  # also of those that joined while it was at work
+        # also of those that joined while it was at work
+        assert len(small.scores(metric)) == len(dataset.outputs)
 
 
 def test_two_of_the_same_name_at_once(small: Commands, processes: Metal) -> None:
@@ -311,7 +361,10 @@ KILLS = {
 
 @pytest.mark.parametrize(
     ("moment", "how"),
-    [*((one, signal.SIGKILL) for one in (*KILLS, "in the line")), ("between folder and line", signal.SIGINT)],
+    [
+        *((one, signal.SIGKILL) for one in (*KILLS, "in the line")),
+        ("between folder and line", signal.SIGINT),
+    ],
 )
 def test_an_end_at_any_moment(small: Commands, moment: str, how: signal.Signals) -> None:
     small.generator("first")
@@ -327,7 +380,11 @@ def test_an_end_at_any_moment(small: Commands, moment: str, how: signal.Signals)
     status = os.waitpid(pid, 0)[1]
     assert os.waitstatus_to_exitcode(status) in (-9, 7)
     joined = moment == "after the line"
-    assert [entry.name for entry in read_history(small.board)] == ["", "first", *(["second"] if joined else [])]
+    assert [entry.name for entry in read_history(small.board)] == [
+        "",
+        "first",
+        *(["second"] if joined else []),
+    ]
     assert len(open_board(small.board).dataset.outputs) == 56 + 14 * (1 + joined)
     if how is signal.SIGKILL:
         small("submit", "withdraw", "small", "first")  # its version has no folder
@@ -392,7 +449,13 @@ def test_a_whole_last_line_without_its_line_break_counts(small: Commands) -> Non
 
 
 def _entry(**changed: Any) -> bytes:
-    line = {"version": 2, "at": "2024", "what": "withdrawn", "digest": "0123456789abcdef", "name": "x"} | changed
+    line = {
+        "version": 2,
+        "at": "2024",
+        "what": "withdrawn",
+        "digest": "0123456789abcdef",
+        "name": "x",
+    } | changed
     return json.dumps(line).encode() + b"\n"
 
 
@@ -406,7 +469,14 @@ DAMAGED = [
     *(_entry(version=version) for version in (1, 3, 0, -1, "2", 2.0, True, None, [2])),
     *(_entry(what=what) for what in ("", "other", None, 5, ["data"], {})),
     *(_entry(digest=digest) for digest in ("", "../../etc", None, 5, "0123456789ABCDEF\n", ["a"])),
-    *(_entry(name=5), _entry(by=["x"]), _entry(at=5), _entry(about=[1]), _entry(about="x"), _entry(extra=1)),
+    *(
+        _entry(name=5),
+        _entry(by=["x"]),
+        _entry(at=5),
+        _entry(about=[1]),
+        _entry(about="x"),
+        _entry(extra=1),
+    ),
     _entry(about={"seconds": float("nan")}),
 ]
 
@@ -444,7 +514,9 @@ def test_damaged_settings(tmp_path: Path, content: bytes) -> None:
 
 
 def test_random_damage_gives_one_line_or_nothing(small: Commands) -> None:
-    """Bytes changed, cut out and put in, in every file that a board keeps: an error of ours, or none at all."""
+    """Bytes changed, cut out and put in, in every file that a board keeps: an error of ours, or
+    none at all.
+    """
     small.generator("new")
     small.program("length", LENGTH)
     random, said = Random(3), []
@@ -453,7 +525,9 @@ def test_random_damage_gives_one_line_or_nothing(small: Commands) -> None:
         path = random.choice(files)
         content = path.read_bytes()
         place = random.randrange(len(content) + 1)
-        new = random.choice([b"", b"\xff", b"null", b"{", b'"', b"\0\0", b"-1", random.randbytes(3)])
+        new = random.choice(
+            [b"", b"\xff", b"null", b"{", b'"', b"\0\0", b"-1", random.randbytes(3)]
+        )
         path.write_bytes(content[:place] + new + content[place + random.randrange(4) :])
         version = random.choice((None, 1, 2))
         try:
@@ -475,8 +549,12 @@ def test_no_entry_for_a_board_that_is_not_what_was_seen(small: Commands) -> None
     assert add_entry(small.board, seen, Entry(0, "", "withdrawn", ""), {}) is None
 
 
-def test_data_that_changed_between_reading_and_keeping(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another command replaces the dataset after this one has read it: nothing is kept, or what the version is."""
+def test_data_that_changed_between_reading_and_keeping(
+    small: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another command replaces the dataset after this one has read it: nothing is kept, or what the
+    version is.
+    """
     load, calls = board_folder.load_dataset, []
 
     def slow(folder: Path) -> Any:
@@ -484,7 +562,10 @@ def test_data_that_changed_between_reading_and_keeping(small: Commands, monkeypa
         if not calls:
             calls.append(folder)
             card = folder / "dataset.toml"
-            card.write_text(card.read_text(encoding="utf-8") + '\n[generators.far]\nkind = "human"\n', encoding="utf-8")
+            card.write_text(
+                card.read_text(encoding="utf-8") + '\n[generators.far]\nkind = "human"\n',
+                encoding="utf-8",
+            )
         return found
 
     monkeypatch.setattr(board_folder, "load_dataset", slow)

@@ -1,4 +1,6 @@
-"""A meta-evaluation dataset from the first command to the audit: real passages, a local model, ratings in a browser."""
+"""A meta-evaluation dataset from the first command to the audit: real passages, a local model,
+ratings in a browser.
+"""
 
 from __future__ import annotations
 
@@ -32,13 +34,18 @@ def level(task: str, criterion: int, person: int) -> int:
 
 
 def rate(browser: Any, form: Path, person: int, returned: Path) -> dict[str, list[int]]:
-    """Rate every task of a form as a person does: keys in even tasks, the mouse in odd ones; save the answers."""
+    """Rate every task of a form as a person does: keys in even tasks, the mouse in odd ones; save
+    the answers.
+    """
     visit = Visit(browser, form)
     page, given = visit.page, {}
     page.click("#start")
-    tasks = json.loads(page.locator("script[type='application/json']").first.text_content())["tasks"]
+    tasks = json.loads(page.locator("script[type='application/json']").first.text_content())[
+        "tasks"
+    ]
     for number, task in enumerate(tasks, 1):
-        page.locator("#task-heading", has_text=re.compile(rf"^\D*{number}\D")).wait_for()  # in any language
+        # in any language
+        page.locator("#task-heading", has_text=re.compile(rf"^\D*{number}\D")).wait_for()
         given[task["task"]] = [level(task["task"], one, person) for one in range(len(CRITERIA))]
         for place, score in enumerate(given[task["task"]]):
             if number % 2:
@@ -55,17 +62,25 @@ def rate(browser: Any, form: Path, person: int, returned: Path) -> dict[str, lis
 
 
 @pytest.mark.reference
-def test_from_passages_to_an_audit(reference: Path, tmp_path: Path, browser: Any, processes: Metal) -> None:
+def test_from_passages_to_an_audit(
+    reference: Path, tmp_path: Path, browser: Any, processes: Metal
+) -> None:
     temperatures: set[float] = set()
     with LlmServer() as server:
         server.faults = lambda call: temperatures.add(call.parameter("temperature"))
-        metal = processes.at(tmp_path, environment(tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY=KEY))
-        metal("sample", "--source", str(reference / "passages"), "-n", "3", "--out", "datasets/mine")
+        metal = processes.at(
+            tmp_path, environment(tmp_path, OPENAI_BASE_URL=server.openai_url, OPENAI_API_KEY=KEY)
+        )
+        metal(
+            "sample", "--source", str(reference / "passages"), "-n", "3", "--out", "datasets/mine"
+        )
         metal("generate", "datasets/mine", "-m", "openai:gpt-4o", "--yes")
         assert temperatures == {0, 1}
         metal("annotate", "html", "datasets/mine", "--out", "forms")
     forms = sorted((tmp_path / "forms").glob("*.html"))
-    assert [form.stem for form in forms] == [f"{code}-{person}" for code in LANGUAGES for person in (1, 2, 3)]
+    assert [form.stem for form in forms] == [
+        f"{code}-{person}" for code in LANGUAGES for person in (1, 2, 3)
+    ]
     returned = tmp_path / "returned"
     returned.mkdir()
     given = {form.stem: rate(browser, form, int(form.stem[-1]), returned) for form in forms}
@@ -83,7 +98,9 @@ def test_from_passages_to_an_audit(reference: Path, tmp_path: Path, browser: Any
         for criterion, score in zip(dataset.criteria, scores, strict=True)
     }
     facts = dataset.ratings
-    assert {(row.output, row.criterion, row.rater): row.score for row in facts.itertuples()} == wanted
+    assert {
+        (row.output, row.criterion, row.rater): row.score for row in facts.itertuples()
+    } == wanted
     assert len(wanted) == 4 * 3 * 3 * 5
     assert Counter(output.chosen for output in dataset.outputs.values()) == {True: 12, False: 12}
     metal("judge", "datasets/mine", "-j", "majority,lexical", "--out", "runs/baselines")
@@ -96,4 +113,6 @@ def test_from_passages_to_an_audit(reference: Path, tmp_path: Path, browser: Any
     assert (lengths["passages_counted"] == 3).all()
     page = (tmp_path / "runs" / "audit" / "report.html").read_text(encoding="utf-8")
     assert 'id="dataset"' in page
-    assert not any(KEY in path.read_text(errors="ignore") for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(
+        KEY in path.read_text(errors="ignore") for path in tmp_path.rglob("*") if path.is_file()
+    )

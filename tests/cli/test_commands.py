@@ -1,4 +1,6 @@
-"""The verbs as a user meets them: a process, its output, its exit code; screens of help; what `metal init` asks."""
+"""The verbs as a user meets them: a process, its output, its exit code; screens of help; what
+`metal init` asks.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,17 @@ def metal(*arguments: object, cwd: Path, expect: int = 0) -> Done:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a judges' run and an audit of the demo, and what that printed."""
     folder = tmp_path_factory.mktemp("runs")
-    done = metal("judge", DEMO, "--judge", "majority,random", "--judge", "lexical", "--out", "judges", cwd=folder)
+    done = metal(
+        "judge",
+        DEMO,
+        "--judge",
+        "majority,random",
+        "--judge",
+        "lexical",
+        "--out",
+        "judges",
+        cwd=folder,
+    )
     assert "no lexical rule for this criterion" in done.out
     done = metal("audit", DEMO, "judges", "--out", "audit", "--resamples", "100", "-v", cwd=folder)
     (folder / "audit.txt").write_text(done.out, encoding="utf-8")
@@ -57,7 +69,10 @@ def test_demo_audit(runs: Path) -> None:
     shown = " ".join(printed.split())
     for part in ("Linguistic acceptability", "Fleiss", "Verdicts", "Undecided", "Signature"):
         assert part in shown
-    names = "people judges verdicts together by_class confusion by_certainty differences class_distribution"
+    names = (
+        "people judges verdicts together by_class confusion by_certainty differences"
+        " class_distribution"
+    )
     names += " class_distribution_overall self_agreement justifications lengths"
     names += " classes_by_quality table_3 table_6"
     assert {path.stem for path in (runs / "audit" / "tables").iterdir()} == set(names.split())
@@ -70,7 +85,11 @@ def test_tables_agree_in_all_formats_and_repeat_byte_for_byte(runs: Path) -> Non
     assert {path.name: path.read_bytes() for path in tables.iterdir()} == before
     for name in ("judges", "people", "verdicts"):
         parquet = pd.read_parquet(tables / f"{name}.parquet")
-        assert len(parquet) == len(pd.read_csv(tables / f"{name}.csv")) == len(json.loads(before[f"{name}.json"]))
+        assert (
+            len(parquet)
+            == len(pd.read_csv(tables / f"{name}.csv"))
+            == len(json.loads(before[f"{name}.json"]))
+        )
         assert parquet["signature"].str.startswith("metal:").all()
 
 
@@ -96,7 +115,19 @@ def test_json_can_be_piped(runs: Path) -> None:
 
 
 def test_compare_and_check(runs: Path) -> None:
-    done = metal("compare", DEMO, "judges", "-l", "ru,tr", "-r", "people,lexical", "--resamples", "100", "-v", cwd=runs)
+    done = metal(
+        "compare",
+        DEMO,
+        "judges",
+        "-l",
+        "ru,tr",
+        "-r",
+        "people,lexical",
+        "--resamples",
+        "100",
+        "-v",
+        cwd=runs,
+    )
     assert "demo-good" in done.out
     assert "people (4)" in done.out
     rows = json.loads(metal("compare", DEMO, "--resamples", "100", "--json", cwd=runs).out)
@@ -110,13 +141,16 @@ def test_compare_and_check(runs: Path) -> None:
 @pytest.mark.parametrize("target", ["csv", "jsonl", "parquet"])
 def test_export_and_import_again(runs: Path, target: str) -> None:
     metal("export", DEMO, "--to", target, "--out", f"demo.{target}", "--force", cwd=runs)
-    done = metal("import", "table", f"demo.{target}", "--out", f"from-{target}", "--force", cwd=runs)
+    done = metal(
+        "import", "table", f"demo.{target}", "--out", f"from-{target}", "--force", cwd=runs
+    )
     assert "1,200 ratings" in done.out
     assert f"Next: metal judge from-{target} --judge" in done.out  # people only
     original, again = load_dataset(DEMO), load_dataset(runs / f"from-{target}")
     keys = ["output", "criterion", "rater", "score", "reason"]
     before, after = (
-        dataset.ratings[keys].astype(str).sort_values(keys).reset_index(drop=True) for dataset in (original, again)
+        dataset.ratings[keys].astype(str).sort_values(keys).reset_index(drop=True)
+        for dataset in (original, again)
     )
     pd.testing.assert_frame_equal(before, after)
 
@@ -125,12 +159,21 @@ def test_hugging_face_round_trip(runs: Path) -> None:
     metal("export", DEMO, "--to", "hf", "--out", "demo-hf", "--texts", cwd=runs)
     done = metal("import", "hf", "demo-hf", "--out", "from-hf", cwd=runs)
     assert "1,200 ratings" in done.out
-    assert load_dataset(runs / "from-hf").outputs["en-1/good"].text == load_dataset(DEMO).outputs["en-1/good"].text
+    assert (
+        load_dataset(runs / "from-hf").outputs["en-1/good"].text
+        == load_dataset(DEMO).outputs["en-1/good"].text
+    )
 
 
 def test_hostile_names_do_not_reach_the_screen_or_the_spreadsheet(tmp_path: Path) -> None:
     rows = [
-        {"item": f"i{n}", "language": "en", "annotator": rater, "rating": n % 3, "comment": "=HYPERLINK(1)"}
+        {
+            "item": f"i{n}",
+            "language": "en",
+            "annotator": rater,
+            "rating": n % 3,
+            "comment": "=HYPERLINK(1)",
+        }
         for n in range(12)
         for rater in ("A1", "A2", "=cmd|x", "\x1b[31mred[/red]\u202e")
     ]
@@ -172,9 +215,13 @@ WRONG: list[tuple[list[str], str]] = [
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), WRONG, ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else ""
+    ("arguments", "message"),
+    WRONG,
+    ids=lambda value: " ".join(value)[-40:] if isinstance(value, list) else "",
 )
-def test_mistakes_are_answered_in_one_line(tmp_path: Path, arguments: list[str], message: str) -> None:
+def test_mistakes_are_answered_in_one_line(
+    tmp_path: Path, arguments: list[str], message: str
+) -> None:
     assert message in metal(*arguments, cwd=tmp_path, expect=2).err
     assert list(tmp_path.iterdir()) == []  # nothing half-written
 
@@ -195,13 +242,18 @@ def test_formats_are_listed(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    done = metal("audit", DEMO, "-l", "sw", "--resamples", "100", "--out", "file/run", cwd=tmp_path, expect=2)
+    done = metal(
+        "audit", DEMO, "-l", "sw", "--resamples", "100", "--out", "file/run", cwd=tmp_path, expect=2
+    )
     assert "file" in done.err
 
 
 def test_a_table_without_rows_and_one_without_classes(tmp_path: Path) -> None:
     (tmp_path / "none.csv").write_text("item,language,annotator,rating\n")
-    assert "no ratings in it" in metal("import", "table", "none.csv", "--out", "d", cwd=tmp_path, expect=2).err
+    assert (
+        "no ratings in it"
+        in metal("import", "table", "none.csv", "--out", "d", cwd=tmp_path, expect=2).err
+    )
     (tmp_path / "real.csv").write_text("item,language,annotator,rating\ni,en,A1,0.5\n")
     metal("import", "table", "real.csv", "--out", "d", cwd=tmp_path)
     assert "no judge took part" in metal("audit", "d", "--resamples", "100", cwd=tmp_path).out
@@ -216,13 +268,20 @@ def test_a_run_is_replaced_by_one_of_the_same_data_only(runs: Path, tmp_path: Pa
     done = metal("describe", DEMO, "--out", "audit", cwd=tmp_path, expect=2)
     assert "audit is a run of `metal audit`; it is not replaced" in done.err
     assert "--force" not in done.err
-    table = "id,rater,score\n" + "".join(f"{n},{rater},{n % 3}\n" for n in range(9) for rater in ("A1", "A2", "gpt-4"))
+    table = "id,rater,score\n" + "".join(
+        f"{n},{rater},{n % 3}\n" for n in range(9) for rater in ("A1", "A2", "gpt-4")
+    )
     (tmp_path / "ratings.csv").write_text(table)
     for _ in range(2):
         metal("audit", "ratings.csv", cwd=tmp_path)
     (tmp_path / "ratings.csv").write_text(table.replace("8,A1,2", "8,A1,1"))
-    done = shared().at(tmp_path, os.environ | ENVIRONMENT)("audit", "ratings.csv", expect=2, seconds=120)
-    assert "runs/ratings is a run of other data; give another --out, or --force to replace it" in done.err
+    done = shared().at(tmp_path, os.environ | ENVIRONMENT)(
+        "audit", "ratings.csv", expect=2, seconds=120
+    )
+    assert (
+        "runs/ratings is a run of other data; give another --out, or --force to replace it"
+        in done.err
+    )
 
 
 def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
@@ -234,7 +293,9 @@ def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
         "cli.main()"
     )
     environment = os.environ | ENVIRONMENT | {"TMPDIR": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=240)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=240
+    )
     assert done.returncode == 70
     assert done.stderr.count("\n") == 1
     assert "boom" in done.stderr
@@ -245,9 +306,16 @@ def test_a_defect_leaves_a_log_and_exit_code_70(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [f"check {DEMO} --json", "ls"])
 def test_a_closed_pipe_is_no_error_and_no_gate_that_says_no(words: str, runs: Path) -> None:
-    typed = f"{sys.executable} -c 'from metal.cli import main; main()' {words} | true; echo ${{PIPESTATUS[0]}}"
+    typed = (
+        f"{sys.executable} -c 'from metal.cli import main; main()' {words} | true; echo"
+        " ${PIPESTATUS[0]}"
+    )
     done = subprocess.run(
-        ["bash", "-c", typed], capture_output=True, text=True, env=os.environ | ENVIRONMENT, timeout=240
+        ["bash", "-c", typed],
+        capture_output=True,
+        text=True,
+        env=os.environ | ENVIRONMENT,
+        timeout=240,
     )
     assert (done.stdout, done.stderr) == ("141\n", "")
 
@@ -260,14 +328,23 @@ def test_a_closed_pipe_is_no_error_and_no_gate_that_says_no(words: str, runs: Pa
         (
             "ls >/dev/full",
             2,
-            "metal: nothing more can be written: no space left on device; make room, and run this again\n",
+            (
+                "metal: nothing more can be written: no space left on device; make room, and run"
+                " this again\n"
+            ),
         ),
     ],
 )
-def test_output_that_cannot_be_written_is_no_defect(words: str, code: int, error: str, runs: Path) -> None:
+def test_output_that_cannot_be_written_is_no_defect(
+    words: str, code: int, error: str, runs: Path
+) -> None:
     typed = f"cd {runs}; {sys.executable} -c 'from metal.cli import main; main()' {words}; exit $?"
     done = subprocess.run(
-        ["bash", "-c", typed], capture_output=True, text=True, env=os.environ | ENVIRONMENT, timeout=240
+        ["bash", "-c", typed],
+        capture_output=True,
+        text=True,
+        env=os.environ | ENVIRONMENT,
+        timeout=240,
     )
     assert (done.returncode, done.stderr) == (code, error)
 
@@ -301,9 +378,13 @@ def test_a_dictionary_is_a_flag_for_each_item() -> None:
 def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> None:
     metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
     done = metal("audit", "datasets/pariksha", "-v", cwd=tmp_path)
-    assert "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 72% [55%, 90%] of a" in done.said
     assert (
-        "gpt-4-32k/detailed, Hallucinations, Tamil: people disagree. People do not agree among themselves" in done.said
+        "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 72% [55%, 90%] of a"
+        in done.said
+    )
+    assert (
+        "gpt-4-32k/detailed, Hallucinations, Tamil: people disagree. People do not agree among"
+        " themselves" in done.said
     )
     assert (tmp_path / "runs" / "pariksha" / "tables" / "judges.csv").is_file()
 
@@ -312,12 +393,22 @@ def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> Non
 def test_two_releases_meet_in_one_dataset(reference: Path, tmp_path: Path) -> None:
     metal("import", "thumb", reference / "thumb", "--out", "cnndm", cwd=tmp_path)
     systems = reference / "oracle" / "summeval_system_map.json"
-    add = ("import", "alttest", reference / "alttest/summeval", "--into", "cnndm", "--map-generators", systems)
+    add = (
+        "import",
+        "alttest",
+        reference / "alttest/summeval",
+        "--into",
+        "cnndm",
+        "--map-generators",
+        systems,
+    )
     done = metal(*add, cwd=tmp_path)
     assert "1600 outputs met on source and generator; 57600 ratings added" in done.said
     assert "E1 and e0 give the same score on all 1600 outputs" in done.said
     before = load_dataset(tmp_path / "cnndm").digest
-    done = metal("import", "alttest", reference / "alttest/wax", "--into", "cnndm", cwd=tmp_path, expect=2)
+    done = metal(
+        "import", "alttest", reference / "alttest/wax", "--into", "cnndm", cwd=tmp_path, expect=2
+    )
     assert "no output meets" in done.err
     assert load_dataset(tmp_path / "cnndm").digest == before
 
@@ -347,7 +438,9 @@ def test_help_fits_a_screen_and_every_option_is_in_one_group(words: tuple[str, .
     assert pointed_at <= options(rare)
     assert not options(usual) & options(rare)
     declared = [option for option in verbs()[words].params if isinstance(option, click.Option)]
-    longest = {max(set(option.opts) - set(getattr(option, "aliases", ())), key=len) for option in declared}
+    longest = {
+        max(set(option.opts) - set(getattr(option, "aliases", ())), key=len) for option in declared
+    }
     assert options(usual) | options(rare) >= longest
     assert bool(options(rare)) == any(getattr(option, "rare", False) for option in declared)
 
@@ -371,7 +464,8 @@ def test_rarely_needed_options_paragraphs_and_examples_come_with_help_all() -> N
         assert text in whole
         assert text not in brief
     assert "--resample" not in shown("billboard", "--help")
-    for part in ("--resamples", "references  Agreement", "`metal score`"):  # a group's help is its default's
+    # a group's help is its default's
+    for part in ("--resamples", "references  Agreement", "`metal score`"):
         assert part in shown("billboard", "--help-all")
 
 
@@ -409,16 +503,28 @@ def test_a_dataset_is_begun_with_sample_generate_and_annotate(metal: Metal) -> N
     assert "metal generate datasets/news --model openai:gpt-4o\n" in done.out
     assert "metal annotate export datasets/news --to html --raters 3\n" in done.out
     (metal.cwd / "texts").mkdir()
-    done = metal("init", typed="dataset\ntexts\nen\nnews\nopenai:gpt-4o\n\n\nn\n")  # whatever languages it has
-    assert "metal sample --source texts --languages en --out datasets/news --allow-fewer\n" in done.out
+    # whatever languages it has
+    done = metal("init", typed="dataset\ntexts\nen\nnews\nopenai:gpt-4o\n\n\nn\n")
+    assert (
+        "metal sample --source texts --languages en --out datasets/news --allow-fewer\n" in done.out
+    )
 
 
 def test_what_is_left_to_do_is_said_where_a_command_is_refused(metal: Metal) -> None:
-    (metal.cwd / "en.jsonl").write_text('{"id": "1", "title": "T", "summary": "S", "text": "one two three"}\n')
-    done = metal("init", "--yes", typed="dataset\nen.jsonl\nen\nnews\nopenai:gpt-4o\n\n\n", expect=2)
-    assert "Stopped at: metal sample --source en.jsonl --languages en --out datasets/news --allow-fewer\n" in done.out
+    (metal.cwd / "en.jsonl").write_text(
+        '{"id": "1", "title": "T", "summary": "S", "text": "one two three"}\n'
+    )
+    done = metal(
+        "init", "--yes", typed="dataset\nen.jsonl\nen\nnews\nopenai:gpt-4o\n\n\n", expect=2
+    )
+    assert (
+        "Stopped at: metal sample --source en.jsonl --languages en --out datasets/news"
+        " --allow-fewer\n" in done.out
+    )
     assert "To do after it: metal generate datasets/news --model openai:gpt-4o\n" in done.out
-    assert done.out.endswith("To do after it: metal annotate export datasets/news --to html --raters 3\n")
+    assert done.out.endswith(
+        "To do after it: metal annotate export datasets/news --to html --raters 3\n"
+    )
     assert "10 tokens or more" in done.err
 
 
@@ -426,9 +532,12 @@ def test_a_few_texts_of_ones_own_become_a_dataset(metal: Metal) -> None:
     text = " ".join(["one two three four five"] * 5)
     lines = (f'{{"id": "{row}", "text": "{row} {text}"}}\n' for row in range(3))
     (metal.cwd / "few.jsonl").write_text("".join(lines))
-    done = metal("init", "--yes", typed="dataset\nfew.jsonl\nen\nfew\nopenai:gpt-4o\n\n\n", expect=2)
+    done = metal(
+        "init", "--yes", typed="dataset\nfew.jsonl\nen\nfew\nopenai:gpt-4o\n\n\n", expect=2
+    )
     assert "verdicts need 30 items; passages drawn: English 3" in done.out + done.err
-    assert "Stopped at: metal annotate export datasets/few --to html" in done.out  # the server copies its passage
+    # the server copies its passage
+    assert "Stopped at: metal annotate export datasets/few --to html" in done.out
 
 
 def test_a_pipe_without_answers_gets_the_commands(metal: Metal) -> None:

@@ -15,19 +15,36 @@ from tests.cli.small_board import Commands
 from tests.planning.studies import BINARY, LIKERT, study
 
 NAMES = ("costs", "curves", "designs", "needs", "populations", "raters")
-QUICK = ("--rounds", "100", "--power", "0.3", "--width", "0.3", "--margin", "0.3", "--keep", "0.3", "-v")
+QUICK = (
+    "--rounds",
+    "100",
+    "--power",
+    "0.3",
+    "--width",
+    "0.3",
+    "--margin",
+    "0.3",
+    "--keep",
+    "0.3",
+    "-v",
+)
 
 
 @pytest.fixture
 def metal(commands: Commands) -> Commands:
     """`metal` in a folder with the datasets `many` and `one` (person)."""
-    save_dataset(study(sources=16, languages=("hi", "ta"), criteria={"fluency": LIKERT, "seen": BINARY}), Path("many"))
+    save_dataset(
+        study(sources=16, languages=("hi", "ta"), criteria={"fluency": LIKERT, "seen": BINARY}),
+        Path("many"),
+    )
     save_dataset(study(sources=10, people=("A",)), Path("one"))
     return commands
 
 
 def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
-    said = metal("design", "many", "-l", "hi", "--pay", "0.1", "--seconds", "60", "--out", "run", *QUICK)
+    said = metal(
+        "design", "many", "-l", "hi", "--pay", "0.1", "--seconds", "60", "--out", "run", *QUICK
+    )
     for words in (
         "Mean score and standard deviation at one budget of labels",
         "Mean scores across populations of raters",
@@ -51,15 +68,26 @@ def test_it_prints_and_writes_what_it_found(metal: Commands) -> None:
 def test_verdicts_are_simulated_on_request(metal: Commands) -> None:
     first = metal("design", "many", "-l", "hi", "-c", "seen", "--out", "first", *QUICK)
     assert "Items by a formula; `--thorough` simulates them. Below, an 80% interval" in first
-    assert "±" not in first.partition("A judge found like a person")[2].partition("What a language needs")[0]
-    simulated = metal("design", "many", "-l", "hi", "-c", "seen", "--thorough", "--out", "simulated", *QUICK)
-    assert "Items with ± the Monte Carlo error of the simulation. Below, an 80% interval" in simulated
+    assert (
+        "±"
+        not in first.partition("A judge found like a person")[2].partition("What a language needs")[
+            0
+        ]
+    )
+    simulated = metal(
+        "design", "many", "-l", "hi", "-c", "seen", "--thorough", "--out", "simulated", *QUICK
+    )
+    assert (
+        "Items with ± the Monte Carlo error of the simulation. Below, an 80% interval" in simulated
+    )
     assert not len(pd.read_parquet("first/tables/curves.parquet"))
     assert len(pd.read_parquet("simulated/tables/curves.parquet"))
 
 
 def test_a_study_of_version_0_1_opens(metal: Commands) -> None:
-    """Its verdicts have the old word, its numbers no interval, and its settings do not say how they were found."""
+    """Its verdicts have the old word, its numbers no interval, and its settings do not say how they
+    were found.
+    """
     metal("design", "many", "-l", "hi", "-c", "seen", "--thorough", "--out", "run", *QUICK)
     for name in ("needs", "curves", "costs"):
         file = Path(f"run/tables/{name}.parquet")

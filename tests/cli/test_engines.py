@@ -1,4 +1,6 @@
-"""2,000 calls in pairs through three engines, with faults and kills: the same ratings, nothing paid for twice."""
+"""2,000 calls in pairs through three engines, with faults and kills: the same ratings, nothing paid
+for twice.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def metal(server: OpenAIBatchServer, tmp_path: Path) -> Metal:
         f'[judges.g]\nmodel = "openai:gpt-4o"\nconcurrency = {IN_FLIGHT}\n'
         "[judges.g.batch]\nrequests = 300\npoll = 0.02\nsettle = 0.1\n"
     )
-    return shared().at(tmp_path, environment(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=server.openai_url))
+    return shared().at(
+        tmp_path, environment(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=server.openai_url)
+    )
 
 
 @pytest.mark.cluster
@@ -51,10 +55,16 @@ def test_the_same_ratings(metal: Metal, server: OpenAIBatchServer, tmp_path: Pat
         server.latency_ms = 15
         server.service.behaviour = drawn(2, *ROUGH, attempts=2)
         run = tmp_path / engine
-        how = ("--engine", "ray", "--address", two_nodes()) if engine == "ray" else ("--engine", engine)
+        how = (
+            ("--engine", "ray", "--address", two_nodes())
+            if engine == "ray"
+            else ("--engine", engine)
+        )
         kills = 1 if engine == "ray" else 3
         for _ in range(kills):
-            started = killer.start(metal, *JOB, *how, "--out", run, requests=rng.randrange(150, 450))
+            started = killer.start(
+                metal, *JOB, *how, "--out", run, requests=rng.randrange(150, 450)
+            )
             assert started.wait().code == -signal.SIGKILL
             server.settle()
         before = verdicts(run)
@@ -72,7 +82,11 @@ def test_the_same_ratings(metal: Metal, server: OpenAIBatchServer, tmp_path: Pat
         settled = [record["key"] for record in lines if record["kind"] == "verdict"]
         assert len(settled) == len(set(settled)) == CALLS
         assert before <= set(settled)
-        asked = {(record["key"], record["ask"]) for record in lines if "ask" in record and "text" in record}
+        asked = {
+            (record["key"], record["ask"])
+            for record in lines
+            if "ask" in record and "text" in record
+        }
         replies = sum("text" in record for record in lines)
         assert replies == len(asked), "a reply that had arrived was asked for again"
         assert server.completed - replies <= (0 if engine == "batch" else kills * IN_FLIGHT)

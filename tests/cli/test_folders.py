@@ -26,7 +26,13 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "datasets").mkdir()
     (folder / "datasets" / "demo").symlink_to(DEMO)
     metal.audit(DEMO, criteria="task_quality", resamples=100).save(folder / "runs" / "demo")
-    metal.judge(DEMO, lambda source, output, criterion: 1, name="one", limit=5, out=folder / "runs" / "judges")
+    metal.judge(
+        DEMO,
+        lambda source, output, criterion: 1,
+        name="one",
+        limit=5,
+        out=folder / "runs" / "judges",
+    )
     (folder / "runs" / "torn").mkdir()
     (folder / "runs" / "torn" / "run.toml").write_text("command =")
     return folder
@@ -39,10 +45,15 @@ def test_ls_tells_kind_size_date_and_answer(place: Path) -> None:
     demo = metal.read(DEMO)
     people = sum(rater.kind == "human" for rater in demo.raters.values())
     assert (dataset.kind, sorted(dataset.languages or ())) == ("dataset", list(demo.languages))
-    counts = f"{len(demo.sources)} sources, {len(demo.outputs)} outputs, {len(demo.ratings):,} ratings"
+    counts = (
+        f"{len(demo.sources)} sources, {len(demo.outputs)} outputs, {len(demo.ratings):,} ratings"
+    )
     assert dataset.answer == f"{demo.card.title}; {counts}"
     assert (dataset.raters or {})["human"] == people
-    assert (audit.kind, audit.answer) == ("audit", headline(metal.open_run(place / "runs" / "demo")))
+    assert (audit.kind, audit.answer) == (
+        "audit",
+        headline(metal.open_run(place / "runs" / "demo")),
+    )
     assert (judges.kind, judges.raters) == ("judge", {"llm": 1})
     assert judges.answer.startswith("stopped: ")
     assert "torn/run.toml" in torn.answer
@@ -52,7 +63,13 @@ def test_ls_tells_kind_size_date_and_answer(place: Path) -> None:
 
 
 def test_ls_says_what_judges_rated(tmp_path: Path) -> None:
-    metal.judge(DEMO, lambda source, output, criterion: 1, name="one", criteria="task_quality", out=tmp_path / "judged")
+    metal.judge(
+        DEMO,
+        lambda source, output, criterion: 1,
+        name="one",
+        criteria="task_quality",
+        out=tmp_path / "judged",
+    )
     (run,) = metal.ls(tmp_path)
     assert run.answer == f"{len(metal.read(DEMO).outputs)} ratings of demo by one"
 
@@ -61,15 +78,22 @@ def test_a_run_is_no_dataset_and_says_which_it_is_of(place: Path) -> None:
     folder = place / "runs" / "demo"
     with pytest.raises(DataError) as refused:
         metal.read(folder)
-    assert str(refused.value) == f"{folder}: a run of `metal audit`, which holds no dataset. Give {DEMO} instead"
+    assert (
+        str(refused.value)
+        == f"{folder}: a run of `metal audit`, which holds no dataset. Give {DEMO} instead"
+    )
 
 
-def test_ls_finds_what_a_folder_of_any_name_holds_but_nothing_inside_a_run(place: Path, tmp_path: Path) -> None:
+def test_ls_finds_what_a_folder_of_any_name_holds_but_nothing_inside_a_run(
+    place: Path, tmp_path: Path
+) -> None:
     shutil.copytree(place / "runs" / "demo", tmp_path / "metal-demo" / "mlqe")
     shutil.copytree(place / "runs" / "demo", tmp_path / "metal-demo" / "mlqe" / "again")
     shutil.copytree(place / "runs" / "demo", tmp_path / "deep" / "er" / "still")
     assert [entry.path for entry in metal.ls(tmp_path)] == [str(tmp_path / "metal-demo" / "mlqe")]
-    assert [entry.path for entry in metal.ls(tmp_path / "metal-demo")] == [str(tmp_path / "metal-demo" / "mlqe")]
+    assert [entry.path for entry in metal.ls(tmp_path / "metal-demo")] == [
+        str(tmp_path / "metal-demo" / "mlqe")
+    ]
 
 
 def test_ls_prints_and_gives_json(place: Path) -> None:
@@ -84,8 +108,13 @@ def test_ls_prints_and_gives_json(place: Path) -> None:
 
 
 def test_ls_of_datasets_loads_no_ratings(place: Path) -> None:
-    code = "import sys, metal; assert metal.ls('datasets'); print({'pandas', 'pyarrow'} & sys.modules.keys())"
-    done = subprocess.run([sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=True)
+    code = (
+        "import sys, metal; assert metal.ls('datasets'); print({'pandas', 'pyarrow'} &"
+        " sys.modules.keys())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=place, capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "set()"
 
 
@@ -107,5 +136,11 @@ def test_completion_works_in_bash(tmp_path: Path) -> None:
         COMP_WORDS=(metal audit --kee); COMP_CWORD=2; COMPREPLY=(); _metal_completion metal; echo "${COMPREPLY[@]}"
     """
     env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
-    done = subprocess.run(["bash", "-c", script], env=env, capture_output=True, text=True, check=True, timeout=240)
-    assert done.stdout.splitlines() == ["complete -o nosort -F _metal_completion metal", "export", "--keep"]
+    done = subprocess.run(
+        ["bash", "-c", script], env=env, capture_output=True, text=True, check=True, timeout=240
+    )
+    assert done.stdout.splitlines() == [
+        "complete -o nosort -F _metal_completion metal",
+        "export",
+        "--keep",
+    ]

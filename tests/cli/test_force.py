@@ -1,4 +1,6 @@
-"""What `--force` may replace, verb by verb: what a message proposes is typed, and what is refused stays as it was."""
+"""What `--force` may replace, verb by verb: what a message proposes is typed, and what is refused
+stays as it was.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ FOLDERS = {
     "monitor": "monitor {data} --out {out}",
     "leaderboard": "leaderboard {data} --out {out}",
     "billboard": "billboard {data} --resamples 100 --permutations 100 --out {out}",
-    "billboard crowd": "billboard crowd {data} --reference group=expert --resamples 100 --permutations 100 --out {out}",
+    "billboard crowd": (
+        "billboard crowd {data} --reference group=expert --resamples 100 --permutations 100 --out"
+        " {out}"
+    ),
     "billboard references": "billboard references {data} -m chrf --out {out}",
     "passport": "passport audit-of-{data} --out {out}",
     "diff": "diff judged-{data} judged-one --out {out}",
@@ -52,7 +57,18 @@ FILES = {
     "export parquet": "export {data} --to parquet --out {out}.parquet",
     "billboard references": "billboard references {data} -m chrf --out {out}.csv",
 }
-AGAIN = {"audit", "jury", "select", "correct", "monitor", "leaderboard", "billboard", "diff", "passport", "judge"}
+AGAIN = {
+    "audit",
+    "jury",
+    "select",
+    "correct",
+    "monitor",
+    "leaderboard",
+    "billboard",
+    "diff",
+    "passport",
+    "judge",
+}
 
 
 def write_data(folder: Path, name: str, shift: int) -> None:
@@ -64,19 +80,31 @@ def write_data(folder: Path, name: str, shift: int) -> None:
     for language, number in product(("en", "sw"), range(12)):
         source = f"{language}-{number // 2}"
         if number % 2 == 0:
-            sources.append(Source(source, language, f"Text {number}.", "", [f"What is right on {number}."]))
-        output = Output(f"{language}/{number}", source, f"g{number % 2}", language, f"Said of {number}.")
+            sources.append(
+                Source(source, language, f"Text {number}.", "", [f"What is right on {number}."])
+            )
+        output = Output(
+            f"{language}/{number}", source, f"g{number % 2}", language, f"Said of {number}."
+        )
         if language == "en" or number < 10:
             outputs.append(output)
             for rater in raters:
                 score = (number + shift + (rater.rater in ("A2", "llama") and number % 5 == 0)) % 3
                 ratings.append(Rating(output.output, "task_quality", rater.rater, score))
-    save_dataset(assemble(Card(name), [TASK_QUALITY], sources, outputs, raters, facts_from(ratings)), folder / name)
+    save_dataset(
+        assemble(Card(name), [TASK_QUALITY], sources, outputs, raters, facts_from(ratings)),
+        folder / name,
+    )
     cells = product(range(9), ("A1", "A2", "gpt-4"))
     rows = "".join(f"o{number},{rater},{(number + shift) % 3}\n" for number, rater in cells)
     (folder / f"{name}.csv").write_text(f"id,rater,score\n{rows}", encoding="utf-8")
-    passages = [{"id": f"p{number}", "language": "en", "text": "word " * (20 + number + shift)} for number in range(9)]
-    (folder / f"{name}.jsonl").write_text("".join(json.dumps(each) + "\n" for each in passages), encoding="utf-8")
+    passages = [
+        {"id": f"p{number}", "language": "en", "text": "word " * (20 + number + shift)}
+        for number in range(9)
+    ]
+    (folder / f"{name}.jsonl").write_text(
+        "".join(json.dumps(each) + "\n" for each in passages), encoding="utf-8"
+    )
 
 
 @pytest.fixture
@@ -101,7 +129,9 @@ def words(verb: str, data: str) -> list[str]:
 
 
 @pytest.mark.parametrize("verb", [*FOLDERS, *FILES])
-def test_what_is_replaced_comes_back_with_the_command_that_is_shown(force: Metal, verb: str) -> None:
+def test_what_is_replaced_comes_back_with_the_command_that_is_shown(
+    force: Metal, verb: str
+) -> None:
     beside(force, verb)
     force(*words(verb, "one"))
     out = force.cwd / words(verb, "one")[words(verb, "one").index("--out") + 1]
@@ -141,7 +171,13 @@ def test_a_verb_replaces_nothing_that_another_wrote(force: Metal, verb: str) -> 
     (force.cwd / "photos").mkdir()
     (force.cwd / "photos" / "a.jpg").write_bytes(b"jpg")
     before = snapshot(force.cwd)
-    for name, own in (("one", "import"), ("judged", "judge"), ("paid", ""), ("described", "describe"), ("photos", "")):
+    for name, own in (
+        ("one", "import"),
+        ("judged", "judge"),
+        ("paid", ""),
+        ("described", "describe"),
+        ("photos", ""),
+    ):
         if own == verb:
             continue
         command = [*words(verb, "two")[:-1], name]
@@ -155,8 +191,12 @@ def test_a_verb_replaces_nothing_that_another_wrote(force: Metal, verb: str) -> 
 
 def test_a_run_does_not_replace_peoples_ratings(force: Metal) -> None:
     before = snapshot(force.cwd)
-    assert "one is a dataset; it is not replaced" in force.refused("audit", "one.csv", "--out", "one", "--force")
-    assert "one is a dataset; to add scores" in force.refused("score", "two", "-m", "chrf", "--out", "one", "--force")
+    assert "one is a dataset; it is not replaced" in force.refused(
+        "audit", "one.csv", "--out", "one", "--force"
+    )
+    assert "one is a dataset; to add scores" in force.refused(
+        "score", "two", "-m", "chrf", "--out", "one", "--force"
+    )
     assert snapshot(force.cwd) == before
 
 
@@ -239,7 +279,9 @@ def test_tables_of_other_settings_come_back_after_an_audit_without_force(force: 
 
 
 @pytest.mark.parametrize("verb", ["audit", "billboard", "passport"])
-def test_a_report_that_you_edited_comes_back_after_the_same_verb_again(force: Metal, verb: str) -> None:
+def test_a_report_that_you_edited_comes_back_after_the_same_verb_again(
+    force: Metal, verb: str
+) -> None:
     beside(force, verb)
     force(*words(verb, "one"))
     page = force.cwd / "out" / "report.html"
@@ -292,10 +334,14 @@ def test_the_anchors_of_a_gate_are_not_imported_anew(force: Metal) -> None:
     )
     said = force.refused("gate", "init", "anchors", "baseline", "--margin", "0.3", "--least", "1")
     assert "gate.toml exists; give another --out, or --force to replace it" in said
-    done = force("gate", "init", "anchors", "baseline", "--margin", "0.3", "--least", "1", "--force")
+    done = force(
+        "gate", "init", "anchors", "baseline", "--margin", "0.3", "--least", "1", "--force"
+    )
     assert "mv gate.toml gate.toml.new && mv gate.toml.replaced gate.toml" in done.err
     (force.cwd / "mine.toml").write_text("mine = true\n")
-    said = force.refused("gate", "init", "anchors", "baseline", "--out", "mine.toml", "--margin", "0.3", "--force")
+    said = force.refused(
+        "gate", "init", "anchors", "baseline", "--out", "mine.toml", "--margin", "0.3", "--force"
+    )
     assert "mine.toml is not what would be written there" in said
 
 
@@ -307,9 +353,13 @@ def test_a_table_of_yours_is_not_replaced_by_an_export(force: Metal) -> None:
     assert (force.cwd / "one.csv").read_bytes() == before
 
 
-@pytest.mark.parametrize("change", ["another order", "a column of theirs", "saved by a spreadsheet"])
+@pytest.mark.parametrize(
+    "change", ["another order", "a column of theirs", "saved by a spreadsheet"]
+)
 @pytest.mark.parametrize("place", ["mine.csv", "mine.csv.replaced"])
-def test_a_table_of_yours_with_the_heads_of_an_export_is_not_replaced(force: Metal, change: str, place: str) -> None:
+def test_a_table_of_yours_with_the_heads_of_an_export_is_not_replaced(
+    force: Metal, change: str, place: str
+) -> None:
     force("export", "one", "--to", "csv", "--out", "mine.csv")
     exported = (force.cwd / "mine.csv").read_text()
     heads, rows = exported.split("\n", 1)
@@ -332,7 +382,10 @@ def test_a_table_of_yours_with_the_heads_of_an_export_is_not_replaced(force: Met
 @pytest.mark.parametrize("to", ["csv", "jsonl", "parquet"])
 def test_an_export_is_known_as_one(force: Metal, to: str, more: tuple[str, ...]) -> None:
     force("export", "one", "--to", to, "--out", "table", *more)
-    assert "table was replaced" in force("export", "two", "--to", to, "--out", "table", "--force", *more).err
+    assert (
+        "table was replaced"
+        in force("export", "two", "--to", to, "--out", "table", "--force", *more).err
+    )
 
 
 def test_ratings_that_joined_a_dataset_are_not_replaced_by_importing_anew(force: Metal) -> None:
@@ -343,13 +396,18 @@ def test_ratings_that_joined_a_dataset_are_not_replaced_by_importing_anew(force:
     before = snapshot(force.cwd)
     for more in ((), ("--force",), ("--force",)):
         said = force.refused("import", "one.csv", "--out", "mine", *more)
-        assert "mine holds 27 ratings that joined it later (ratings.parquet) and is not replaced" in said
+        assert (
+            "mine holds 27 ratings that joined it later (ratings.parquet) and is not replaced"
+            in said
+        )
         assert "move it away by hand" in said
         assert "--force" not in said
     assert snapshot(force.cwd) == before
     force("import", "two.csv", "--name", "mine", "--out", "other")
     shutil.move(force.cwd / "mine", force.cwd / "other.replaced")
-    assert "other.replaced, which holds 27 ratings" in force.refused("import", "one.csv", "--out", "other", "--force")
+    assert "other.replaced, which holds 27 ratings" in force.refused(
+        "import", "one.csv", "--out", "other", "--force"
+    )
     assert (force.cwd / "other.replaced" / "dataset.toml").is_file()
 
 
@@ -368,7 +426,9 @@ def test_a_link_to_nothing_where_the_copy_would_be_kept(force: Metal, verb: str)
 @pytest.mark.parametrize("more", [(), ("--force",)], ids=["", "force"])
 def test_a_board_that_is_refused_records_nothing(force: Metal, more: tuple[str, ...]) -> None:
     before = snapshot(force.cwd)
-    said = force.refused("billboard", "one", "--resamples", "100", "--permutations", "100", "--out", "one", *more)
+    said = force.refused(
+        "billboard", "one", "--resamples", "100", "--permutations", "100", "--out", "one", *more
+    )
     assert "one is a dataset; it is not replaced" in said
     assert snapshot(force.cwd) == before
 
@@ -377,13 +437,17 @@ def test_a_board_that_is_refused_records_nothing(force: Metal, more: tuple[str, 
 def test_a_board_whose_folder_cannot_be_made_records_nothing(force: Metal, out: str) -> None:
     (force.cwd / "notes.txt").write_text("mine")
     before = snapshot(force.cwd)
-    said = force.refused("billboard", "one", "--resamples", "100", "--permutations", "100", "--out", out)
+    said = force.refused(
+        "billboard", "one", "--resamples", "100", "--permutations", "100", "--out", out
+    )
     assert "give another --out" in said
     assert snapshot(force.cwd) == before
 
 
 def test_the_only_history_of_a_board_is_not_replaced(force: Metal) -> None:
-    """The dataset's own folder cannot be written, so that its runs alone say what the board was like."""
+    """The dataset's own folder cannot be written, so that its runs alone say what the board was
+    like.
+    """
     (force.cwd / "one" / "board").write_text("in the way of a history")
     command = words("billboard", "one")
     first = force(*command)
@@ -393,7 +457,10 @@ def test_the_only_history_of_a_board_is_not_replaced(force: Metal) -> None:
     for data, more in (("two", ()), ("two", ("--force",)), ("one", ("--force",))):
         said = force.refused(*words("billboard", data), *more)
         assert "--force" not in said
-        assert "out holds the only history of a board (history.jsonl) and is not replaced" in said or not more
+        assert (
+            "out holds the only history of a board (history.jsonl) and is not replaced" in said
+            or not more
+        )
     assert whole(force.cwd / "out") == before
     shutil.move(force.cwd / "out", force.cwd / "second.replaced")
     force(*words("billboard", "two")[:-1], "second")
@@ -401,7 +468,9 @@ def test_the_only_history_of_a_board_is_not_replaced(force: Metal) -> None:
     assert "second.replaced, which holds the only history of a board" in said
 
 
-def test_an_older_history_of_a_board_outlives_a_change_of_data_that_cannot_be_written(force: Metal) -> None:
+def test_an_older_history_of_a_board_outlives_a_change_of_data_that_cannot_be_written(
+    force: Metal,
+) -> None:
     (force.cwd / "one" / "board").write_text("in the way of a history")
     force(*words("billboard", "one"))
     before = whole(force.cwd / "out")
@@ -418,19 +487,27 @@ def test_an_older_history_of_a_board_outlives_a_change_of_data_that_cannot_be_wr
 def test_another_look_at_a_board_that_cannot_be_written_keeps_its_history(force: Metal) -> None:
     (force.cwd / "one" / "board").write_text("in the way of a history")
     force(*words("billboard", "one"))
-    history = [json.loads(line) for line in (force.cwd / "out" / "history.jsonl").read_text().splitlines()]
+    history = [
+        json.loads(line) for line in (force.cwd / "out" / "history.jsonl").read_text().splitlines()
+    ]
     for seed in ("1", "2"):
         done = force(*words("billboard", "one"), "--seed", seed)
         assert "out was replaced" in done.err
-    again = [json.loads(line) for line in (force.cwd / "out" / "history.jsonl").read_text().splitlines()]
+    again = [
+        json.loads(line) for line in (force.cwd / "out" / "history.jsonl").read_text().splitlines()
+    ]
     assert [entry["digest"] for entry in again] == [entry["digest"] for entry in history]
 
 
-def test_a_draw_that_people_rated_by_comes_back_with_the_command_that_is_shown(force: Metal) -> None:
+def test_a_draw_that_people_rated_by_comes_back_with_the_command_that_is_shown(
+    force: Metal,
+) -> None:
     force("sample", "labels", "one", "--labels", "3")
     drawn = force.cwd / "one" / "annotation" / "drawn.jsonl"
     before = drawn.read_bytes()
-    assert "drawn before would not be" in force.refused("sample", "labels", "one", "--labels", "2", "--seed", "9")
+    assert "drawn before would not be" in force.refused(
+        "sample", "labels", "one", "--labels", "2", "--seed", "9"
+    )
     assert drawn.read_bytes() == before
     done = force("sample", "labels", "one", "--labels", "2", "--seed", "9", "--force")
     assert drawn.read_bytes() != before
@@ -442,13 +519,18 @@ def test_a_draw_that_people_rated_by_comes_back_with_the_command_that_is_shown(f
 
 def bring_back(force: Metal, err: str) -> None:
     """Type the command that is said to bring back what was replaced."""
-    commands = re.findall(r"to bring (?:it|them) back: (.+)|to bring back what was there: (.+)", err)
+    commands = re.findall(
+        r"to bring (?:it|them) back: (.+)|to bring back what was there: (.+)", err
+    )
     assert len(commands) == 1, err
     subprocess.run("".join(commands[0]), shell=True, check=True, cwd=force.cwd)
 
 
 def test_scores_that_another_metric_of_the_name_replaced_come_back(force: Metal) -> None:
-    rows = [json.loads(line)["output"] for line in (force.cwd / "one" / "outputs.jsonl").read_text().splitlines()]
+    rows = [
+        json.loads(line)["output"]
+        for line in (force.cwd / "one" / "outputs.jsonl").read_text().splitlines()
+    ]
     for number in (1, 2):
         table = "".join(f"{output},{number}\n" for output in rows)
         (force.cwd / f"{number}.csv").write_text(f"output,score\n{table}")
@@ -467,7 +549,9 @@ def test_scores_that_another_metric_of_the_name_replaced_come_back(force: Metal)
 
 
 def test_anchors_that_another_draw_replaced_come_back(force: Metal) -> None:
-    lines = [json.loads(line) for line in (force.cwd / "one" / "sources.jsonl").read_text().splitlines()]
+    lines = [
+        json.loads(line) for line in (force.cwd / "one" / "sources.jsonl").read_text().splitlines()
+    ]
     shared = [json.dumps(line | {"content": line["source"][-1]}) + "\n" for line in lines]
     (force.cwd / "one" / "sources.jsonl").write_text("".join(shared))
     command = ("design", "anchors", "one", "--contents", "2", "--seed")
@@ -492,13 +576,17 @@ def test_a_figure_that_you_changed_comes_back_after_a_report(force: Metal, optio
     bring_back(force, done.err)
     assert mine.read_text() == "my colours"
     (force.cwd / "paper.replaced" / "notes.txt").write_text("mine")
-    assert "paper.replaced holds notes.txt and is not replaced" in force.refused("report", "audited", option, "paper")
+    assert "paper.replaced holds notes.txt and is not replaced" in force.refused(
+        "report", "audited", option, "paper"
+    )
     assert mine.read_text() == "my colours"
 
 
 def test_a_table_of_yours_with_a_column_of_references_is_not_replaced(force: Metal) -> None:
     (force.cwd / "mine.csv").write_text("id,references\na,b\n")
-    said = force.refused("billboard", "references", "one", "-m", "chrf", "--out", "mine.csv", "--force")
+    said = force.refused(
+        "billboard", "references", "one", "-m", "chrf", "--out", "mine.csv", "--force"
+    )
     assert "mine.csv is not what would be written there" in said
     assert (force.cwd / "mine.csv").read_text() == "id,references\na,b\n"
 
@@ -507,7 +595,9 @@ def test_other_ratings_are_not_saved_over_a_dataset_as_its_update(force: Metal) 
     force("import", "one.csv", "--out", "mine")
     before = snapshot(force.cwd)
     other = metal.read(force.cwd / "two.csv")
-    with pytest.raises(UsageError, match=r"mine has another score for 27 ratings; nothing was written.*into="):
+    with pytest.raises(
+        UsageError, match=r"mine has another score for 27 ratings; nothing was written.*into="
+    ):
         other.save(force.cwd / "mine", update=True)
     assert snapshot(force.cwd) == before
     metal.read(force.cwd / "mine").save(force.cwd / "mine", update=True)

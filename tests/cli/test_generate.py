@@ -1,4 +1,6 @@
-"""`metal generate` as people run it: what is on the wire, what the dataset then holds, what goes wrong on the way."""
+"""`metal generate` as people run it: what is on the wire, what the dataset then holds, what goes
+wrong on the way.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from metal.data.dataset import Card, assemble, load_dataset, save_dataset, update_dataset, with_parts
+from metal.data.dataset import (
+    Card,
+    assemble,
+    load_dataset,
+    save_dataset,
+    update_dataset,
+    with_parts,
+)
 from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
@@ -53,13 +62,20 @@ PASSAGES = len(SOURCES)
 
 
 def a_dataset(
-    folder: Path, sources: list[Source] = SOURCES, outputs: tuple[Output, ...] = (), rated: tuple[str, ...] = ()
+    folder: Path,
+    sources: list[Source] = SOURCES,
+    outputs: tuple[Output, ...] = (),
+    rated: tuple[str, ...] = (),
 ) -> Path:
     """A dataset as `metal sample` leaves it; rated: outputs that a person has rated."""
     ratings = facts_from([Rating(output, "task_quality", "A1", 1.0) for output in rated])
     raters = [Rater("A1", "human", "native")] if rated else []
     criteria = [metal_criterion(name) for name in METAL_CRITERIA]
-    save_dataset(assemble(Card("made"), criteria, sources, outputs, raters, ratings), folder, force=folder.exists())
+    save_dataset(
+        assemble(Card("made"), criteria, sources, outputs, raters, ratings),
+        folder,
+        force=folder.exists(),
+    )
     return folder
 
 
@@ -75,7 +91,9 @@ def rate(folder: Path, names: list[str]) -> None:
     """A person rates these outputs of a dataset."""
     dataset = load_dataset(folder)
     facts = facts_from([Rating(name, "task_quality", "A1", 1.0) for name in names])
-    update_dataset(with_parts(dataset, raters=[Rater("A1", "human", "native")], facts=facts), folder)
+    update_dataset(
+        with_parts(dataset, raters=[Rater("A1", "human", "native")], facts=facts), folder
+    )
 
 
 @pytest.fixture
@@ -84,7 +102,10 @@ def mine(tmp_path: Path) -> Path:
 
 
 def outputs(folder: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (folder / "outputs.jsonl").read_text(encoding="utf-8").splitlines()]
+    return [
+        json.loads(line)
+        for line in (folder / "outputs.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
 
 
 def chosen(folder: Path) -> set[str]:
@@ -109,14 +130,18 @@ def answer_with(server: LlmServer, **texts: str) -> None:
 def said_to(body: dict[str, Any]) -> str:
     """All that a request says, in one text."""
     parts = [message["content"] for message in body["messages"]]
-    return "\n".join(part if isinstance(part, str) else "".join(one["text"] for one in part) for part in parts)
+    return "\n".join(
+        part if isinstance(part, str) else "".join(one["text"] for one in part) for part in parts
+    )
 
 
 # ---------------------------------------------------------------- a whole run
 
 
 @pytest.mark.parametrize("model", [MODEL, f"guidance:{MODEL}"])
-def test_temperatures_and_schema_are_on_the_wire(model: str, metal: Metal, llm_server: LlmServer, mine: Path) -> None:
+def test_temperatures_and_schema_are_on_the_wire(
+    model: str, metal: Metal, llm_server: LlmServer, mine: Path
+) -> None:
     metal("generate", mine, "-m", model)
     bodies = [body for body in llm_server.bodies if "messages" in body]
     assert len(bodies) == llm_server.requests == 2 * PASSAGES
@@ -137,16 +162,23 @@ def test_temperatures_and_schema_are_on_the_wire(model: str, metal: Metal, llm_s
     assert {one["family"] for one in about.values()} == {"gpt"}
 
 
-def test_what_a_dataset_then_holds(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
+def test_what_a_dataset_then_holds(
+    metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
+) -> None:
     done = metal("generate", mine, "-m", MODEL, "-q", "good,bad,reference")
     found = outputs(mine)
-    assert Counter(one["generator"] for one in found) == {GOOD: PASSAGES, BAD: PASSAGES, "reference": PASSAGES}
+    assert Counter(one["generator"] for one in found) == {
+        GOOD: PASSAGES,
+        BAD: PASSAGES,
+        "reference": PASSAGES,
+    }
     assert Counter(one["source"] for one in found if one.get("chosen", True)) == dict.fromkeys(
         (source.source for source in SOURCES), 1
     )
     by_name = {one["output"]: one for one in found}
     first = by_name[f"ar-0/{GOOD}"]
-    assert first["text"] == " ".join(SENTENCES["ar"][:2]).format(n=0)  # in Arabic letters, as the server wrote it
+    # in Arabic letters, as the server wrote it
+    assert first["text"] == " ".join(SENTENCES["ar"][:2]).format(n=0)
     assert first["note"].startswith("Because of")
     assert first["tokens"] > 20
     assert by_name["zh-1/reference"]["text"] == REFERENCES["zh"]
@@ -176,13 +208,19 @@ def test_what_a_dataset_then_holds(metal: Metal, llm_server: LlmServer, mine: Pa
     assert snapshot(mine) == before
 
 
-def test_what_else_lies_in_the_dataset_survives(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
+def test_what_else_lies_in_the_dataset_survives(
+    metal: Metal, llm_server: LlmServer, mine: Path
+) -> None:
     instruction = medium(mine / "prompts", "You write in {{ language }}.").read_bytes()
     (mine / "lengths.svg").write_bytes(b"<svg/>\xff")
     (mine / "annotation" / "round 1").mkdir(parents=True)
     (mine / "annotation" / "round 1" / "ar-1.html").write_text("صفحة", encoding="utf-8")
     (mine / "link").symlink_to("lengths.svg")
-    others = {name: body for name, body in snapshot(mine).items() if not name.endswith((".jsonl", ".toml", ".parquet"))}
+    others = {
+        name: body
+        for name, body in snapshot(mine).items()
+        if not name.endswith((".jsonl", ".toml", ".parquet"))
+    }
     metal("generate", mine, "-m", MODEL, "-q", "medium")
     after = snapshot(mine)
     assert others.items() <= after.items()
@@ -192,7 +230,9 @@ def test_what_else_lies_in_the_dataset_survives(metal: Metal, llm_server: LlmSer
     assert {one["generator"] for one in outputs(mine)} == {f"{MODEL}/medium"}
 
 
-def test_judges_are_shown_what_is_chosen_only(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
+def test_judges_are_shown_what_is_chosen_only(
+    metal: Metal, llm_server: LlmServer, mine: Path
+) -> None:
     metal("generate", mine, "-m", MODEL)
     before = llm_server.requests
     metal("judge", mine, "-j", "openai:gpt-4o-mini", "-c", "task_quality", "--out", "judged")
@@ -201,7 +241,8 @@ def test_judges_are_shown_what_is_chosen_only(metal: Metal, llm_server: LlmServe
     assert asked == chosen(mine)
     metal("generate", "--resume", "runs/mine-generate", "--choose", "all")
     metal("judge", mine, "-j", "openai:gpt-4o-mini", "-c", "task_quality", "--out", "judged")
-    table = pd.read_parquet(mine.parent / "judged" / "ratings.parquet")  # of equal texts one is asked
+    # of equal texts one is asked
+    table = pd.read_parquet(mine.parent / "judged" / "ratings.parquet")
     assert set(table["output"]) == {one["output"] for one in outputs(mine)}
     assert len(table) == 2 * PASSAGES
     metal("generate", "--resume", "runs/mine-generate")
@@ -210,8 +251,13 @@ def test_judges_are_shown_what_is_chosen_only(metal: Metal, llm_server: LlmServe
     assert chosen(mine) == asked
 
 
-def test_outputs_that_people_brought_stay_as_they_are(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    theirs = (Output("x", "en-0", "a person", "en", "A text."), Output("y", "en-0", "other", "en", "", chosen=False))
+def test_outputs_that_people_brought_stay_as_they_are(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    theirs = (
+        Output("x", "en-0", "a person", "en", "A text."),
+        Output("y", "en-0", "other", "en", "", chosen=False),
+    )
     folder = a_dataset(tmp_path / "theirs", outputs=theirs, rated=("x",))
     metal("generate", folder, "-m", MODEL, "-l", "en")
     found = load_dataset(folder)
@@ -224,11 +270,14 @@ def test_outputs_that_people_brought_stay_as_they_are(metal: Metal, llm_server: 
 # ---------------------------------------------------------------- stopped and resumed
 
 
-def test_killed_and_resumed(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
+def test_killed_and_resumed(
+    metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
+) -> None:
     run = tmp_path / "r"
     untouched = snapshot(mine)
     for number in (3, 8):
-        llm_server.held_from = llm_server.requests + number - len(records(run)) + 1  # it cannot end before the kill
+        # it cannot end before the kill
+        llm_server.held_from = llm_server.requests + number - len(records(run)) + 1
         started = metal.start("generate", mine, "-m", MODEL, "--concurrency", "2", "--out", run)
         until(lambda number=number, started=started: len(records(run)) >= number or started.over)
         started.send(signal.SIGKILL)
@@ -246,7 +295,9 @@ def test_killed_and_resumed(metal: Metal, llm_server: LlmServer, mine: Path, tmp
     assert len(outputs(mine)) == 2 * PASSAGES
 
 
-def test_a_dataset_that_a_kill_left_aside_is_put_back(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
+def test_a_dataset_that_a_kill_left_aside_is_put_back(
+    metal: Metal, llm_server: LlmServer, mine: Path
+) -> None:
     """Between taking the old folder away and putting the new one in its place."""
     metal("generate", mine, "-m", MODEL, "-l", "en", "--limit", "2")
     mine.rename(mine.with_name(".mine.4194000.old"))
@@ -254,7 +305,9 @@ def test_a_dataset_that_a_kill_left_aside_is_put_back(metal: Metal, llm_server: 
     assert len(outputs(mine)) == 2 * EACH
 
 
-def test_ctrl_c_keeps_what_has_come(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_what_has_come(
+    metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
+) -> None:
     llm_server.held_from = 5
     started = metal.start("generate", mine, "-m", MODEL, "--concurrency", "2", "--out", "r")
     until(lambda: (len(records(tmp_path / "r")) == 4 and llm_server.in_flight == 2) or started.over)
@@ -273,19 +326,26 @@ def test_ctrl_c_keeps_what_has_come(metal: Metal, llm_server: LlmServer, mine: P
 # ---------------------------------------------------------------- faults
 
 
-def test_faults_are_counted_and_told(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
+def test_faults_are_counted_and_told(
+    metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
+) -> None:
     faults = {
         "ferry number 0": Fault("refusal"),
         "ferry number 1": Fault("content_filter"),
         "ferry number 2": Fault("truncated"),
         "ferry number 3": Fault("malformed"),
     }
-    passing = {"第0号": Fault("429", retry_after=0.05), "第1号": Fault("500"), "第2号": Fault("malformed")}
+    passing = {
+        "第0号": Fault("429", retry_after=0.05),
+        "第1号": Fault("500"),
+        "第2号": Fault("malformed"),
+    }
 
     def fault(call: Any) -> Fault | None:
         lasting = next((one for text, one in faults.items() if text in call.prompt), None)
         return lasting or next(
-            (one for text, one in passing.items() if text in call.prompt and call.attempt == 1), None
+            (one for text, one in passing.items() if text in call.prompt and call.attempt == 1),
+            None,
         )
 
     llm_server.faults = fault
@@ -296,7 +356,9 @@ def test_faults_are_counted_and_told(metal: Metal, llm_server: LlmServer, mine: 
             assert kind in said
         assert f"{name}: 2 replies came on being asked again" in done.said
     assert "no score" not in done.said
-    assert "Passages without a text to rate: 4 passages in 1 language; in English 4 of 4." in done.said
+    assert (
+        "Passages without a text to rate: 4 passages in 1 language; in English 4 of 4." in done.said
+    )
     assert {one["source"] for one in outputs(mine)} == {f"zh-{n}" for n in range(EACH)}
     assert Counter(one["generator"] for one in outputs(mine)) == {GOOD: EACH, BAD: EACH}
 
@@ -314,13 +376,24 @@ def test_a_model_that_takes_no_temperature(metal: Metal, llm_server: LlmServer, 
 
 
 def test_hostile_texts_and_versions(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    texts = ["{{ 7*7 }} {% for x in y %}", "half \ud83d", "\x00\x1b[2J\u202e\u2028", '"""\n[criteria]', "=1+1", "plain"]
-    sources = [Source(f"s{n}", "en", f"The passage number {n}: {text}") for n, text in enumerate(texts)]
+    texts = [
+        "{{ 7*7 }} {% for x in y %}",
+        "half \ud83d",
+        "\x00\x1b[2J\u202e\u2028",
+        '"""\n[criteria]',
+        "=1+1",
+        "plain",
+    ]
+    sources = [
+        Source(f"s{n}", "en", f"The passage number {n}: {text}") for n, text in enumerate(texts)
+    ]
     folder = a_dataset(tmp_path / "d", sources)
     llm_server.answer = lambda prompt, body: json.dumps(
         {"summary": "t \ud83d \x00\x1b[31m\n</script>", "justification": "\ud800"}
     )
-    llm_server.faults = always(Fault("model_version", model='v\ud83d"\n]\x1b[0m', fingerprint="\x00'"))
+    llm_server.faults = always(
+        Fault("model_version", model='v\ud83d"\n]\x1b[0m', fingerprint="\x00'")
+    )
     done = metal("generate", folder, "-m", MODEL)
     assert not set(done.out + done.err) & {"\x1b", "\x00", "\u202e"}
     found = load_dataset(folder)
@@ -329,10 +402,14 @@ def test_hostile_texts_and_versions(metal: Metal, llm_server: LlmServer, tmp_pat
     assert "warning: openai" not in done.said
 
 
-def test_the_key_is_in_no_file(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
+def test_the_key_is_in_no_file(
+    metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
+) -> None:
     answer_with(llm_server, good=f"The key is {KEY}.", bad=f"{KEY}")
     llm_server.faults = lambda call: (
-        Fault("400", text=f"temperature is not supported with {KEY}") if "temperature" in call.body else None
+        Fault("400", text=f"temperature is not supported with {KEY}")
+        if "temperature" in call.body
+        else None
     )
     done = metal("generate", mine, "-m", MODEL)
     assert llm_server.requests > 2 * PASSAGES
@@ -344,7 +421,9 @@ def test_the_key_is_in_no_file(metal: Metal, llm_server: LlmServer, mine: Path, 
 # ---------------------------------------------------------------- what is paid for
 
 
-def test_a_dry_run_sends_and_writes_nothing(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
+def test_a_dry_run_sends_and_writes_nothing(
+    metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
+) -> None:
     del metal.env["OPENAI_API_KEY"]
     before = snapshot(tmp_path)
     done = metal("generate", mine, "-m", MODEL, "--dry-run")
@@ -356,8 +435,12 @@ def test_a_dry_run_sends_and_writes_nothing(metal: Metal, llm_server: LlmServer,
     assert "$" in done.said
 
 
-def test_max_cost_and_limit(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
-    refused = metal.refused("generate", mine, "-m", "openai:own-tune", "--max-cost", "1", "--out", "r")
+def test_max_cost_and_limit(
+    metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
+) -> None:
+    refused = metal.refused(
+        "generate", mine, "-m", "openai:own-tune", "--max-cost", "1", "--out", "r"
+    )
     assert "price of openai:own-tune is not known" in refused
     done = metal("generate", mine, "-m", MODEL, "--max-cost", "0.03", "--out", "r")
     assert "Stopped before --max-cost was exceeded" in done.said
@@ -382,8 +465,16 @@ def test_more_models_qualities_and_languages_pay_for_the_new_part(
         ((*base, "-m", MODEL, "-q", "good,bad", "-l", "en"), 2 * EACH, 2 * EACH),
         ((*base, "-m", MODEL, "-q", "good,bad,reference", "-l", "en"), 2 * EACH, 3 * EACH),
         ((*base, "-m", MODEL, "-q", "good,bad,reference", "-l", "en,zh"), 4 * EACH, 6 * EACH),
-        ((*base, "-m", f"{MODEL},openai:gpt-4o-mini", "-q", "good,bad,reference", "-l", "en,zh"), 8 * EACH, 10 * EACH),
-        ((*base, "-m", f"{MODEL},openai:gpt-4o-mini", "-q", "good,bad,reference"), 12 * EACH, 15 * EACH),
+        (
+            (*base, "-m", f"{MODEL},openai:gpt-4o-mini", "-q", "good,bad,reference", "-l", "en,zh"),
+            8 * EACH,
+            10 * EACH,
+        ),
+        (
+            (*base, "-m", f"{MODEL},openai:gpt-4o-mini", "-q", "good,bad,reference"),
+            12 * EACH,
+            15 * EACH,
+        ),
     ):
         metal(*command)
         assert llm_server.requests == requests
@@ -398,7 +489,9 @@ def test_another_run_adds_to_the_dataset(metal: Metal, llm_server: LlmServer, mi
     metal("generate", mine, "-m", "openai:gpt-4o-mini", "-l", "en,zh", "--out", "second")
     about = card(mine)["generators"]
     assert set(about) == {
-        f"openai:{model}/{quality}" for model in ("gpt-4o", "gpt-4o-mini") for quality in ("good", "bad")
+        f"openai:{model}/{quality}"
+        for model in ("gpt-4o", "gpt-4o-mini")
+        for quality in ("good", "bad")
     }
     assert about[GOOD]["versions"] == {"gpt-4o-2026-01-01 fp_1": EACH}
     assert len(outputs(mine)) == 6 * EACH
@@ -411,13 +504,18 @@ def test_another_run_adds_to_the_dataset(metal: Metal, llm_server: LlmServer, mi
     assert len(outputs(mine)) == 2 * PASSAGES + 4 * EACH
 
 
-def test_what_another_run_sent_stays_recorded(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
+def test_what_another_run_sent_stays_recorded(
+    metal: Metal, llm_server: LlmServer, mine: Path
+) -> None:
     metal("generate", mine, "-m", MODEL, "-l", "en", "--out", "first")
     before = card(mine)["generators"]
-    metal("generate", mine, "-m", MODEL, "-l", "zh", "--limit", "1", "--out", "second")  # a good one, no bad one
+    # a good one, no bad one
+    metal("generate", mine, "-m", MODEL, "-l", "zh", "--limit", "1", "--out", "second")
     now = card(mine)["generators"]
     assert now[BAD] == before[BAD]
-    assert now[GOOD]["sent"] == before[GOOD]["sent"] == {"temperature": 0, "structured": "json_schema"}
+    assert (
+        now[GOOD]["sent"] == before[GOOD]["sent"] == {"temperature": 0, "structured": "json_schema"}
+    )
 
 
 def test_references_need_no_model(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
@@ -450,7 +548,9 @@ def test_what_is_missing_or_wrong_is_told_before_anything_is_written(
     assert "give a dataset" in refused()
     assert "--model" in refused(mine)
     assert "did you mean 'good'" in refused(mine, "-m", MODEL, "-q", "god")
-    assert "known: ar (Arabic), en (English), zh (Chinese)" in refused(mine, "-m", MODEL, "-l", "sw")
+    assert "known: ar (Arabic), en (English), zh (Chinese)" in refused(
+        mine, "-m", MODEL, "-l", "sw"
+    )
     assert "not a dataset" in refused("empty", "-m", MODEL)
     assert "no such dataset" in refused("nowhere", "-m", MODEL)
     assert "no passages with a text" in refused("textless", "-m", MODEL)
@@ -475,22 +575,48 @@ def test_from_inside_the_dataset(metal: Metal, llm_server: LlmServer, mine: Path
     assert llm_server.requests == 0
 
 
-def test_changes_under_a_run_are_refused(metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path) -> None:
+def test_changes_under_a_run_are_refused(
+    metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
+) -> None:
     medium(tmp_path / "own")
     (tmp_path / "judges.toml").write_text(f'[judges.fast]\nmodel = "{MODEL}"\n')
-    base = ("generate", mine, "-m", "fast", "-q", "medium", "--prompt-folders", "own", "-l", "en", "--out", "r")
+    base = (
+        "generate",
+        mine,
+        "-m",
+        "fast",
+        "-q",
+        "medium",
+        "--prompt-folders",
+        "own",
+        "-l",
+        "en",
+        "--out",
+        "r",
+    )
     metal(*base)
     other = a_dataset(tmp_path / "other")
     assert "is a run over" in metal.refused(*base[:1], other, *base[2:])
-    assert "--quality medium" in metal.refused("generate", mine, "-m", "fast", "-q", "good", "--out", "r")
-    (tmp_path / "judges.toml").write_text(f'[judges.fast]\nmodel = "{MODEL}"\nparameters = {{ seed = 3 }}\n')
+    assert "--quality medium" in metal.refused(
+        "generate", mine, "-m", "fast", "-q", "good", "--out", "r"
+    )
+    (tmp_path / "judges.toml").write_text(
+        f'[judges.fast]\nmodel = "{MODEL}"\nparameters = {{ seed = 3 }}\n'
+    )
     assert "judges.toml or the environment" in metal.refused(*base)
     (tmp_path / "judges.toml").write_text(f'[judges.fast]\nmodel = "{MODEL}"\nconcurrency = 3\n')
     medium(tmp_path / "own", "You!")
     for command in (base, ("generate", "--resume", "r"), (*base[:-1], "elsewhere")):
         assert "medium" in metal.refused(*command)
     assert llm_server.requests == EACH
-    for more in (("-m", MODEL), ("-q", "bad"), ("-l", "zh"), ("--out", "s"), ("--force",), ("--prompt-folders", "own")):
+    for more in (
+        ("-m", MODEL),
+        ("-q", "bad"),
+        ("-l", "zh"),
+        ("--out", "s"),
+        ("--force",),
+        ("--prompt-folders", "own"),
+    ):
         assert "--resume r" in metal.refused("generate", "--resume", "r", *more)
     assert "knows its dataset" in metal.refused("generate", mine, "--resume", "r")
     assert "not a run of LLM judges" in metal.refused("judge", "--resume", "r")
@@ -503,10 +629,14 @@ def test_another_prompt_takes_the_place_of_texts_that_nobody_rated(
         answer_with(llm_server, good=f"A text by {text}")
         if requests > EACH:
             rate(mine, [f"en-0/{MODEL}/medium"])
-            llm_server.faults = lambda call: Fault("refusal") if "ferry number 1" in call.prompt else None
+            llm_server.faults = lambda call: (
+                Fault("refusal") if "ferry number 1" in call.prompt else None
+            )
         medium(mine / "prompts", text)
         out = f"runs/{requests}"
-        done = metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en", "--force", "--out", out)
+        done = metal(
+            "generate", mine, "-m", MODEL, "-q", "medium", "-l", "en", "--force", "--out", out
+        )
         assert llm_server.requests == requests
     assert {one["output"].split("/")[0]: one["text"] for one in outputs(mine)} == {
         "en-0": "A text by You.", "en-2": "A text by You!", "en-3": "A text by You!",
@@ -514,13 +644,28 @@ def test_another_prompt_takes_the_place_of_texts_that_nobody_rated(
     assert "1 outputs have been rated and keep their text" in done.said
 
 
-def test_a_prompt_that_brings_nothing_takes_nothing_away(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
+def test_a_prompt_that_brings_nothing_takes_nothing_away(
+    metal: Metal, llm_server: LlmServer, mine: Path
+) -> None:
     medium(mine / "prompts")
     metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en")
     before = outputs(mine), card(mine)
     medium(mine / "prompts", "You!")
     llm_server.faults = always(Fault("401"))
-    metal("generate", mine, "-m", MODEL, "-q", "medium", "-l", "en", "--force", "--out", "runs/new", expect=2)
+    metal(
+        "generate",
+        mine,
+        "-m",
+        MODEL,
+        "-q",
+        "medium",
+        "-l",
+        "en",
+        "--force",
+        "--out",
+        "runs/new",
+        expect=2,
+    )
     assert (outputs(mine), card(mine)) == before
 
 
@@ -530,12 +675,22 @@ def test_a_prompt_that_brings_nothing_takes_nothing_away(metal: Metal, llm_serve
 @pytest.mark.parametrize(
     ("text", "flag"),
     [
-        ("The council voted on Monday to keep the ferry and pay its yearly loss from parking fees.", "in English"),
+        (
+            (
+                "The council voted on Monday to keep the ferry and pay its yearly loss from parking"
+                " fees."
+            ),
+            "in English",
+        ),
         ("I'm sorry, but I can't help with writing a bad summary of that.", "refuses"),
     ],
 )
-def test_a_generator_that_goes_wrong(text: str, flag: str, metal: Metal, llm_server: LlmServer, mine: Path) -> None:
-    answer_with(llm_server, good="صوّت المجلس على إبقاء العبّارة ودفع الخسارة من رسوم المواقف.", bad=text)
+def test_a_generator_that_goes_wrong(
+    text: str, flag: str, metal: Metal, llm_server: LlmServer, mine: Path
+) -> None:
+    answer_with(
+        llm_server, good="صوّت المجلس على إبقاء العبّارة ودفع الخسارة من رسوم المواقف.", bad=text
+    )
     done = metal("generate", mine, "-m", MODEL, "-l", "ar")
     assert f"{EACH} of {EACH} texts flagged (" in done.said
     assert f"{EACH} {flag}" in done.said
@@ -552,12 +707,20 @@ def test_copies_are_flagged_and_a_passage_may_be_left_without_an_output(
     metal: Metal, llm_server: LlmServer, mine: Path
 ) -> None:
     def copy(prompt: str, body: Any) -> str:
-        return json.dumps({"summary": next(one.text for one in SOURCES if one.text in prompt), "justification": ""})
+        return json.dumps(
+            {
+                "summary": next(one.text for one in SOURCES if one.text in prompt),
+                "justification": "",
+            }
+        )
 
     llm_server.answer = copy
     done = metal("generate", mine, "-m", MODEL)
     assert chosen(mine) == set()
-    assert f"{2 * PASSAGES} texts in 3 languages: 0 can be handed out to be rated, {2 * PASSAGES} flagged." in done.said
+    assert (
+        f"{2 * PASSAGES} texts in 3 languages: 0 can be handed out to be rated, {2 * PASSAGES}"
+        " flagged." in done.said
+    )
     assert f"{2 * EACH} copies the passage" in done.said
     assert f"{PASSAGES} passages in 3 languages; in Arabic {EACH} of {EACH}" in done.said
     assert "none of the outputs is chosen" in metal.refused("judge", mine, "-j", MODEL)
@@ -579,10 +742,17 @@ def test_rated_outputs_stay_chosen(metal: Metal, llm_server: LlmServer, mine: Pa
     assert len(load_dataset(mine).ratings) == 2
 
 
-def test_translations_are_expected_in_the_second_language(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_translations_are_expected_in_the_second_language(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     sources = [
-        Source(f"{pair}-{n}", pair, " ".join(SENTENCES[pair[:2]]).format(n=n), references=(reference,))
-        for pair, reference in (("zh-en", SENTENCES["en"][2]), ("en-zh", SENTENCES["zh"][2] + SENTENCES["zh"][3]))
+        Source(
+            f"{pair}-{n}", pair, " ".join(SENTENCES[pair[:2]]).format(n=n), references=(reference,)
+        )
+        for pair, reference in (
+            ("zh-en", SENTENCES["en"][2]),
+            ("en-zh", SENTENCES["zh"][2] + SENTENCES["zh"][3]),
+        )
         for n in range(2)
     ]
     folder = a_dataset(tmp_path / "pairs", sources)
@@ -595,7 +765,10 @@ def test_translations_are_expected_in_the_second_language(metal: Metal, llm_serv
     assert {(one["language"], one["generator"]): one.get("flags") for one in outputs(folder)} == {
         ("zh-en", GOOD): None, ("zh-en", BAD): ["in Chinese"], ("en-zh", GOOD): ["in English"], ("en-zh", BAD): None,
     }  # fmt: skip
-    assert {body["temperature"] for body in llm_server.bodies if "in Chinese" in said_to(body)} == {0, 1}
+    assert {body["temperature"] for body in llm_server.bodies if "in Chinese" in said_to(body)} == {
+        0,
+        1,
+    }
 
 
 def test_a_dataset_written_by_hand(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
@@ -606,16 +779,24 @@ def test_a_dataset_written_by_hand(metal: Metal, llm_server: LlmServer, mine: Pa
         said = metal.refused("generate", mine, "-m", MODEL, "--out", "r")
         assert f"{line.split()[0].removesuffix('s')}" in said
         assert "take it out" in said
-    (mine / "dataset.toml").write_text(f'sample = {{ encoding = "unheard" }}\n{whole}', encoding="utf-8")
+    (mine / "dataset.toml").write_text(
+        f'sample = {{ encoding = "unheard" }}\n{whole}', encoding="utf-8"
+    )
     done = metal("generate", mine, "-m", MODEL, "-l", "en", "--out", "r")
     assert "note: tokens were not counted: encoding 'unheard' is not known" in done.said
     assert not [one for one in outputs(mine) if "tokens" in one]
 
 
-def test_a_passage_that_goes_while_it_is_summarised(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
-    """Somebody works on the dataset meanwhile: what is there at the end counts, and nothing of theirs is lost."""
+def test_a_passage_that_goes_while_it_is_summarised(
+    metal: Metal, llm_server: LlmServer, mine: Path
+) -> None:
+    """Somebody works on the dataset meanwhile: what is there at the end counts, and nothing of
+    theirs is lost.
+    """
     llm_server.held_from = 1
-    started = metal.start("generate", mine, "-m", MODEL, "-l", "en", "--concurrency", "1", "--out", "r")
+    started = metal.start(
+        "generate", mine, "-m", MODEL, "-l", "en", "--concurrency", "1", "--out", "r"
+    )
     until(lambda: llm_server.requests or started.over)
     kept = [source for source in SOURCES if source.source != "en-0"]
     a_dataset(mine, kept, (Output("x", "en-1", "a person", "en", "A text."),), ("x",))

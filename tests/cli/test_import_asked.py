@@ -1,4 +1,6 @@
-"""`metal import`, with and without `-i`: what was guessed is asked; the printed command gives the same dataset."""
+"""`metal import`, with and without `-i`: what was guessed is asked; the printed command gives the
+same dataset.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +61,10 @@ def test_answers_are_read_and_the_command_repeats_them(metal: Metal, tmp_path: P
     assert (criteria["rambling"].direction, criteria["tone"].direction) == ("lower", "higher")
     assert [level.label for level in criteria["tone"].scale.levels] == ["meh", "ok", "so", "wow"]
     assert criteria["color"].scale.measure == "nominal"
-    assert {name: rater.kind for name, rater in dataset.raters.items()} == {"Ann": "human", "mybot": "llm"}
+    assert {name: rater.kind for name, rater in dataset.raters.items()} == {
+        "Ann": "human",
+        "mybot": "llm",
+    }
     assert dataset.ratings["score"].isna().sum() == 1
     assert 33 in dataset.ratings["score"].tolist()
     assert "write each of these once, with < between them" in done.said
@@ -79,14 +84,17 @@ def test_answers_are_read_and_the_command_repeats_them(metal: Metal, tmp_path: P
     assert (again.card.name, again.digest) == (dataset.card.name, dataset.digest)
 
 
-def test_enter_takes_what_was_guessed_and_nobody_there_is_an_error(metal: Metal, tmp_path: Path) -> None:
+def test_enter_takes_what_was_guessed_and_nobody_there_is_an_error(
+    metal: Metal, tmp_path: Path
+) -> None:
     (tmp_path / "ratings.csv").write_text("id,annotator,rating\na,A1,1\na,gpt-4,2\nb,A1,2\n")
     done = metal("import", "ratings.csv", "--ask", "--out", "asked", typed="\n" * 4)
     metal("import", "ratings.csv", "--out", "plain")
     assert library.read(tmp_path / "asked").digest == library.read(tmp_path / "plain").digest
     assert done.out.count("note: language: und") == 1  # shown once: nothing was changed
-    assert metal.refused("import", "ratings.csv", "-i") == (
-        "metal: --ask asks in a terminal, and nothing was typed; leave it out, or give options\n"
+    assert (
+        metal.refused("import", "ratings.csv", "-i")
+        == "metal: --ask asks in a terminal, and nothing was typed; leave it out, or give options\n"
     )
 
 
@@ -101,7 +109,9 @@ def test_columns_that_nothing_names_are_asked_for(metal: Metal, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_explicit_options_read_every_shape_alike(shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_explicit_options_read_every_shape_alike(
+    shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     SHAPES[shape](random_ratings(1), tmp_path / shape)
     typed = tmp_path / "typed"
     typed.write_text("\n" * 9)
@@ -111,16 +121,22 @@ def test_explicit_options_read_every_shape_alike(shape: str, tmp_path: Path, mon
     dataset = library.read(tmp_path / shape, **import_options(words))
     assert dataset.digest == library.read(tmp_path / shape).digest
     assert {"--columns", "--kinds", "--directions"} <= set(words)
-    assert ("--wide" in words) == (shape.split(".")[0] not in ("long", "words", "tabs", "array", "rows"))
+    assert ("--wide" in words) == (
+        shape.split(".")[0] not in ("long", "words", "tabs", "array", "rows")
+    )
 
 
-def test_import_without_out_writes_a_new_folder_of_the_files_name(metal: Metal, tmp_path: Path) -> None:
+def test_import_without_out_writes_a_new_folder_of_the_files_name(
+    metal: Metal, tmp_path: Path
+) -> None:
     (tmp_path / "my ratings.csv").write_text("id,annotator,rating\na,A1,1\na,gpt-4,2\nb,A1,2\n")
     assert "in datasets/my ratings\n" in metal("import", "my ratings.csv").out
     before = library.read(tmp_path / "datasets" / "my ratings").digest
     (tmp_path / "my ratings.csv").write_text("id,annotator,rating\na,A1,2\na,gpt-4,2\nb,A1,2\n")
-    assert metal.refused("import", "my ratings.csv") == (
-        "metal: datasets/my ratings exists; name another folder with --out, or join it: --into 'datasets/my ratings'\n"
+    assert (
+        metal.refused("import", "my ratings.csv")
+        == "metal: datasets/my ratings exists; name another folder with --out, or join it: --into"
+        " 'datasets/my ratings'\n"
     )
     assert "name that too" in metal.refused("import", "my ratings.csv", "--force")
     assert library.read(tmp_path / "datasets" / "my ratings").digest == before
@@ -135,35 +151,54 @@ def test_each_column_of_answers_is_a_rater_at_enter(metal: Metal, tmp_path: Path
     (tmp_path / "one_one.csv").write_text(ONE_ONE)
     done = metal("import", "one_one.csv", "-i", typed="\n" * 9)
     assert "each: each of human_rate, robot_rate is a rater [each]" in done.out
-    assert set(library.read(tmp_path / "datasets" / "one_one").raters) == {"human_rate", "robot_rate"}
+    assert set(library.read(tmp_path / "datasets" / "one_one").raters) == {
+        "human_rate",
+        "robot_rate",
+    }
     assert "--wide human_rate,robot_rate" in done.out
 
 
-def test_one_of_two_columns_of_answers_taken_for_the_rater_can_be_taken_back(metal: Metal, tmp_path: Path) -> None:
+def test_one_of_two_columns_of_answers_taken_for_the_rater_can_be_taken_back(
+    metal: Metal, tmp_path: Path
+) -> None:
     (tmp_path / "one_one.csv").write_text(ONE_ONE)
     answers = ["human_rate", "b", "human_rate,nothing", "human_rate,robot_rate", *[""] * 9]
     done = metal("import", "one_one.csv", "-i", typed="\n".join(answers))
     assert done.out.count("Column of the rater") == 3
     assert "several with commas, each of which is a rater" in done.out
-    assert set(library.read(tmp_path / "datasets" / "one_one").raters) == {"human_rate", "robot_rate"}
+    assert set(library.read(tmp_path / "datasets" / "one_one").raters) == {
+        "human_rate",
+        "robot_rate",
+    }
 
 
-def test_columns_of_a_rater_on_a_criterion_are_offered_as_such(metal: Metal, tmp_path: Path) -> None:
-    names = [f"{name}_{criterion}" for name in ("anna", "bob") for criterion in ("fluency", "adequacy")]
+def test_columns_of_a_rater_on_a_criterion_are_offered_as_such(
+    metal: Metal, tmp_path: Path
+) -> None:
+    names = [
+        f"{name}_{criterion}" for name in ("anna", "bob") for criterion in ("fluency", "adequacy")
+    ]
     rows = [f"i{n}," + ",".join(str(1 + (n * k) % 5) for k in (1, 2, 3, 4)) for n in range(20)]
     (tmp_path / "t.csv").write_text("\n".join([",".join(["id", *names]), *rows]) + "\n")
     assert "--wide '{rater}_{criterion}'" in metal.refused("import", "t.csv")
     done = metal("import", "t.csv", "-i", typed="\n" * 9)
     dataset = library.read(tmp_path / "datasets" / "t")
-    assert (set(dataset.raters), set(dataset.criteria)) == ({"anna", "bob"}, {"fluency", "adequacy"})
+    assert (set(dataset.raters), set(dataset.criteria)) == (
+        {"anna", "bob"},
+        {"fluency", "adequacy"},
+    )
     assert "{rater}_{criterion}" in printed(done.out)
 
 
-def test_rows_that_are_raters_are_offered_and_b_and_q_hold_there(metal: Metal, tmp_path: Path) -> None:
+def test_rows_that_are_raters_are_offered_and_b_and_q_hold_there(
+    metal: Metal, tmp_path: Path
+) -> None:
     head = ",".join(f"summary {n}" for n in range(1, 21))
     rows = [",".join(str(1 + (n + k) % 5) for n in range(20)) for k in range(5)]
     (tmp_path / "t.csv").write_text("\n".join([head, *rows]) + "\n")
-    done = metal("import", "t.csv", "-i", typed="\n".join(["each", "{output}", "b", "{output}", *[""] * 9]))
+    done = metal(
+        "import", "t.csv", "-i", typed="\n".join(["each", "{output}", "b", "{output}", *[""] * 9])
+    )
     assert done.out.count("{output}: each row is a rater, each column an output [each]") == 3
     dataset = library.read(tmp_path / "datasets" / "t")
     assert (len(dataset.raters), len(dataset.outputs)) == (5, 20)
@@ -171,17 +206,26 @@ def test_rows_that_are_raters_are_offered_and_b_and_q_hold_there(metal: Metal, t
     assert "nothing was written" in metal("import", "t.csv", "-i", typed="q\n", expect=130).out
 
 
-def test_an_answer_with_which_the_table_cannot_be_read_is_asked_for_again(metal: Metal, tmp_path: Path) -> None:
+def test_an_answer_with_which_the_table_cannot_be_read_is_asked_for_again(
+    metal: Metal, tmp_path: Path
+) -> None:
     """Nobody is asked for ever, nor thrown out: what is wrong is said, and another answer taken."""
     table = "thing,hue,by,mark\n1,red,Ann,1\n2,blue,Ann,2\n1,green,Bo,1\n2,grey,Bo,2\n"
     (tmp_path / "t.csv").write_text(table)
     done = metal("import", "t.csv", "-i", typed="\n".join(["each", "by", "hue", *[""] * 9]))
     assert "rates output 'Ann' on overall a second time" in " ".join(done.out.split())
-    assert set(library.read(tmp_path / "datasets" / "t").outputs) == {"red", "blue", "green", "grey"}
+    assert set(library.read(tmp_path / "datasets" / "t").outputs) == {
+        "red",
+        "blue",
+        "green",
+        "grey",
+    }
     (tmp_path / "none.csv").write_text(table.replace("green", "red"))
     said = metal.start("import", "none.csv", "-i", typed="each\nby\nhue\n" + "\n" * 9).wait(60)
     assert said.code == 2
-    assert said.err.startswith("metal: none.csv row 4: rater 'thing' rates output 'red' on overall a second time")
+    assert said.err.startswith(
+        "metal: none.csv row 4: rater 'thing' rates output 'red' on overall a second time"
+    )
 
 
 def test_b_goes_back_a_question_and_q_quits(metal: Metal, tmp_path: Path) -> None:
@@ -192,7 +236,10 @@ def test_b_goes_back_a_question_and_q_quits(metal: Metal, tmp_path: Path) -> Non
     dataset = library.read(tmp_path / "datasets" / "ratings")
     assert dataset.languages == ("hi",)
     assert dataset.criteria["overall"].direction == "higher"
-    assert {name: rater.kind for name, rater in dataset.raters.items()} == {"A1": "human", "gpt-4": "human"}
+    assert {name: rater.kind for name, rater in dataset.raters.items()} == {
+        "A1": "human",
+        "gpt-4": "human",
+    }
     quitted = metal("import", "ratings.csv", "-i", typed="hi\nq\n", expect=130)
     assert "nothing was written" in quitted.out
     assert [folder.name for folder in (tmp_path / "datasets").iterdir()] == ["ratings"]
@@ -214,11 +261,15 @@ def test_an_audit_asks_how_its_table_is_read(metal: Metal, tmp_path: Path) -> No
 
 def test_what_to_do_next_about_a_table_can_be_typed(metal: Metal, tmp_path: Path) -> None:
     """Handing out its texts needs a dataset folder, which the command makes first."""
-    rows = "".join(f"{n},Text {n},{who},task_quality,{n % 3}\n" for n in range(12) for who in ("Ann", "Bob"))
+    rows = "".join(
+        f"{n},Text {n},{who},task_quality,{n % 3}\n" for n in range(12) for who in ("Ann", "Bob")
+    )
     (tmp_path / "my ratings.csv").write_text("id,text,annotator,criterion,score\n" + rows)
     out = metal("monitor", "my ratings.csv").out
     command = re.search(
-        r"^  metal (import .*) && metal (annotate export .*) --test-questions$", out, flags=re.MULTILINE
+        r"^  metal (import .*) && metal (annotate export .*) --test-questions$",
+        out,
+        flags=re.MULTILINE,
     )
     assert command, out
     metal(*shlex.split(command[1]))

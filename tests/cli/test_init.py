@@ -1,4 +1,6 @@
-"""`metal init` answered with nothing but Enter, in a terminal, reaches its end whatever lies in the folder."""
+"""`metal init` answered with nothing but Enter, in a terminal, reaches its end whatever lies in the
+folder.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,22 @@ from tests.cli.forks import ROOT, Metal, environment
 SECONDS = 240
 PROMPT = re.compile(rb"[\])]: ?$")
 CONTROLS = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r")
-PEOPLE = "text,language,rater_1,rater_2\n" + "".join(f"text {n},English,{n % 3 + 1},{n % 2 + 1}\n" for n in range(12))
+PEOPLE = "text,language,rater_1,rater_2\n" + "".join(
+    f"text {n},English,{n % 3 + 1},{n % 2 + 1}\n" for n in range(12)
+)
 SENTENCE = "Ilé ẹ̀kọ́ náà ti ṣí ní ọjọ́ Ajé, àwọn ọmọ sì ti padà sí kíláàsì wọn. "
 
 
 def only_enters(folder: Path, **variables: str) -> str:
-    """What `metal init` shows in a terminal in which somebody presses Enter at every question; it ends with 0."""
+    """What `metal init` shows in a terminal in which somebody presses Enter at every question; it
+    ends with 0.
+    """
     main, terminal = pty.openpty()
-    env = environment(folder) | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "200"} | variables
+    env = (
+        environment(folder)
+        | {"PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "200"}
+        | variables
+    )
     process = subprocess.Popen(
         [sys.executable, "-m", "metal", "init"],
         stdin=terminal,
@@ -67,7 +77,10 @@ def test_enter_at_every_question_beside_a_table_audits_it(tmp_path: Path) -> Non
 def test_enter_at_every_question_beside_a_table_of_people_prepares_a_judge(tmp_path: Path) -> None:
     (tmp_path / "people.csv").write_text(PEOPLE, encoding="utf-8")
     shown = only_enters(tmp_path)
-    asked = "metal judge datasets/people --judge openai:gpt-4o-mini --question 'How good is the text overall?'"
+    asked = (
+        "metal judge datasets/people --judge openai:gpt-4o-mini --question 'How good is the text"
+        " overall?'"
+    )
     assert "Nothing was asked yet: set OPENAI_API_KEY" in shown
     assert f"Then: {asked} --out runs/people-judges\n" in shown
     assert "Then: metal audit datasets/people runs/people-judges\n" in shown
@@ -86,19 +99,30 @@ def test_enter_where_money_would_be_spent_sends_nothing(tmp_path: Path) -> None:
 
 def test_enter_at_every_question_beside_yoruba_passages_draws_yoruba(tmp_path: Path) -> None:
     passages = [
-        {"id": str(n), "url": "u", "title": f"T{n}", "summary": "S", "text": f"{n} {SENTENCE * 5}"} for n in range(40)
+        {"id": str(n), "url": "u", "title": f"T{n}", "summary": "S", "text": f"{n} {SENTENCE * 5}"}
+        for n in range(40)
     ]
     lines = "".join(json.dumps(passage, ensure_ascii=False) + "\n" for passage in passages)
     (tmp_path / "yoruba_test.jsonl").write_text(lines, encoding="utf-8")
     shown = only_enters(tmp_path)
-    assert "metal sample --source yoruba_test.jsonl --languages yo --out datasets/mine --allow-fewer\n" in shown
+    assert (
+        "metal sample --source yoruba_test.jsonl --languages yo --out datasets/mine --allow-fewer\n"
+        in shown
+    )
     assert "Then: metal annotate export datasets/mine --to html --raters 3\n" in shown
-    assert json.loads((tmp_path / "datasets/mine/sources.jsonl").read_text("utf-8").splitlines()[0])["language"] == "yo"
+    assert (
+        json.loads((tmp_path / "datasets/mine/sources.jsonl").read_text("utf-8").splitlines()[0])[
+            "language"
+        ]
+        == "yo"
+    )
     again = only_enters(tmp_path)
     assert "Then: metal generate datasets/mine --model openai:gpt-4o-mini\n" in again
 
 
-def test_enter_at_every_question_beside_a_dataset_nobody_rated_hands_it_out(processes: Metal, tmp_path: Path) -> None:
+def test_enter_at_every_question_beside_a_dataset_nobody_rated_hands_it_out(
+    processes: Metal, tmp_path: Path
+) -> None:
     metal = processes.at(tmp_path, environment(tmp_path))
     outputs = "output,language,text,rater,kind,score\no1,en,One.,J,llm,1\no2,en,Two.,J,llm,2\n"
     (tmp_path / "judged.csv").write_text(outputs, encoding="utf-8")
@@ -106,8 +130,13 @@ def test_enter_at_every_question_beside_a_dataset_nobody_rated_hands_it_out(proc
     shown = only_enters(tmp_path)
     name = re.search(r"asked on (\w+) \[", shown)
     assert name
-    assert f"metal criterion new {name[1]} --scale 1=1,2=2 --question 'How good is the text" in shown
-    assert "metal annotate export datasets/judged --to html --raters 3 --prompt-folders prompts\n" in shown
+    assert (
+        f"metal criterion new {name[1]} --scale 1=1,2=2 --question 'How good is the text" in shown
+    )
+    assert (
+        "metal annotate export datasets/judged --to html --raters 3 --prompt-folders prompts\n"
+        in shown
+    )
     assert len([*(tmp_path / "runs/judged-html").glob("*.html")]) == 3
 
 
@@ -115,7 +144,9 @@ def test_enter_at_every_question_beside_a_dataset_nobody_rated_hands_it_out(proc
 def test_a_judge_that_is_somewhere_is_asked_for_its_address(metal: Metal, variable: str) -> None:
     env = {**metal.env, "OPENAI_COMPATIBLE_BASE_URL": variable}
     address = "" if variable else "http://127.0.0.1:9/v1\n"
-    done = metal.at(metal.cwd, env)("init", typed=f"judge\n{DEMO}\nopenai-compatible:qwen3\n{address}n\n")
+    done = metal.at(metal.cwd, env)(
+        "init", typed=f"judge\n{DEMO}\nopenai-compatible:qwen3\n{address}n\n"
+    )
     typed = f"metal judge {DEMO} --judge openai-compatible:qwen3"
     assert typed + ("" if variable else " --base-url http://127.0.0.1:9/v1") + " --out" in done.out
 

@@ -1,4 +1,6 @@
-"""`metal judge` as people run it: processes against a local server, killed, interrupted, resumed, refused."""
+"""`metal judge` as people run it: processes against a local server, killed, interrupted, resumed,
+refused.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,14 @@ from tests import DEMO
 from tests.cli.forks import SLOWEST, Killer, Metal, Started, by_itself, environment
 from tests.cli.runs import KEY, records, snapshot, until
 from tests.conftest import TASK_QUALITY
-from tests.llm_server import Fault, LlmServer, always, prompt_digest, random_faults, rejects_parameters
+from tests.llm_server import (
+    Fault,
+    LlmServer,
+    always,
+    prompt_digest,
+    random_faults,
+    rejects_parameters,
+)
 
 OUTPUTS = 80  # of the demo
 SMALL = ("-l", "en,fr", "-c", "task_quality")  # 16 calls
@@ -40,13 +49,19 @@ RATES = {"429": 0.05, "500": 0.03, "503": 0.02, "drop": 0.02, "drop_mid_body": 0
 @pytest.fixture
 def llm_server() -> Iterator[LlmServer]:
     with LlmServer() as server:
-        server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": f"<{prompt_digest(prompt)}>"})
+        server.answer = lambda prompt, body: json.dumps(
+            {"score": 1, "justification": f"<{prompt_digest(prompt)}>"}
+        )
         yield server
 
 
 def answered(run: Path) -> list[str]:
     """The digest of each answered prompt, from the answer itself."""
-    return [record["text"].split("<")[1].split(">")[0] for record in records(run) if "<" in record.get("text", "")]
+    return [
+        record["text"].split("<")[1].split(">")[0]
+        for record in records(run)
+        if "<" in record.get("text", "")
+    ]
 
 
 def ratings(run: Path) -> pd.DataFrame:
@@ -57,14 +72,18 @@ def ratings(run: Path) -> pd.DataFrame:
 
 
 def test_a_run_and_its_audit(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    done = metal("judge", DEMO, "-j", "openai:gpt-4o,openai:gpt-4o-mini", "-p", "simple,detailed", *SMALL)
+    done = metal(
+        "judge", DEMO, "-j", "openai:gpt-4o,openai:gpt-4o-mini", "-p", "simple,detailed", *SMALL
+    )
     run = tmp_path / "runs" / "demo-judges"
     assert llm_server.requests == 64
     assert set(llm_server.counts.values()) == {2}  # each prompt by two models
     table = ratings(run)
     assert len(table) == 64
     assert table.groupby("rater", observed=True).size().to_dict() == {
-        f"openai:{model}/{prompt}": 16 for model in ("gpt-4o", "gpt-4o-mini") for prompt in ("simple", "detailed")
+        f"openai:{model}/{prompt}": 16
+        for model in ("gpt-4o", "gpt-4o-mini")
+        for prompt in ("simple", "detailed")
     }
     assert table["score"].notna().all()
     assert "64 ratings in runs/demo-judges" in done.said
@@ -76,8 +95,12 @@ def test_a_run_and_its_audit(metal: Metal, llm_server: LlmServer, tmp_path: Path
     assert not [path for path in run.iterdir() if path.suffix == ".part"]
     audit = metal("audit", DEMO, run, *SMALL, "--resamples", "100", "--out", "audit")
     assert "openai:gpt-4o" in audit.said
-    assert (tmp_path / "audit" / "report" / "report.html").is_file() or list((tmp_path / "audit").rglob("*.html"))
-    again = metal("judge", DEMO, "-j", "openai:gpt-4o,openai:gpt-4o-mini", "-p", "simple,detailed", *SMALL)
+    assert (tmp_path / "audit" / "report" / "report.html").is_file() or list(
+        (tmp_path / "audit").rglob("*.html")
+    )
+    again = metal(
+        "judge", DEMO, "-j", "openai:gpt-4o,openai:gpt-4o-mini", "-p", "simple,detailed", *SMALL
+    )
     assert llm_server.requests == 64
     assert "64 ratings" in again.said
     assert "To add a judge: metal judge --resume runs/demo-judges --judge NAME" in again.said
@@ -85,13 +108,17 @@ def test_a_run_and_its_audit(metal: Metal, llm_server: LlmServer, tmp_path: Path
     assert llm_server.requests == 64
 
 
-def test_a_process_of_its_own_leaves_nothing_on_standard_error(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_process_of_its_own_leaves_nothing_on_standard_error(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     """Not a fork: unclosed sessions and coroutines that were never awaited would show here."""
     env = environment(
         tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY, PYTHONDEVMODE="1", GEMINI_API_KEY=KEY,
         GOOGLE_GEMINI_BASE_URL=llm_server.url, PYTHONWARNINGS="ignore::DeprecationWarning",
     )  # fmt: skip
-    done = by_itself("judge", DEMO, *SMALL, "-j", "openai:gpt-4o,gemini:gemini-2.5-pro", cwd=tmp_path, env=env)
+    done = by_itself(
+        "judge", DEMO, *SMALL, "-j", "openai:gpt-4o,gemini:gemini-2.5-pro", cwd=tmp_path, env=env
+    )
     assert done.code == 0, done.err
     assert "nclosed" not in done.err
     assert "never awaited" not in done.err
@@ -108,20 +135,32 @@ def test_baselines_beside_llm_judges(metal: Metal, llm_server: LlmServer, tmp_pa
     assert set(counts.values()) == {16}
     metal("judge", DEMO, "-j", "majority", *SMALL, "--out", "b")
     assert llm_server.requests == 16
-    metal("judge", DEMO, "-j", "majority,openai:gpt-4o,lexical", *SMALL, "--out", "b")  # judges added to baselines
+    # judges added to baselines
+    metal("judge", DEMO, "-j", "majority,openai:gpt-4o,lexical", *SMALL, "--out", "b")
     assert llm_server.requests == 32
 
 
-def test_a_judge_is_added_without_naming_the_earlier_ones(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_judge_is_added_without_naming_the_earlier_ones(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o,majority", *SMALL, "-p", "simple", "--out", "r")
-    added = metal.refused("judge", DEMO, "-j", "openai:gpt-4o-mini", *SMALL, "-p", "simple", "--out", "r")
-    assert "begun with --judge 'openai:gpt-4o, majority'; `metal judge --resume r --judge openai:gpt-4o-mini`" in added
-    assert "leave that out" in metal.refused("judge", DEMO, "--resume", "r", "-j", "openai:gpt-4o-mini")
+    added = metal.refused(
+        "judge", DEMO, "-j", "openai:gpt-4o-mini", *SMALL, "-p", "simple", "--out", "r"
+    )
+    assert (
+        "begun with --judge 'openai:gpt-4o, majority'; `metal judge --resume r --judge"
+        " openai:gpt-4o-mini`" in added
+    )
+    assert "leave that out" in metal.refused(
+        "judge", DEMO, "--resume", "r", "-j", "openai:gpt-4o-mini"
+    )
     assert llm_server.requests == 16
     metal("judge", "--resume", "r", "-j", "openai:gpt-4o-mini")
     assert set(llm_server.counts.values()) == {2}  # 16 prompts, each asked once of each model
     raters = {"openai:gpt-4o/simple", "openai:gpt-4o-mini/simple", "majority"}
-    assert ratings(tmp_path / "r").groupby("rater", observed=True).size().to_dict() == dict.fromkeys(raters, 16)
+    assert ratings(tmp_path / "r").groupby(
+        "rater", observed=True
+    ).size().to_dict() == dict.fromkeys(raters, 16)
     asked = tomllib.loads((tmp_path / "r" / "run.toml").read_text())["settings"]["judges"]
     assert asked == ["openai:gpt-4o", "majority", "openai:gpt-4o-mini"]
     metal("judge", "--resume", "r", "-j", "majority")  # there already
@@ -131,12 +170,15 @@ def test_a_judge_is_added_without_naming_the_earlier_ones(metal: Metal, llm_serv
 def test_a_judge_of_judges_toml(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     url = llm_server.openai_url
     (tmp_path / "judges.toml").write_text(
-        f'[judges.mine]\nmodel = "openai-compatible:qwen"\nbase_url = "{url}"\napi_key_env = "MY_OWN"\n'
-        'temperature = 0.5\nparameters = { seed = 3 }\nheaders = { "X-Own" = "$OWN_HEADER" }\n'
-        "price = { input = 1, output = 2 }\nconcurrency = 2\nrequests_per_minute = 6000\n"
+        f'[judges.mine]\nmodel = "openai-compatible:qwen"\nbase_url = "{url}"\napi_key_env ='
+        ' "MY_OWN"\ntemperature = 0.5\nparameters = { seed = 3 }\nheaders = { "X-Own" ='
+        ' "$OWN_HEADER" }\nprice = { input = 1, output = 2 }\nconcurrency ='
+        " 2\nrequests_per_minute = 6000\n"
     )
     metal.env |= {"MY_OWN": "another-canary-key-1", "OWN_HEADER": "header-canary-1"}
-    llm_server.answer = lambda prompt, body: '{"score": 1, "justification": "another-canary-key-1 header-canary-1"}'
+    llm_server.answer = lambda prompt, body: (
+        '{"score": 1, "justification": "another-canary-key-1 header-canary-1"}'
+    )
     metal("judge", DEMO, "-j", "mine", *SMALL, "--out", "r")
     assert llm_server.seen_headers["authorization"] == "Bearer another-canary-key-1"
     assert llm_server.seen_headers["x-own"] == "header-canary-1"
@@ -153,18 +195,32 @@ def test_a_judge_of_judges_toml(metal: Metal, llm_server: LlmServer, tmp_path: P
 
 
 def test_killed_twenty_times(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    """Nothing that was on disk is asked again; nothing is missing in the end; little is paid for twice."""
+    """Nothing that was on disk is asked again; nothing is missing in the end; little is paid for
+    twice.
+    """
     llm_server.latency_ms = 30
     rng, killer = random.Random(20), Killer()
     llm_server.faults = lambda call: killer.strikes() and None
     run, concurrency = tmp_path / "r", 4
-    command = ("judge", DEMO, "-j", "openai:gpt-4o", "-p", "simple", "--concurrency", concurrency, "--out", run)
+    command = (
+        "judge",
+        DEMO,
+        "-j",
+        "openai:gpt-4o",
+        "-p",
+        "simple",
+        "--concurrency",
+        concurrency,
+        "--out",
+        run,
+    )
     resume = ("judge", "--resume", run, "--concurrency", concurrency)
     lost = 0
     for number in range(20):
         known, seen, completed = set(answered(run)), len(llm_server.calls), llm_server.completed
         goal = rng.randint(2, 20)
-        llm_server.held_from = llm_server.requests + goal + concurrency  # it cannot end before the kill
+        # it cannot end before the kill
+        llm_server.held_from = llm_server.requests + goal + concurrency
         at_a_request = goal if number % 4 == 1 else 0
         begun = command if number % 2 or not (run / "run.toml").exists() else resume
         started = killer.start(metal, *begun, requests=at_a_request)
@@ -176,7 +232,9 @@ def test_killed_twenty_times(metal: Metal, llm_server: LlmServer, tmp_path: Path
         llm_server.settle()
         llm_server.held.clear()
         asked = llm_server.calls[seen:]
-        assert not known & {call.digest for call in asked}, "asked again although its answer was on disk"
+        assert not known & {call.digest for call in asked}, (
+            "asked again although its answer was on disk"
+        )
         now = answered(run)
         assert len(now) == len(set(now))
         assert known <= set(now)
@@ -195,11 +253,15 @@ def test_killed_twenty_times(metal: Metal, llm_server: LlmServer, tmp_path: Path
     assert len(table[["output", "criterion"]].drop_duplicates()) == 400
     rows = {(row.output, row.criterion): row.comment for row in table.itertuples()}
     told = {(record["output"], record["criterion"]): record["text"] for record in records(run)}
-    assert all(json.loads(told[place])["justification"] == comment for place, comment in rows.items())
+    assert all(
+        json.loads(told[place])["justification"] == comment for place, comment in rows.items()
+    )
 
 
 @pytest.mark.reference
-def test_new_judges_beside_a_released_one(reference: Path, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_new_judges_beside_a_released_one(
+    reference: Path, metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     """PARIKSHA imported, judged through faults and a kill, resumed, audited."""
     calls = 2 * 30 * 3 * 2  # of two models: outputs, criteria, prompts
     metal.env |= {"GOOGLE_GEMINI_BASE_URL": llm_server.url, "GEMINI_API_KEY": KEY}
@@ -207,7 +269,14 @@ def test_new_judges_beside_a_released_one(reference: Path, metal: Metal, llm_ser
     llm_server.faults = random_faults(3, RATES, max_attempt=1, retry_after=0.1)
     metal("import", "pariksha", reference / "pariksha", "--out", "pariksha")
     run = tmp_path / "judges"
-    command = ("judge", "pariksha", "-j", "openai:gpt-4o,gemini:gemini-2.5-pro", "-p", "simple,detailed")
+    command = (
+        "judge",
+        "pariksha",
+        "-j",
+        "openai:gpt-4o,gemini:gemini-2.5-pro",
+        "-p",
+        "simple,detailed",
+    )
     started = metal.start(*command, "--sample", "30", "--concurrency", "4", "--out", run)
     until(lambda: llm_server.completed >= 60 or started.over)
     started.send(signal.SIGKILL)
@@ -229,7 +298,9 @@ def test_new_judges_beside_a_released_one(reference: Path, metal: Metal, llm_ser
     assert "gpt-4-32k" in audit.said
 
 
-def test_killed_before_the_run_has_a_manifest(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_killed_before_the_run_has_a_manifest(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     """A kill can leave the lock, and run.toml half-written under its other name."""
     run = tmp_path / "r"
     run.mkdir()
@@ -239,7 +310,9 @@ def test_killed_before_the_run_has_a_manifest(metal: Metal, llm_server: LlmServe
     assert len(ratings(run)) == 16
 
 
-def test_files_a_kill_left_half_written_are_cleared(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_files_a_kill_left_half_written_are_cleared(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "r")
     (tmp_path / "r" / ".ratings.parquet.4194000.part").write_bytes(b"half")
     metal("judge", "--resume", "r")
@@ -276,13 +349,17 @@ def test_a_second_process_is_refused(metal: Metal, llm_server: LlmServer, tmp_pa
 
 def under_way(metal: Metal, server: LlmServer, run: Path, *more: object) -> Started:
     """A run of 400 calls, some of them answered."""
-    started = metal.start("judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "4", "--out", run, *more)
+    started = metal.start(
+        "judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "4", "--out", run, *more
+    )
     until(lambda: len(records(run)) >= 8 or started.over)
     return started
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_ctrl_c_finishes_calls_in_flight(number: int, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_ctrl_c_finishes_calls_in_flight(
+    number: int, metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.held_from = 9
     run = tmp_path / "r"
     started = under_way(metal, llm_server, run)
@@ -300,13 +377,28 @@ def test_ctrl_c_finishes_calls_in_flight(number: int, metal: Metal, llm_server: 
     assert llm_server.requests == len(ratings(run)) == 400
 
 
-def test_a_terminal_that_closes_costs_no_answer(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_terminal_that_closes_costs_no_answer(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.latency_ms = 60
     run = tmp_path / "r"
-    command = ("-m", "metal", "judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "4", "--yes", "--out", run)
+    command = (
+        "-m",
+        "metal",
+        "judge",
+        DEMO,
+        "-j",
+        "openai:gpt-4o",
+        "--concurrency",
+        "4",
+        "--yes",
+        "--out",
+        run,
+    )
     process, terminal = pty.fork()
     if not process:
-        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored where the tests were started with nohup
+        # ignored where the tests were started with nohup
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
         os.chdir(metal.cwd)
         os.execve(sys.executable, [sys.executable, *map(str, command)], metal.env)
     until(lambda: (run / "journal.jsonl").is_file() and len(records(run)) >= 8)
@@ -316,7 +408,9 @@ def test_a_terminal_that_closes_costs_no_answer(metal: Metal, llm_server: LlmSer
     assert len(records(run)) == llm_server.requests == len(ratings(run)) < 400
 
 
-def test_a_run_that_goes_on_keeps_its_concurrency(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_run_that_goes_on_keeps_its_concurrency(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.latency_ms = 5
     run = tmp_path / "r"
     metal("judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "3", "--limit", "30", "--out", run)
@@ -324,13 +418,17 @@ def test_a_run_that_goes_on_keeps_its_concurrency(metal: Metal, llm_server: LlmS
         llm_server.reset()
         llm_server.held_from = 2
         started = metal.start("judge", "--resume", run, "--limit", "30", *more)
-        until(lambda most=concurrency, started=started: llm_server.in_flight >= most or started.over)
+        until(
+            lambda most=concurrency, started=started: llm_server.in_flight >= most or started.over
+        )
         llm_server.release()
         assert started.wait().code == 0
         assert llm_server.max_in_flight == concurrency
 
 
-def test_a_second_ctrl_c_drops_calls_in_flight(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_second_ctrl_c_drops_calls_in_flight(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     run = tmp_path / "r"
     llm_server.faults = lambda call: Fault("hang") if call.number > 30 else None
     started = under_way(metal, llm_server, run)
@@ -348,7 +446,9 @@ def test_a_second_ctrl_c_drops_calls_in_flight(metal: Metal, llm_server: LlmServ
     assert "--resume" in done.said
 
 
-def test_many_ctrl_c_end_without_a_traceback(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_many_ctrl_c_end_without_a_traceback(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     run = tmp_path / "r"
     for pause in (0.0, 0.002, 0.01):
         last = llm_server.requests + 8  # to be answered
@@ -358,7 +458,11 @@ def test_many_ctrl_c_end_without_a_traceback(metal: Metal, llm_server: LlmServer
         for _ in range(8):
             started.send(signal.SIGINT)
             time.sleep(pause)
-        until(lambda started=started: "calls in flight" in started.files["err"].read_text() or started.over)
+        until(
+            lambda started=started: (
+                "calls in flight" in started.files["err"].read_text() or started.over
+            )
+        )
         started.send(signal.SIGINT)  # signals that come before the first was seen count as one
         done = started.wait()
         assert done.code == 130
@@ -369,7 +473,11 @@ def test_many_ctrl_c_end_without_a_traceback(metal: Metal, llm_server: LlmServer
 
 @pytest.mark.parametrize(
     ("fault", "settings"),
-    [(Fault("429", retry_after=500.0), ""), (Fault("503", retry_after=500.0), ""), (None, "requests_per_minute = 2\n")],
+    [
+        (Fault("429", retry_after=500.0), ""),
+        (Fault("503", retry_after=500.0), ""),
+        (None, "requests_per_minute = 2\n"),
+    ],
     ids=["429", "503", "rate"],
 )
 def test_ctrl_c_while_all_wait(
@@ -398,8 +506,24 @@ def test_more_criteria_languages_and_prompts_pay_for_the_new_part(
         ((*base, "-c", "task_quality,hallucinations", "-l", "en"), 16),
         ((*base, "-c", "task_quality,hallucinations", "-l", "en,sw"), 32),
         ((*base, "-c", "task_quality,hallucinations", "-l", "en,sw", "-p", "detailed,simple"), 64),
-        ((*base, "-c", "task_quality,hallucinations", "-l", "en,sw", "-p", "detailed,simple", "--repeat", "2"), 128),
-        ((*base, "-c", "task_quality,hallucinations", "-p", "detailed,simple", "--repeat", "2"), 640),
+        (
+            (
+                *base,
+                "-c",
+                "task_quality,hallucinations",
+                "-l",
+                "en,sw",
+                "-p",
+                "detailed,simple",
+                "--repeat",
+                "2",
+            ),
+            128,
+        ),
+        (
+            (*base, "-c", "task_quality,hallucinations", "-p", "detailed,simple", "--repeat", "2"),
+            640,
+        ),
     ):
         metal(*command)
         assert llm_server.requests == calls
@@ -407,7 +531,9 @@ def test_more_criteria_languages_and_prompts_pay_for_the_new_part(
     assert set(llm_server.counts.values()) == {2}
 
 
-def test_answers_of_another_run_are_reused(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_answers_of_another_run_are_reused(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = lambda call: Fault("refusal") if call.number == 3 else None
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "old")
     llm_server.faults = None
@@ -422,7 +548,9 @@ def test_answers_of_another_run_are_reused(metal: Metal, llm_server: LlmServer, 
     metal("judge", DEMO, "-j", "openai:gpt-4o", "-l", "en,fr,sw", "-c", "task_quality", "--out", "third",
           "--reuse", "new")  # fmt: skip
     assert llm_server.requests == 25
-    assert "no journal.jsonl there" in metal.refused("judge", DEMO, "-j", "openai:gpt-4o", "--reuse", tmp_path)
+    assert "no journal.jsonl there" in metal.refused(
+        "judge", DEMO, "-j", "openai:gpt-4o", "--reuse", tmp_path
+    )
 
 
 def test_failed_calls_are_not_reused(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
@@ -437,18 +565,24 @@ def test_failed_calls_are_not_reused(metal: Metal, llm_server: LlmServer, tmp_pa
 
 
 def test_a_sample_and_its_extension(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    metal("judge", DEMO, "-j", "openai:gpt-4o", "-c", "task_quality", "--sample", "20", "--out", "r")
+    metal(
+        "judge", DEMO, "-j", "openai:gpt-4o", "-c", "task_quality", "--sample", "20", "--out", "r"
+    )
     assert llm_server.requests == 20
     languages = ratings(tmp_path / "r")["output"].str[:2].value_counts()
     assert set(languages) == {2}
-    metal("judge", DEMO, "-j", "openai:gpt-4o", "-c", "task_quality", "--sample", "40", "--out", "r")
+    metal(
+        "judge", DEMO, "-j", "openai:gpt-4o", "-c", "task_quality", "--sample", "40", "--out", "r"
+    )
     assert llm_server.requests == 40
     metal("judge", DEMO, "-j", "openai:gpt-4o", "-c", "task_quality", "--out", "r")
     assert llm_server.requests == 80
     assert len(ratings(tmp_path / "r")) == 80
 
 
-def test_a_dry_run_sends_and_writes_nothing(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_dry_run_sends_and_writes_nothing(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     del metal.env["OPENAI_API_KEY"]
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--dry-run")
     assert "Nothing was sent." in done.said
@@ -459,7 +593,9 @@ def test_a_dry_run_sends_and_writes_nothing(metal: Metal, llm_server: LlmServer,
 
 
 def test_max_cost(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    refused = metal.refused("judge", DEMO, "-j", "openai:own-tune", *SMALL, "--max-cost", "1", "--out", "r")
+    refused = metal.refused(
+        "judge", DEMO, "-j", "openai:own-tune", *SMALL, "--max-cost", "1", "--out", "r"
+    )
     assert "price of openai:own-tune is not known" in refused
     assert not (tmp_path / "r").exists()
     command = ("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--max-cost", "0.012", "--out", "r")
@@ -472,7 +608,13 @@ def test_max_cost(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
         metal(*command)
     assert llm_server.requests <= made + 1
     assert 0 < made < 16
-    spent = sum(record["tokens"][0] * 2.5 + record["tokens"][1] * 10 for record in records(tmp_path / "r")) / 1e6
+    spent = (
+        sum(
+            record["tokens"][0] * 2.5 + record["tokens"][1] * 10
+            for record in records(tmp_path / "r")
+        )
+        / 1e6
+    )
     assert spent <= 0.012
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--max-cost", "0", "--out", "s")
     assert not records(tmp_path / "s")
@@ -480,22 +622,33 @@ def test_max_cost(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     assert llm_server.requests == 16
 
 
-# ---------------------------------------------------------------- what has changed; what is in the way
+# ---------------------------------------------------------------- what has changed; what is in the
+# way
 
 
 def a_dataset(folder: Path, texts: list[str]) -> Path:
     """A dataset with these outputs, of one source, and a person's ratings."""
     outputs = [Output(f"o{n}", "s", "g", "en", text) for n, text in enumerate(texts)]
     person, source = Rater("A1", "human", "native"), Source("s", "en", "the passage")
-    ratings = facts_from([Rating(output.output, "task_quality", "A1", n % 3) for n, output in enumerate(outputs)])
-    save_dataset(assemble(Card("made"), [TASK_QUALITY], [source], outputs, [person], ratings), folder)
-    (folder / "outputs.jsonl").write_text("".join(json.dumps(asdict(output)) + "\n" for output in outputs))
+    ratings = facts_from(
+        [Rating(output.output, "task_quality", "A1", n % 3) for n, output in enumerate(outputs)]
+    )
+    save_dataset(
+        assemble(Card("made"), [TASK_QUALITY], [source], outputs, [person], ratings), folder
+    )
+    (folder / "outputs.jsonl").write_text(
+        "".join(json.dumps(asdict(output)) + "\n" for output in outputs)
+    )
     return folder
 
 
-def test_a_dry_run_warns_of_what_the_run_would(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_dry_run_warns_of_what_the_run_would(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     folder = a_dataset(tmp_path / "d", ["plain", " "])
-    (folder / "sources.jsonl").write_text('{"source": "s", "language": "en", "text": ""}\n', encoding="utf-8")
+    (folder / "sources.jsonl").write_text(
+        '{"source": "s", "language": "en", "text": ""}\n', encoding="utf-8"
+    )
     told = metal("judge", folder, "-j", "openai:gpt-4o", "--dry-run").said
     assert "warning: 1 outputs have no text and are not judged" in told
     assert "warning: 1 outputs are judged without their source" in told
@@ -522,11 +675,15 @@ def test_hostile_output_texts(metal: Metal, llm_server: LlmServer, tmp_path: Pat
     metal("audit", dataset, "r", "--resamples", "100", "--out", "audit")
 
 
-def test_changed_prompts_and_settings_are_refused(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_changed_prompts_and_settings_are_refused(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     dataset = a_dataset(tmp_path / "d", [f"text {n}" for n in range(6)])
     own = tmp_path / "own" / "judge"
     own.mkdir(parents=True)
-    (own / "mine.toml").write_text('system = "You judge."\nuser = "{{ criterion.question }} {{ output }}"\n')
+    (own / "mine.toml").write_text(
+        'system = "You judge."\nuser = "{{ criterion.question }} {{ output }}"\n'
+    )
     (tmp_path / "judges.toml").write_text('[judges.fast]\nmodel = "openai:gpt-4o"\n')
     base = ("judge", dataset, "-j", "fast", "--prompt-folders", "own", "--out", "r")
     metal(*base, "-p", "mine")
@@ -542,12 +699,18 @@ def test_changed_prompts_and_settings_are_refused(metal: Metal, llm_server: LlmS
     changed(*base[:2], "-j", "openai:gpt-4o", *base[4:], "-p", "mine", said="--judge fast")
     changed(*base, "-p", "mine", "--sample", "2", said="--sample")
     changed(*base, "-p", "mine", "--seed", "2", said="--seed")
-    (tmp_path / "judges.toml").write_text('[judges.fast]\nmodel = "openai:gpt-4o"\ntemperature = 1\n')
+    (tmp_path / "judges.toml").write_text(
+        '[judges.fast]\nmodel = "openai:gpt-4o"\ntemperature = 1\n'
+    )
     changed(*base, "-p", "mine", said="judges.toml or the environment")
     changed("judge", "--resume", "r", said="judges.toml or the environment")
-    (tmp_path / "judges.toml").write_text('[judges.fast]\nmodel = "openai:gpt-4o"\nconcurrency = 3\n')
+    (tmp_path / "judges.toml").write_text(
+        '[judges.fast]\nmodel = "openai:gpt-4o"\nconcurrency = 3\n'
+    )
     metal("judge", "--resume", "r")
-    (own / "mine.toml").write_text('system = "You judge!"\nuser = "{{ criterion.question }} {{ output }}"\n')
+    (own / "mine.toml").write_text(
+        'system = "You judge!"\nuser = "{{ criterion.question }} {{ output }}"\n'
+    )
     whole = snapshot(tmp_path / "r")
     changed("judge", "--resume", "r", said="the prompts' files")
     assert llm_server.requests == 6
@@ -555,11 +718,19 @@ def test_changed_prompts_and_settings_are_refused(metal: Metal, llm_server: LlmS
 
 def test_options_that_resume_does_not_take_are_refused(metal: Metal, llm_server: LlmServer) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "r")
-    for more in (("-c", "hallucinations"), ("-l", "sw"), ("-p", "simple"), ("--repeat", "2"), ("--sample", "5")):
+    for more in (
+        ("-c", "hallucinations"),
+        ("-l", "sw"),
+        ("-p", "simple"),
+        ("--repeat", "2"),
+        ("--sample", "5"),
+    ):
         assert "--resume r" in metal.refused("judge", "--resume", "r", *more)
 
 
-def test_foreign_folders_are_refused_and_never_deleted(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_foreign_folders_are_refused_and_never_deleted(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     dataset = a_dataset(tmp_path / "d", ["a", "b"])
     shutil.copytree(dataset, tmp_path / "built")
     (tmp_path / "built" / "run.toml").write_text('command = "build"\n')  # a dataset that METAL made
@@ -577,24 +748,44 @@ def test_foreign_folders_are_refused_and_never_deleted(metal: Metal, llm_server:
     assert llm_server.requests == 0
 
 
-def test_force_begins_anew_and_leaves_other_files(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_force_begins_anew_and_leaves_other_files(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     metal("judge", DEMO, "-j", "majority", *SMALL, "--out", "r")
     (tmp_path / "r" / "notes.txt").write_text("mine")
     before = (tmp_path / "r" / "ratings.parquet").read_bytes()
-    metal("judge", DEMO, "-j", "openai:gpt-4o-mini", "-l", "sw", "-c", "task_quality", "--out", "r", "--force")
+    metal(
+        "judge",
+        DEMO,
+        "-j",
+        "openai:gpt-4o-mini",
+        "-l",
+        "sw",
+        "-c",
+        "task_quality",
+        "--out",
+        "r",
+        "--force",
+    )
     assert (tmp_path / "r" / "notes.txt").read_text() == "mine"
     assert set(ratings(tmp_path / "r")["rater"]) == {"openai:gpt-4o-mini/detailed"}
     assert (tmp_path / "r.replaced" / "ratings.parquet").read_bytes() == before
 
 
-def test_replies_that_were_paid_for_are_not_replaced(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_replies_that_were_paid_for_are_not_replaced(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "r")
     before, requests = snapshot(tmp_path), llm_server.requests
     for dry in ((), ("--dry-run",)):
-        said = metal.refused("judge", DEMO, "-j", "openai:gpt-4o-mini", *SMALL, "--out", "r", "--force", *dry)
+        said = metal.refused(
+            "judge", DEMO, "-j", "openai:gpt-4o-mini", *SMALL, "--out", "r", "--force", *dry
+        )
         assert "r holds a journal of replies (journal.jsonl) and is not replaced" in said
         assert "`metal judge --resume r` goes on with it" in said
-    assert "a run of `metal judge` and holds a journal" in metal.refused("audit", DEMO, "--out", "r", "--force")
+    assert "a run of `metal judge` and holds a journal" in metal.refused(
+        "audit", DEMO, "--out", "r", "--force"
+    )
     assert (snapshot(tmp_path), llm_server.requests) == (before, requests)
     metal("judge", "--resume", "r")
 
@@ -629,7 +820,9 @@ def test_what_is_missing_is_told_before_anything_is_written(
 
 def test_a_missing_extra(metal: Metal, tmp_path: Path) -> None:
     hide = "import sys; sys.modules['openai'] = None"
-    done = by_itself("judge", DEMO, "-j", "openai:gpt-4o", "--out", "r", cwd=tmp_path, env=metal.env, first=hide)
+    done = by_itself(
+        "judge", DEMO, "-j", "openai:gpt-4o", "--out", "r", cwd=tmp_path, env=metal.env, first=hide
+    )
     assert done.code == 2, done.err
     assert "metal-eval[openai]" in done.err
     assert done.err.count("\n") == 1
@@ -661,7 +854,9 @@ def test_a_provider_that_is_down_is_told_and_the_run_resumed(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
     llm_server.faults = lambda call: Fault("503") if call.number > 20 else None
-    done = metal("judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "16", "--out", "r", expect=2)
+    done = metal(
+        "judge", DEMO, "-j", "openai:gpt-4o", "--concurrency", "16", "--out", "r", expect=2
+    )
     assert "seems to be down" in done.err
     assert "metal judge --resume r" in done.said
     llm_server.faults = None
@@ -671,10 +866,16 @@ def test_a_provider_that_is_down_is_told_and_the_run_resumed(
 
 
 @pytest.mark.parametrize("ending", ["", "\n"], ids=["as it is", "with a line break"])
-def test_the_key_is_nowhere(ending: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    """Not even when the provider echoes it, in an error that stops the judge, in one that does not, in a reply."""
+def test_the_key_is_nowhere(
+    ending: str, metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    """Not even when the provider echoes it, in an error that stops the judge, in one that does not,
+    in a reply.
+    """
     metal.env["OPENAI_API_KEY"] = KEY + ending
-    llm_server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": f"the key is {KEY}"})
+    llm_server.answer = lambda prompt, body: json.dumps(
+        {"score": 1, "justification": f"the key is {KEY}"}
+    )
     faults = {"unauthorized": Fault("unauthorized", text=f"Incorrect API key: {KEY}"),
               "picky": Fault("400", text=f"temperature is not supported with {KEY}"),
               "shy": Fault("400", text=f"I know {KEY}"), "plain": None}  # fmt: skip
@@ -697,10 +898,16 @@ def test_the_key_is_nowhere(ending: str, metal: Metal, llm_server: LlmServer, tm
     assert not [comment for comment in comments if KEY in str(comment)]
 
 
-def test_a_password_in_the_address_is_nowhere(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    """run.toml has the address, and people share run folders; so a password has to come another way."""
+def test_a_password_in_the_address_is_nowhere(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    """run.toml has the address, and people share run folders; so a password has to come another
+    way.
+    """
     url = llm_server.openai_url.replace("http://", "http://me:pass-canary-1234@")
-    refused = metal.refused("judge", DEMO, "-j", "openai-compatible:qwen", "--base-url", url, *SMALL, "--out", "r")
+    refused = metal.refused(
+        "judge", DEMO, "-j", "openai-compatible:qwen", "--base-url", url, *SMALL, "--out", "r"
+    )
     assert "canary" not in refused
     assert not list(tmp_path.iterdir())
 
@@ -715,13 +922,19 @@ def test_parameters_a_model_rejects_are_told_and_remembered(
     assert llm_server.requests == 5
     metal(*command)
     assert llm_server.requests == 17
-    about = [json.loads(line) for line in (tmp_path / "r" / "raters.jsonl").read_text().splitlines()]
-    assert "temperature" not in json.dumps(about[0]["sent"] if "sent" in about[0] else about[0]["about"]["sent"])
+    about = [
+        json.loads(line) for line in (tmp_path / "r" / "raters.jsonl").read_text().splitlines()
+    ]
+    assert "temperature" not in json.dumps(
+        about[0]["sent"] if "sent" in about[0] else about[0]["about"]["sent"]
+    )
 
 
 def test_what_was_odd_is_told(metal: Metal, llm_server: LlmServer) -> None:
     kinds = [Fault("refusal"), Fault("text", text="no idea"), Fault("model_version"), None]
-    llm_server.faults = lambda call: kinds[int(prompt_digest(call.prompt), 16) % 4] if call.attempt == 1 else None
+    llm_server.faults = lambda call: (
+        kinds[int(prompt_digest(call.prompt), 16) % 4] if call.attempt == 1 else None
+    )
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", "-c", "task_quality", "--out", "r")
     assert "several model versions answered" in done.said
     assert "refused" in done.said
@@ -737,7 +950,9 @@ def test_the_terminal_is_not_rewritten_by_a_provider(metal: Metal, llm_server: L
 # ---------------------------------------------------------------- the disk
 
 
-def test_a_full_disk_is_told_in_one_line(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_full_disk_is_told_in_one_line(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     """A limit on the size of files stands in for a full disk; byte code cut to it would stay."""
     command = ("judge", DEMO, "-j", "openai:gpt-4o", "--out", "r")
 
@@ -762,11 +977,15 @@ def test_a_full_disk_is_told_in_one_line(metal: Metal, llm_server: LlmServer, tm
 
 
 @pytest.mark.parametrize("said", ["n\n", "\n", ""], ids=["no", "nothing", "end of input"])
-def test_nothing_is_sent_without_a_yes(said: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_nothing_is_sent_without_a_yes(
+    said: str, metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     metal("judge", DEMO, "-j", "majority", *SMALL, "--out", "old")
     before, requests = snapshot(tmp_path / "old"), llm_server.requests
     for more in (("--out", "new"), ("--out", "old", "--force")):
-        done = metal.start("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--ask", *more, typed=said).wait()
+        done = metal.start(
+            "judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--ask", *more, typed=said
+        ).wait()
         assert done.code in (2, 130), done.err
         assert "$0.0" in done.out
     assert llm_server.requests == requests
@@ -775,10 +994,22 @@ def test_nothing_is_sent_without_a_yes(said: str, metal: Metal, llm_server: LlmS
 
 
 def test_ctrl_c_is_an_answer(llm_server: LlmServer, tmp_path: Path) -> None:
-    env = environment(tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY, PYTHONUNBUFFERED="1")
-    command = [sys.executable, "-c", "from metal.cli import main; main()", "judge", str(DEMO), *SMALL, "--ask"]
+    env = environment(
+        tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY, PYTHONUNBUFFERED="1"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        "from metal.cli import main; main()",
+        "judge",
+        str(DEMO),
+        *SMALL,
+        "--ask",
+    ]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen([*command, "-j", "openai:gpt-4o"], cwd=tmp_path, env=env, **pipes) as process:
+    with subprocess.Popen(
+        [*command, "-j", "openai:gpt-4o"], cwd=tmp_path, env=env, **pipes
+    ) as process:
         assert process.stdout
         printed = b""
         while b"Go on?" not in printed:
@@ -799,16 +1030,26 @@ def test_a_yes_is_a_yes(metal: Metal, llm_server: LlmServer) -> None:
 # ---------------------------------------------------------------- what an audit says of a run
 
 
-def test_an_audit_says_that_a_run_is_not_whole(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_an_audit_says_that_a_run_is_not_whole(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--limit", "5", "--out", "r")
     said = metal("audit", DEMO, "r", *SMALL, "-v", "--resamples", "100", "--out", "a").said
-    assert "warning: r is not complete: 11 calls were not made; go on with `metal judge --resume r`" in said
+    assert (
+        "warning: r is not complete: 11 calls were not made; go on with `metal judge --resume r`"
+        in said
+    )
     assert "r is not complete" in (tmp_path / "a" / "report.html").read_text()
     metal("judge", "--resume", "r")
-    assert "not complete" not in metal("audit", DEMO, "r", *SMALL, "--resamples", "100", "--out", "b").said
+    assert (
+        "not complete"
+        not in metal("audit", DEMO, "r", *SMALL, "--resamples", "100", "--out", "b").said
+    )
 
 
-def test_an_audit_says_that_texts_have_changed(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_an_audit_says_that_texts_have_changed(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     shutil.copytree(DEMO, tmp_path / "d")
     metal("judge", "d", "-j", "openai:gpt-4o", *SMALL, "--out", "r")
     outputs = tmp_path / "d" / "outputs.jsonl"

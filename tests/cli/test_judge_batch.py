@@ -1,4 +1,6 @@
-"""`metal judge --batch` as people run it: processes against a local batch service, killed, interrupted, cancelled."""
+"""`metal judge --batch` as people run it: processes against a local batch service, killed,
+interrupted, cancelled.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,12 @@ def server() -> Iterator[OpenAIBatchServer]:
 @pytest.fixture
 def metal(server: OpenAIBatchServer, tmp_path: Path) -> Metal:
     (tmp_path / "judges.toml").write_text(
-        '[judges.g]\nmodel = "openai:gpt-4o"\n[judges.g.batch]\nrequests = 60\npoll = 0.02\nsettle = 0.1\n'
-        '[judges.slow]\nmodel = "openai:gpt-4o"\n'
+        '[judges.g]\nmodel = "openai:gpt-4o"\n[judges.g.batch]\nrequests = 60\npoll = 0.02\nsettle'
+        ' = 0.1\n[judges.slow]\nmodel = "openai:gpt-4o"\n'
     )
-    return shared().at(tmp_path, environment(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=server.openai_url))
+    return shared().at(
+        tmp_path, environment(tmp_path, OPENAI_API_KEY=KEY, OPENAI_BASE_URL=server.openai_url)
+    )
 
 
 def nothing_twice(server: OpenAIBatchServer, **but: Any) -> None:
@@ -47,13 +51,17 @@ def nothing_twice(server: OpenAIBatchServer, **but: Any) -> None:
     assert {name: stats[name] for name in names} == dict.fromkeys(names, 0) | but
 
 
-def test_the_same_bytes_at_half_the_price(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_the_same_bytes_at_half_the_price(
+    metal: Metal, server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     estimate = metal("judge", DEMO, *JUDGE, "--batch", "--dry-run").said
     assert "within 24 h" in estimate
     assert "Batch prices" in estimate
     direct = metal("judge", DEMO, *JUDGE, "--out", "direct").said
     batched = metal("judge", DEMO, *JUDGE, "--batch", "--out", "batched").said
-    one, other = ((tmp_path / run / "ratings.parquet").read_bytes() for run in ("direct", "batched"))
+    one, other = (
+        (tmp_path / run / "ratings.parquet").read_bytes() for run in ("direct", "batched")
+    )
     assert one == other
 
     def dollars(said: str) -> float:
@@ -65,13 +73,18 @@ def test_the_same_bytes_at_half_the_price(metal: Metal, server: OpenAIBatchServe
 
 
 def test_killed_twenty_times(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
-    """Slow, failed, expired, half-failed, lost batches, and a kill -9 at any request: no answer is paid for twice."""
+    """Slow, failed, expired, half-failed, lost batches, and a kill -9 at any request: no answer is
+    paid for twice.
+    """
     metal("judge", DEMO, *JUDGE, "--out", "direct")
     server.reset()
-    first = in_turn(Behaviour(expires_after=0.5), Behaviour(refusal=TOO_MANY_TOKENS), Behaviour(failing=0.5))
+    first = in_turn(
+        Behaviour(expires_after=0.5), Behaviour(refusal=TOO_MANY_TOKENS), Behaviour(failing=0.5)
+    )
     rough = drawn(3, *ROUGH, attempts=2)
     server.service.behaviour = lambda job: first(job) if job.number <= 3 else rough(job)
-    server.service.rate = 1.0  # time passes as this test moves the service's clock, however slow the machine
+    # time passes as this test moves the service's clock, however slow the machine
+    server.service.rate = 1.0
     rng = random.Random(8)
     killer, refused = Killer(), False
     server.disturbs = lambda request, number: Fault("503") if killer.strikes() and refused else None
@@ -82,18 +95,24 @@ def test_killed_twenty_times(metal: Metal, server: OpenAIBatchServer, tmp_path: 
         resume = (tmp_path / "r" / "run.toml").exists() and number % 3
         server.service.ahead += rng.uniform(0.0, 30.0)
         refused = rng.random() < 0.3  # else the request is carried out, and nobody learns of it
-        killed = killer.start(metal, *(("judge", "--resume", "r") if resume else command), requests=rng.randint(1, 12))
+        killed = killer.start(
+            metal, *(("judge", "--resume", "r") if resume else command), requests=rng.randint(1, 12)
+        )
         assert killed.wait().code == -signal.SIGKILL
     server.service.rate = 2000.0
     metal("judge", "--resume", "r")
     nothing_twice(server)
     assert server.stats()["states"].keys() >= {COMPLETED, EXPIRED, FAILED}
-    assert (tmp_path / "r" / "ratings.parquet").read_bytes() == (tmp_path / "direct" / "ratings.parquet").read_bytes()
+    assert (tmp_path / "r" / "ratings.parquet").read_bytes() == (
+        tmp_path / "direct" / "ratings.parquet"
+    ).read_bytes()
     keys = [record["key"] for record in records(tmp_path / "r") if record["kind"] == "verdict"]
     assert len(keys) == len(set(keys)) == 400
 
 
-def test_killed_while_the_first_question_is_asked_directly(metal: Metal, server: OpenAIBatchServer) -> None:
+def test_killed_while_the_first_question_is_asked_directly(
+    metal: Metal, server: OpenAIBatchServer
+) -> None:
     """Only what is in flight at a kill can be paid for again: that question, and nothing beside it."""
     server.held_from = 1
     started = metal.start("judge", DEMO, *SMALL, "--batch", "--out", "r")
@@ -108,12 +127,18 @@ def test_killed_while_the_first_question_is_asked_directly(metal: Metal, server:
     nothing_twice(server)
 
 
-def test_left_with_the_provider_and_fetched(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_left_with_the_provider_and_fetched(
+    metal: Metal, server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     server.service.wait = 60.0
     said = metal("judge", DEMO, *SMALL, "--batch", "--no-wait", "--out", "r").said
-    assert "79 calls are with the provider. Fetch their answers with: metal judge --resume r" in said
+    assert (
+        "79 calls are with the provider. Fetch their answers with: metal judge --resume r" in said
+    )
     assert "metal judge cancel r" in said
-    assert "79 calls are in open batches" in metal.refused("judge", "--resume", "r", "--engine", "local")
+    assert "79 calls are in open batches" in metal.refused(
+        "judge", "--resume", "r", "--engine", "local"
+    )
     assert "79 calls are in open batches" in metal.refused("judge", DEMO, *SMALL, "--out", "r")
     forced = metal.refused("judge", DEMO, *SMALL, "--batch", "--out", "r", "--force")
     assert "r holds a journal of replies (journal.jsonl) and is not replaced" in forced
@@ -143,7 +168,10 @@ def test_interrupted(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) ->
 
 def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.service.rate = 0.01
-    assert "no open batches" not in metal("judge", DEMO, *SMALL, "--batch", "--no-wait", "--out", "r").said
+    assert (
+        "no open batches"
+        not in metal("judge", DEMO, *SMALL, "--batch", "--no-wait", "--out", "r").said
+    )
     server.service.ahead += 500.0
     said = metal("judge", "cancel", "r").said
     answered = sum(job.answered for job in server.service.jobs)
@@ -158,7 +186,10 @@ def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     "given, told",
     [
-        (("-j", "langchain:anthropic:claude-sonnet-4-0"), "langchain has no batch service; anthropic, azure, gemini"),
+        (
+            ("-j", "langchain:anthropic:claude-sonnet-4-0"),
+            "langchain has no batch service; anthropic, azure, gemini",
+        ),
         (("-j", "g", "--engine", "local"), "--batch and --engine local: give one of them"),
         (("-j", "g", "--address", "a:1"), "--address is of a Ray cluster"),
     ],
@@ -174,25 +205,39 @@ def test_cancelling_what_is_no_run(metal: Metal, tmp_path: Path) -> None:
 
 
 def test_baselines_need_no_batch(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
-    assert "800 ratings" in metal("judge", DEMO, *JUDGE, "-j", "majority", "--batch", "--out", "r").said
+    assert (
+        "800 ratings"
+        in metal("judge", DEMO, *JUDGE, "-j", "majority", "--batch", "--out", "r").said
+    )
 
 
-def test_begun_in_batches_and_gone_on_with_in_batches(metal: Metal, server: OpenAIBatchServer) -> None:
-    """Also when nothing but the first question was asked by then: the rest is not to cost twice as much."""
-    assert "79 calls not made" in metal("judge", DEMO, *SMALL, "--batch", "--limit", "1", "--out", "r").said
+def test_begun_in_batches_and_gone_on_with_in_batches(
+    metal: Metal, server: OpenAIBatchServer
+) -> None:
+    """Also when nothing but the first question was asked by then: the rest is not to cost twice as
+    much.
+    """
+    assert (
+        "79 calls not made"
+        in metal("judge", DEMO, *SMALL, "--batch", "--limit", "1", "--out", "r").said
+    )
     assert not server.service.jobs
     assert "80 ratings" in metal("judge", "--resume", "r").said
     assert sum(len(job.requests) for job in server.service.jobs) == 79
 
 
 def test_a_budget_that_was_enough_is_not_said_to_have_stopped_it(metal: Metal) -> None:
-    """What is set aside for open batches is more than they cost; the rest follows when they have ended."""
+    """What is set aside for open batches is more than they cost; the rest follows when they have
+    ended.
+    """
     said = metal("judge", DEMO, *JUDGE, "--batch", "--max-cost", "0.27", "--out", "r").said
     assert "400 ratings" in said
     assert "--max-cost" not in said
 
 
 def test_what_a_provider_says_of_a_batch_cannot_rewrite_the_screen() -> None:
-    said = _progress_words(Progress(Model("g", "openai", "g"), awaited="1 batch \x1b[2J" + "x" * 1000), 1.0)
+    said = _progress_words(
+        Progress(Model("g", "openai", "g"), awaited="1 batch \x1b[2J" + "x" * 1000), 1.0
+    )
     assert "\x1b" not in said
     assert len(said) < 80

@@ -29,7 +29,9 @@ JUDGE = ("judge", DEMO, "-j", "openai:gpt-4o", "-p", "simple")
 @pytest.fixture
 def llm_server() -> Iterator[LlmServer]:
     with LlmServer() as server:
-        server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": f"<{prompt_digest(prompt)}>"})
+        server.answer = lambda prompt, body: json.dumps(
+            {"score": 1, "justification": f"<{prompt_digest(prompt)}>"}
+        )
         rates = dict.fromkeys(("429", "500", "empty"), 0.05)
         server.faults = random_faults(5, rates, max_attempt=1, retry_after=0.01)
         yield server
@@ -67,8 +69,12 @@ def test_interrupted_and_resumed_here_it_ends_as_the_local_engine_does(
 
 
 @pytest.mark.cluster
-def test_a_cluster_of_its_own_whose_head_dies(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    """Without --address a cluster is started for the run. Its head gone, the run says so; resumed, it is complete."""
+def test_a_cluster_of_its_own_whose_head_dies(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    """Without --address a cluster is started for the run. Its head gone, the run says so; resumed,
+    it is complete.
+    """
     small, run = (*JUDGE, "-c", "task_quality"), tmp_path / "ray"
     metal(*small, "--out", "local")
     llm_server.latency_ms = 2000
@@ -76,7 +82,11 @@ def test_a_cluster_of_its_own_whose_head_dies(metal: Metal, llm_server: LlmServe
     until(lambda: verdicts(run) or started.over)
     servers = listening(started.pid)
     assert servers
-    assert servers <= {"0100007F", "0" * 16 + "FFFF00000100007F", "0" * 24 + "01000000"}, "not on this machine alone"
+    assert servers <= {
+        "0100007F",
+        "0" * 16 + "FFFF00000100007F",
+        "0" * 24 + "01000000",
+    }, "not on this machine alone"
     for pid in below(started.pid, b"gcs_server"):
         os.kill(pid, signal.SIGKILL)
     done = started.wait()
@@ -86,10 +96,14 @@ def test_a_cluster_of_its_own_whose_head_dies(metal: Metal, llm_server: LlmServe
     assert 0 < len(verdicts(run)) < 80
     llm_server.latency_ms = 0
     assert "80 ratings" in metal("judge", "--resume", run).said
-    assert (run / "ratings.parquet").read_bytes() == (tmp_path / "local" / "ratings.parquet").read_bytes()
+    assert (run / "ratings.parquet").read_bytes() == (
+        tmp_path / "local" / "ratings.parquet"
+    ).read_bytes()
 
 
-def test_what_a_killed_driver_left_in_shards_is_known(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_what_a_killed_driver_left_in_shards_is_known(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     """To an estimate and to --reuse, which leave the run as it is."""
     run = tmp_path / "killed"
     metal(*JUDGE, "--out", run, "--limit", 100)
@@ -98,19 +112,25 @@ def test_what_a_killed_driver_left_in_shards_is_known(metal: Metal, llm_server: 
     lines = (run / "journal.jsonl").read_bytes().splitlines(keepends=True)
     (run / FOLDER).mkdir()
     (run / "journal.jsonl").write_bytes(b"".join(lines[:40]))
-    (run / FOLDER / "000001.jsonl").write_bytes(b"".join(lines[30:]))  # some had been merged when it was killed
+    # some had been merged when it was killed
+    (run / FOLDER / "000001.jsonl").write_bytes(b"".join(lines[30:]))
     asked = llm_server.requests
     assert known in metal("judge", "--resume", run, "--dry-run").said
     assert known in metal(*JUDGE, "--dry-run", "--reuse", run, "--out", "other").said
     assert llm_server.requests == asked
-    assert f"{settled} answers taken from" in metal(*JUDGE, "--reuse", run, "--out", "other", "--limit", 1).said
+    assert (
+        f"{settled} answers taken from"
+        in metal(*JUDGE, "--reuse", run, "--out", "other", "--limit", 1).said
+    )
     metal("judge", "--resume", run)  # which merges them, and asks for the rest
     assert not (run / FOLDER).exists()
     keys = [record["key"] for record in records(run) if record["kind"] == "verdict"]
     assert len(keys) == len(set(keys)) == CALLS
 
 
-def test_what_does_not_go_together_is_said_before_anything_is_written(metal: Metal, tmp_path: Path) -> None:
+def test_what_does_not_go_together_is_said_before_anything_is_written(
+    metal: Metal, tmp_path: Path
+) -> None:
     assert "--engine ray" in metal.refused(*JUDGE, "--address", "auto")
     assert "add --batch" in metal.refused(*JUDGE, "--engine", "ray", "--no-wait")
     assert not (tmp_path / "runs").exists()

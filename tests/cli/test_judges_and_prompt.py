@@ -22,17 +22,40 @@ from tests.llm_server import Fault, LlmServer, always, rejects_parameters
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for name in ("AZURE_OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT"):
+    for name in (
+        "AZURE_OPENAI_API_KEY",
+        "GEMINI_API_KEY",
+        "GOOGLE_API_KEY",
+        "GOOGLE_CLOUD_PROJECT",
+    ):
         monkeypatch.delenv(name, raising=False)
 
 
-def test_prompt_show_prints_what_is_sent(tmp_path: Path, environment: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_prompt_show_prints_what_is_sent(
+    tmp_path: Path, environment: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with LlmServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
-        metal("judge", DEMO, "-j", "openai:m", "-p", "detailed", "-c", "hallucinations", "-l", "sw", cwd=tmp_path)
+        metal(
+            "judge",
+            DEMO,
+            "-j",
+            "openai:m",
+            "-p",
+            "detailed",
+            "-c",
+            "hallucinations",
+            "-l",
+            "sw",
+            cwd=tmp_path,
+        )
         sent = [message["content"] for body in server.bodies for message in body["messages"]]
-    shown = metal("prompt", "show", DEMO, "-c", "hallucinations", "--output", "sw-1/good", cwd=tmp_path).out
-    system, user = shown.removeprefix("[system]\n").rsplit("\n\ndetailed@", 1)[0].split("\n\n[user]\n")
+    shown = metal(
+        "prompt", "show", DEMO, "-c", "hallucinations", "--output", "sw-1/good", cwd=tmp_path
+    ).out
+    system, user = (
+        shown.removeprefix("[system]\n").rsplit("\n\ndetailed@", 1)[0].split("\n\n[user]\n")
+    )
     assert system in sent
     assert user.rstrip("\n") in sent
 
@@ -50,7 +73,17 @@ def test_own_prompts_come_first(tmp_path: Path) -> None:
     (tmp_path / "mine" / "judge" / "short.toml").write_text(
         'system = ""\nuser = "{{ criterion.label }}? {{ output }} Answer {{ values }}."\n'
     )
-    shown = metal("prompt", "show", "-c", "task_quality", "-p", "short", "--prompt-folders", "mine", cwd=tmp_path).out
+    shown = metal(
+        "prompt",
+        "show",
+        "-c",
+        "task_quality",
+        "-p",
+        "short",
+        "--prompt-folders",
+        "mine",
+        cwd=tmp_path,
+    ).out
     assert shown.startswith("[user]\nTask quality? ----- OUTPUT ")
     assert "Answer 0, 1 or 2." in shown
 
@@ -63,15 +96,25 @@ WRONG = [
         "nowhere: no such folder; --prompt-folders hold judge/NAME.toml",
     ),
     (["prompt", "show", "-c", "task_quality", "--output", "x"], "give the dataset too"),
-    (["prompt", "show", str(DEMO), "-c", "task_quality", "--output", "sw-1/gud"], "did you mean 'sw-1/good'"),
-    (["prompt", "show", "-c", "task_quality", "--prompt-language", "sw"], "criteria/task_quality.sw.toml"),
+    (
+        ["prompt", "show", str(DEMO), "-c", "task_quality", "--output", "sw-1/gud"],
+        "did you mean 'sw-1/good'",
+    ),
+    (
+        ["prompt", "show", "-c", "task_quality", "--prompt-language", "sw"],
+        "criteria/task_quality.sw.toml",
+    ),
     (["judges", "test", "opnai:gpt-4o"], "did you mean 'openai'"),
     (["judges", "test", "openai-compatible:llama"], "Give --base-url"),
 ]
 
 
-@pytest.mark.parametrize(("arguments", "said"), WRONG, ids=lambda value: " ".join(value)[:40] if value else "")
-def test_mistakes_are_answered_in_one_line(tmp_path: Path, environment: None, arguments: list[str], said: str) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "said"), WRONG, ids=lambda value: " ".join(value)[:40] if value else ""
+)
+def test_mistakes_are_answered_in_one_line(
+    tmp_path: Path, environment: None, arguments: list[str], said: str
+) -> None:
     done = metal(*arguments, cwd=tmp_path, expect=2)
     assert said in done.err
     assert len(done.err.splitlines()) == 1
@@ -89,7 +132,9 @@ def test_judges_list(tmp_path: Path, environment: None) -> None:
     assert KEY not in shown
 
 
-def test_judges_test_shows_a_small_call(tmp_path: Path, environment: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judges_test_shows_a_small_call(
+    tmp_path: Path, environment: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with LlmServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
         server.faults = rejects_parameters("temperature")
@@ -107,16 +152,33 @@ def test_judges_test_shows_a_small_call(tmp_path: Path, environment: None, monke
 
 
 def test_a_criterion_in_one_line(people: Metal, tmp_path: Path) -> None:
-    added = people("criterion", "new", "helpfulness", "mine", "--scale", "1-5", "--question", "Does it help?")
+    added = people(
+        "criterion", "new", "helpfulness", "mine", "--scale", "1-5", "--question", "Does it help?"
+    )
     assert "mine: helpfulness (1, 2, 3, 4, 5), higher is better" in added.said
-    people("criterion", "new", "tone", "mine", "--scale", "0-100", "--question", "How rude?", "--direction", "lower")
+    people(
+        "criterion",
+        "new",
+        "tone",
+        "mine",
+        "--scale",
+        "0-100",
+        "--question",
+        "How rude?",
+        "--direction",
+        "lower",
+    )
     criteria = load_dataset(tmp_path / "mine").criteria
     assert (criteria["tone"].scale.measure, criteria["tone"].direction) == ("interval", "lower")
     assert criteria["helpfulness"].question == "Does it help?"
     people("criterion", "new", "correctness", "mine", "--template", "question-answering")
     assert load_dataset(tmp_path / "mine").criteria["correctness"].scale.values == (1, 2, 3, 4, 5)
     own = metal_api.Criterion("depth", metal_api.Scale.of("1-7"), question="How deep?")
-    assert metal_api.criterion_new(own, tmp_path / "mine") == load_dataset(tmp_path / "mine").criteria["depth"] == own
+    assert (
+        metal_api.criterion_new(own, tmp_path / "mine")
+        == load_dataset(tmp_path / "mine").criteria["depth"]
+        == own
+    )
     shown = people("prompt", "show", "mine", "--criterion", "helpfulness").said
     assert "Question: Does it help?" in shown
     for arguments, message in (
@@ -126,36 +188,65 @@ def test_a_criterion_in_one_line(people: Metal, tmp_path: Path) -> None:
         (("ton", "--scale", "1-5", "--question", " "), "--question is empty"),
         (("ton", "--question", "Loud?"), "--scale is not given"),
         (("ton", "--template", "question-answering"), "correctness"),
-        (("ton", "--template", "question-answering", "--scale", "1-5"), "--template says all about it"),
+        (
+            ("ton", "--template", "question-answering", "--scale", "1-5"),
+            "--template says all about it",
+        ),
     ):
         assert message in people.refused("criterion", "new", arguments[0], "mine", *arguments[1:])
 
 
-def test_a_criterion_without_a_dataset_is_a_file_that_every_verb_takes(people: Metal, tmp_path: Path) -> None:
+def test_a_criterion_without_a_dataset_is_a_file_that_every_verb_takes(
+    people: Metal, tmp_path: Path
+) -> None:
     line = ("criterion", "new", "helpfulness", "--scale", "1-10", "--question", "Does it help?")
     added = people(*line).said
-    assert "prompts/criteria/helpfulness.toml: helpfulness (1, 2, 3, 4, 5, 6, 7, 8, 9, 10), higher is better" in added
-    assert "metal judge DATASET --judge MODEL --criteria helpfulness --prompt-folders prompts" in added
+    assert (
+        "prompts/criteria/helpfulness.toml: helpfulness (1, 2, 3, 4, 5, 6, 7, 8, 9, 10), higher is"
+        " better" in added
+    )
+    assert (
+        "metal judge DATASET --judge MODEL --criteria helpfulness --prompt-folders prompts" in added
+    )
     assert "prompts/criteria/helpfulness.toml exists" in people.refused(*line)
     named = ("-c", "helpfulness", "--prompt-folders", "prompts")
     assert "Question: Does it help?" in people("prompt", "show", *named).said
-    assert "criterion 'helpfulness' is not known" in people.refused("judge", "mine", "-j", "random", *named[:2])
-    judged = people("judge", "mine", "-j", "fake:random", *named, "--out", "run", "--limit", "2").said
-    assert "note: mine has no criterion helpfulness; it is asked as criteria/helpfulness.toml says" in judged
+    assert "criterion 'helpfulness' is not known" in people.refused(
+        "judge", "mine", "-j", "random", *named[:2]
+    )
+    judged = people(
+        "judge", "mine", "-j", "fake:random", *named, "--out", "run", "--limit", "2"
+    ).said
+    assert (
+        "note: mine has no criterion helpfulness; it is asked as criteria/helpfulness.toml says"
+        in judged
+    )
     people("judge", "--resume", "run")
-    own = metal_api.Criterion("helpfulness", metal_api.Scale.of("1-10"), label="Helpfulness", question="Does it help?")
-    assert with_ratings(load_dataset(tmp_path / "mine"), tmp_path / "run").criteria["helpfulness"] == own
-    assert "lacks the criterion helpfulness. Pass --add-criteria" in people.refused("annotate", "html", "mine", *named)
+    own = metal_api.Criterion(
+        "helpfulness", metal_api.Scale.of("1-10"), label="Helpfulness", question="Does it help?"
+    )
+    assert (
+        with_ratings(load_dataset(tmp_path / "mine"), tmp_path / "run").criteria["helpfulness"]
+        == own
+    )
+    assert "lacks the criterion helpfulness. Pass --add-criteria" in people.refused(
+        "annotate", "html", "mine", *named
+    )
     people("annotate", "html", "mine", *named, "--add-criteria")
     assert load_dataset(tmp_path / "mine").criteria["helpfulness"] == own
     table = pd.DataFrame({"id": ["a", "a"], "annotator": ["A1", "A2"], "helpfulness": [3, 7]})
     read = metal_api.read(table, language="en", prompt_folders=[tmp_path / "prompts"])
     assert (read.criteria["helpfulness"], read.ratings["score"].tolist()) == (own, [3, 7])
     unasked = replace(own, question="")  # as a table brings it
-    assert rubrics_for([unasked], [tmp_path / "prompts"], needed=["detailed"])["helpfulness"].criterion == own
+    assert (
+        rubrics_for([unasked], [tmp_path / "prompts"], needed=["detailed"])["helpfulness"].criterion
+        == own
+    )
     with pytest.raises(UsageError, match=r"no detailed description.*metal\.criterion_new"):
         rubrics_for([unasked], [], needed=["detailed"])
-    assert "say to which" in people.refused("criterion", "new", "correctness", "--template", "question-answering")
+    assert "say to which" in people.refused(
+        "criterion", "new", "correctness", "--template", "question-answering"
+    )
 
 
 def test_a_folder_of_prompts_that_is_not_there_is_refused_when_ratings_are_read() -> None:

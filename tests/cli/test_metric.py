@@ -56,7 +56,10 @@ def test_the_example_in_the_help_holds(own: Metal) -> None:
     example = textwrap.dedent(shown[shown.index("    # my/metric.py") : shown.index("  Examples:")])
     (own.cwd / "my").mkdir()
     (own.cwd / "my" / "metric.py").write_text(example, encoding="utf-8")
-    assert "Share of the reference's words that the output has." in own("metric", "check", "my/metric.py:score").said
+    assert (
+        "Share of the reference's words that the output has."
+        in own("metric", "check", "my/metric.py:score").said
+    )
 
 
 def test_check_of_a_metric_that_does_not(own: Metal) -> None:
@@ -72,10 +75,13 @@ def test_check_of_a_metric_that_does_not(own: Metal) -> None:
 def test_check_on_texts_of_a_dataset(people: Metal) -> None:
     (people.cwd / "own.py").write_text(OWN, encoding="utf-8")
     done = people("metric", "check", "copy-rate", "--dataset", "mine")
-    assert "ok the dataset's texts: 4 of 9 outputs have a score, from 1 to 1; 5 without: fewer than 5" in done.said
+    assert (
+        "ok the dataset's texts: 4 of 9 outputs have a score, from 1 to 1; 5 without: fewer than 5"
+        in done.said
+    )
     done = people("metric", "check", "own.py:length", "--dataset", "mine", expect=1)
     assert (
-        "not the dataset's texts: 8 of 9 outputs have a score, from 3 to 3; 1 without: the metric raised "
-        "ZeroDivisionError: division by zero" in done.said
+        "not the dataset's texts: 8 of 9 outputs have a score, from 3 to 3; 1 without: the metric"
+        " raised ZeroDivisionError: division by zero" in done.said
     )
     assert "has no references" in people.refused("metric", "check", "chrf", "--dataset", "mine")

@@ -10,12 +10,17 @@ import pytest
 from metal.data.missing import nearest_path
 from tests.cli.runs import InProcess
 
-RATINGS = [f"text {number},English,{number % 3 + 1},{number % 2 + 1},{number % 3 + 1}" for number in range(12)]
+RATINGS = [
+    f"text {number},English,{number % 3 + 1},{number % 2 + 1},{number % 3 + 1}"
+    for number in range(12)
+]
 WIDE = "\n".join(["text,language,rater_1,rater_2,gpt_4o", *RATINGS, ""])
 
 
 @pytest.fixture
-def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> InProcess:
+def typed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> InProcess:
     """`metal` in a folder with the table wide.csv."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["metal"])
@@ -25,9 +30,18 @@ def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 @pytest.mark.parametrize(
     ("word", "verb"),
-    [("adit", "audit"), ("chek", "check"), ("judg", "judge"), ("Audit", "audit"), ("list", "ls"), ("view", "report")],
+    [
+        ("adit", "audit"),
+        ("chek", "check"),
+        ("judg", "judge"),
+        ("Audit", "audit"),
+        ("list", "ls"),
+        ("view", "report"),
+    ],
 )
-def test_a_mistyped_verb_names_the_one_that_was_meant(typed: InProcess, word: str, verb: str) -> None:
+def test_a_mistyped_verb_names_the_one_that_was_meant(
+    typed: InProcess, word: str, verb: str
+) -> None:
     assert f"Did you mean '{verb}'" in typed.refused(word, "wide.csv")
 
 
@@ -60,15 +74,21 @@ def test_a_run_in_the_place_of_a_verb_gets_the_verb_that_fits(typed: InProcess) 
 
 def test_a_mistyped_file_names_the_one_that_is_there(typed: InProcess) -> None:
     typed("import", "wide.csv", "--out", "datasets/mine")
-    assert typed.refused("audit", "wdie.csv").endswith("wdie.csv: no such file or folder; did you mean 'wide.csv'?")
+    assert typed.refused("audit", "wdie.csv").endswith(
+        "wdie.csv: no such file or folder; did you mean 'wide.csv'?"
+    )
     assert "did you mean 'datasets/mine'?" in typed.refused("audit", "datsets/mien")
     assert "did you mean 'datasets/mine'?" in typed.refused("audit", "mine")
-    assert "did you mean 'datasets/mine'?" in typed.refused("annotate", "export", "datasets/mina", "--to", "html")
+    assert "did you mean 'datasets/mine'?" in typed.refused(
+        "annotate", "export", "datasets/mina", "--to", "html"
+    )
     assert "did you mean" not in typed.refused("audit", "nope.csv")
 
 
 @pytest.mark.parametrize("verb", [["audit"], ["judge", "-j", "majority"]], ids=["audit", "judge"])
-def test_a_dataset_of_the_documents_in_a_fresh_environment_is_copied_first(typed: InProcess, verb: list[str]) -> None:
+def test_a_dataset_of_the_documents_in_a_fresh_environment_is_copied_first(
+    typed: InProcess, verb: list[str]
+) -> None:
     said = typed.refused(*verb, "datasets/demo")
     what, _, command = said.partition(", so copy it first: ")
     assert what.endswith("datasets/demo: no such file or folder; it comes with METAL")
@@ -89,7 +109,9 @@ def test_the_nearest_name_has_the_same_ending_where_two_are_as_near(tmp_path: Pa
 def test_a_misspelt_language_names_the_one_that_was_meant(typed: InProcess) -> None:
     Path("spelt.csv").write_text(WIDE.replace("English", "Enlgish"), encoding="utf-8")
     meant = "Did you mean 'en' (English)?"
-    assert "spelt.csv row 2: language 'Enlgish' is not known. " + meant in typed.refused("audit", "spelt.csv")
+    assert "spelt.csv row 2: language 'Enlgish' is not known. " + meant in typed.refused(
+        "audit", "spelt.csv"
+    )
     refused = typed.refused("import", "wide.csv", "--language", "Enlgish", "--out", "mine")
     assert refused == f"`language`: language 'Enlgish' is not known. {meant}"
     asked = typed.refused("audit", "wide.csv", "--languages", "Enlgish")
@@ -100,19 +122,35 @@ def test_a_misspelt_language_names_the_one_that_was_meant(typed: InProcess) -> N
 
 
 def test_import_csv_says_that_tables_need_no_format(typed: InProcess) -> None:
-    for words in (["csv", "wide.csv"], ["wide.csv", "csv"], ["Excel", "wide.csv"], ["wide.csv", "wide.csv"]):
+    for words in (
+        ["csv", "wide.csv"],
+        ["wide.csv", "csv"],
+        ["Excel", "wide.csv"],
+        ["wide.csv", "wide.csv"],
+    ):
         message = typed.refused("import", *words, "--out", "mine")
-        assert "is not known; tables need none: give the path of one table, and leave it out" in message
+        assert (
+            "is not known; tables need none: give the path of one table, and leave it out"
+            in message
+        )
 
 
 def test_a_table_where_a_folder_is_wanted_is_not_called_missing(typed: InProcess) -> None:
-    assert typed.refused("report", "wide.csv").startswith("wide.csv: a file, not a run folder (make one with")
-    assert typed.refused("annotate", "export", "wide.csv", "--to", "html").startswith("wide.csv: a file, not a dataset")
-    assert "a table joins a dataset: metal import wide.csv" in typed.refused("check", "wide.csv", "wide.csv")
+    assert typed.refused("report", "wide.csv").startswith(
+        "wide.csv: a file, not a run folder (make one with"
+    )
+    assert typed.refused("annotate", "export", "wide.csv", "--to", "html").startswith(
+        "wide.csv: a file, not a dataset"
+    )
+    assert "a table joins a dataset: metal import wide.csv" in typed.refused(
+        "check", "wide.csv", "wide.csv"
+    )
 
 
 def test_data_in_the_place_of_a_groups_command_name_the_commands(typed: InProcess) -> None:
-    assert typed.refused("bias", "wide.csv").endswith("'wide.csv'; write one of: metal bias language, metal bias plan")
+    assert typed.refused("bias", "wide.csv").endswith(
+        "'wide.csv'; write one of: metal bias language, metal bias plan"
+    )
     assert "Did you mean 'language'?" in typed.refused("bias", "langage")
 
 

@@ -1,4 +1,6 @@
-"""`metal monitor` and `--exclude-noisy`: who fails the test questions, and what is left without them."""
+"""`metal monitor` and `--exclude-noisy`: who fails the test questions, and what is left without
+them.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,9 @@ def always_worst(rater: str, output: str, criterion: str) -> int:
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("examined") / "sim"
-    return examined(folder, {"en-2": always_worst, "sw-1": always_best}, count=12, criteria=ASKED.values())
+    return examined(
+        folder, {"en-2": always_worst, "sw-1": always_best}, count=12, criteria=ASKED.values()
+    )
 
 
 @pytest.fixture
@@ -64,19 +68,36 @@ def test_who_is_noisy_is_said_with_the_reason_and_again_in_json(
     assert "Test questions (rate-learned-2)" in said
     assert re.search(r"en-2 0 of 18 \d+ of 12 0% >0\.999 noisy native \[", said)
     assert re.search(r"sw-1 18 of 18 0 of 12 0% >0\.999 noisy native \[", said)
-    assert "sw-1 is noisy: negative questions on Task quality (Swahili): 0 of 6 right, P above 0.999; negative" in said
+    assert (
+        "sw-1 is noisy: negative questions on Task quality (Swahili): 0 of 6 right, P above 0.999;"
+        " negative" in said
+    )
     assert not re.search(r"(en-1|en-3|sw-2|sw-3) is noisy", said)
-    assert "Without noisy people 144 ratings would be dropped; nothing is removed from the dataset." in said
+    assert (
+        "Without noisy people 144 ratings would be dropped; nothing is removed from the dataset."
+        in said
+    )
     assert "|tests:" in shown
 
     whole = sim.json("monitor", "sim", *QUICK, "--out", "run")
     assert snapshot(sim.folder / "sim") == before
     run = sim.folder / "run"
     first, second = (snapshot(sim.folder / name) for name in ("first", "run"))
-    assert {name for name in first if first[name] != second[name]} <= {"report.html", "run.toml"}  # with name and time
+    # with name and time
+    assert {name for name in first if first[name] != second[name]} <= {"report.html", "run.toml"}
     about = tomllib.loads((run / "run.toml").read_text())
     assert (about["command"], about["signature"]) == ("monitor", whole["signature"])
-    names = {"raters", "workers", "mixtures", "questions", "behaviour", "agreement", "panels", "exclusions", "rounds"}
+    names = {
+        "raters",
+        "workers",
+        "mixtures",
+        "questions",
+        "behaviour",
+        "agreement",
+        "panels",
+        "exclusions",
+        "rounds",
+    }
     assert {path.stem for path in (run / "tables").iterdir()} == names
     assert names | {"headline", "signature", "run", "warnings"} == set(whole)
     assert (run / "warnings.txt").read_text(encoding="utf-8").splitlines() == whole["warnings"]
@@ -90,10 +111,18 @@ def test_who_is_noisy_is_said_with_the_reason_and_again_in_json(
         2: [f"{language}-{number}" for language in ("en", "sw") for number in (1, 2, 3)],
     }
     after = rounds[(rounds["round"] == 2) & (rounds["rater"] == "sw-1")].iloc[0]
-    assert (after["positive_right"], after["positive_asked"], after["negative_right"]) == (18, 18, 0)
+    assert (after["positive_right"], after["positive_asked"], after["negative_right"]) == (
+        18,
+        18,
+        0,
+    )
     agreement = table(run, "agreement")
-    left = agreement[agreement["without_noisy"]].set_index(["language", "criterion"])["percent_agreement"]
-    everybody = agreement[~agreement["without_noisy"]].set_index(["language", "criterion"])["percent_agreement"]
+    left = agreement[agreement["without_noisy"]].set_index(["language", "criterion"])[
+        "percent_agreement"
+    ]
+    everybody = agreement[~agreement["without_noisy"]].set_index(["language", "criterion"])[
+        "percent_agreement"
+    ]
     assert (left >= everybody).all()
     read = Monitor.read(run)
     assert sorted(read.noisy) == NOISY
@@ -115,7 +144,10 @@ def test_the_signature_knows_model_and_answers(sim: Commands) -> None:
 
 
 def test_an_unknown_model_is_refused_before_anything(sim: Commands) -> None:
-    for arguments in (("monitor", "sim", "--model", "rate-lerned"), ("audit", "sim", "--exclude-noisy=rate-lerned")):
+    for arguments in (
+        ("monitor", "sim", "--model", "rate-lerned"),
+        ("audit", "sim", "--exclude-noisy=rate-lerned"),
+    ):
         said = sim.refused(*arguments)
         assert "model 'rate-lerned' is not known; did you mean 'rate-learned-2'" in said
     assert not (sim.folder / "runs").exists()
@@ -134,7 +166,11 @@ def test_without_test_questions_people_are_still_set_beside_each_other(sim: Comm
 
 def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
     dataset = load_dataset(sim.folder / "sim")
-    negative = next(one for one in read_questions(sim.folder / "sim").values() if side_of(one.output) == NEGATIVE)
+    negative = next(
+        one
+        for one in read_questions(sim.folder / "sim").values()
+        if side_of(one.output) == NEGATIVE
+    )
     leak = Output("leak", negative.source, "odd", "en", f" {negative.text}")
     with_leak = replace(dataset, outputs={**dataset.outputs, "leak": leak})
     kept = sim.folder / "kept"
@@ -159,18 +195,26 @@ def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
 
 
 def test_a_criterion_on_which_most_fail_is_doubted_before_the_people(sim: Commands) -> None:
-    """`task_quality` as if it looked at the text only: everybody says that golds of other sources are good."""
+    """`task_quality` as if it looked at the text only: everybody says that golds of other sources
+    are good.
+    """
     answers = read_answers(sim.folder / "sim")
     negative = answers["output"].astype(str).map(side_of) == NEGATIVE
     answers.loc[negative & (answers["criterion"] == "task_quality"), "score"] = 2.0
     write_facts(answers, sim.folder / "sim/test_questions/ratings.parquet")
     said = "\n".join(sim.json("monitor", "sim", *QUICK, "--out", "one")["warnings"])
-    assert "3 of 3 people fail negative questions on Task quality (English), so that nobody is called noisy" in said
+    assert (
+        "3 of 3 people fail negative questions on Task quality (English), so that nobody is called"
+        " noisy" in said
+    )
     assert "of_source = false under [criteria.task_quality] in dataset.toml" in said
     assert "on hallucinations" not in said
     card = sim.folder / "sim/dataset.toml"
     text = card.read_text(encoding="utf-8")
-    card.write_text(text.replace("[criteria.task_quality]\n", "[criteria.task_quality]\nof_source = false\n"), "utf-8")
+    card.write_text(
+        text.replace("[criteria.task_quality]\n", "[criteria.task_quality]\nof_source = false\n"),
+        "utf-8",
+    )
     whole = sim.json("monitor", "sim", *QUICK, "--out", "two")
     assert "people fail" not in "\n".join(whole["warnings"])
     assert sorted(row["rater"] for row in whole["raters"] if row["noisy"]) == NOISY
@@ -178,7 +222,18 @@ def test_a_criterion_on_which_most_fail_is_doubted_before_the_people(sim: Comman
 
 def test_one_person_only(commands: Commands) -> None:
     save(Path("sim"), count=6, languages=("en",), criteria=ASKED.values())
-    commands("annotate", "export", "sim", "--to", "csv", "--out", "out", "--raters", "1", "--test-questions=50%+50%")
+    commands(
+        "annotate",
+        "export",
+        "sim",
+        "--to",
+        "csv",
+        "--out",
+        "out",
+        "--raters",
+        "1",
+        "--test-questions=50%+50%",
+    )
     commands("annotate", "import", "sim", *fill_csv(Path("sim"), Path("out"), careful))
     said = commands("monitor", "sim", *QUICK)
     assert "en-1 is the only person: there is nobody to compare with" in said
@@ -203,8 +258,14 @@ def test_an_audit_without_them_is_an_audit_of_a_dataset_without_them(judged: Com
     assert [line.partition(" ")[0] for line in lines] == NOISY
     assert all("72 ratings dropped" in line for line in lines)
     run = judged.folder / "run"
-    assert [line for line in (run / "warnings.txt").read_text().splitlines() if "excluded as noisy" in line] == lines
-    rows = list(csv.DictReader((run / "tables/exclusions.csv").read_text(encoding="utf-8").splitlines()))
+    assert [
+        line
+        for line in (run / "warnings.txt").read_text().splitlines()
+        if "excluded as noisy" in line
+    ] == lines
+    rows = list(
+        csv.DictReader((run / "tables/exclusions.csv").read_text(encoding="utf-8").splitlines())
+    )
     assert {(row["rater"], row["language"]) for row in rows} == {("en-2", "en"), ("sw-1", "sw")}
     assert sum(int(row["ratings"]) for row in rows) == 144
     assert all("questions on" in row["why"] for row in rows)
@@ -234,12 +295,16 @@ def test_a_board_without_them(judged: Commands) -> None:
     quick = (*QUICK, "--permutations", "100", "-c", "task_quality")
     whole = judged.json("billboard", "sim", "judges", *quick, "--exclude-noisy", "--out", "run")
     assert "without:noisy@rate-learned-2" in whole["signature"]
-    assert [line.partition(" ")[0] for line in whole["warnings"] if "is excluded as noisy" in line] == NOISY
+    assert [
+        line.partition(" ")[0] for line in whole["warnings"] if "is excluded as noisy" in line
+    ] == NOISY
     assert sum(row["ratings"] for row in whole["exclusions"]) == 144
     assert (judged.folder / "run/tables/exclusions.csv").is_file()
 
 
-def test_a_submission_is_ranked_without_them_where_the_board_is(sim: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_submission_is_ranked_without_them_where_the_board_is(
+    sim: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import metal.boards.board as board
 
     seen: list[Dataset] = []
@@ -264,7 +329,10 @@ def test_where_everybody_fails_nobody_is_left_out(commands: Commands) -> None:
     people = {f"en-{number}": always_best for number in (1, 2, 3)}
     examined(Path("sim"), people, count=12, languages=("en",), criteria=ASKED.values())
     shown = commands("monitor", "sim", *QUICK)
-    assert "3 of 3 people fail negative questions on Hallucinations (English), so that nobody is called noisy" in shown
+    assert (
+        "3 of 3 people fail negative questions on Hallucinations (English), so that nobody is"
+        " called noisy" in shown
+    )
     assert "is noisy" not in shown
     commands("audit", "sim", *QUICK, "-c", "hallucinations", "--exclude-noisy")
     assert table(Path("runs/sim"), "exclusions").empty
@@ -278,10 +346,14 @@ def test_the_flag_before_the_dataset_is_told(sim: Commands, verb: str) -> None:
 
 
 def always(word: str) -> Callable[[str, Any], str]:
-    return lambda prompt, body: json.dumps({"score": 2 if word == "best" else 0, "justification": word})
+    return lambda prompt, body: json.dumps(
+        {"score": 2 if word == "best" else 0, "justification": word}
+    )
 
 
-def test_an_llm_judge_that_always_says_the_best_is_named(template: Path, processes: Metal, tmp_path: Path) -> None:
+def test_an_llm_judge_that_always_says_the_best_is_named(
+    template: Path, processes: Metal, tmp_path: Path
+) -> None:
     shutil.copytree(template, tmp_path / "sim")
     with LlmServer() as server:
         server.answer = always("best")
@@ -297,29 +369,59 @@ def test_an_llm_judge_that_always_says_the_best_is_named(template: Path, process
         assert {name: one.text for name, one in read_questions(tmp_path / "judges").items()} == {
             name: one.text for name, one in read_questions(tmp_path / "sim").items()
         }
-        ratings, answers = read_facts(tmp_path / "judges/ratings.parquet"), read_answers(tmp_path / "judges")
+        ratings, answers = (
+            read_facts(tmp_path / "judges/ratings.parquet"),
+            read_answers(tmp_path / "judges"),
+        )
         assert (len(ratings), len(answers)) == (48, 24)
         assert not any(side_of(str(name)) for name in ratings["output"])
         assert set(answers["output"]) == set(read_questions(tmp_path / "sim"))
         assert set(answers["rater"]) == {"openai:gpt-4o/detailed"}
         said = run("monitor", "sim", "judges", *QUICK, "--out", "people").said
-        assert "openai:gpt-4o/detailed is noisy: negative questions on Task quality (English): 0 of 6 right" in said
-        workers = table(tmp_path / "people", "workers").set_index(["rater", "language", "criterion"])
+        assert (
+            "openai:gpt-4o/detailed is noisy: negative questions on Task quality (English): 0 of 6"
+            " right" in said
+        )
+        workers = table(tmp_path / "people", "workers").set_index(
+            ["rater", "language", "criterion"]
+        )
         alone = ("openai:gpt-4o/detailed", "sw", "task_quality")
         assert workers.loc[alone, "kind"] == "llm"
         assert workers.loc[alone, "positive_right"] == 6
         # Judges stay in an audit, even noisy ones: they are what it is about.
-        audit = run("audit", "sim", "judges", *QUICK, "-c", "task_quality", "--exclude-noisy", "--out", "audit")
+        audit = run(
+            "audit",
+            "sim",
+            "judges",
+            *QUICK,
+            "-c",
+            "task_quality",
+            "--exclude-noisy",
+            "--out",
+            "audit",
+        )
         assert "openai:gpt-4o" in audit.said
         assert set(table(tmp_path / "audit", "exclusions")["rater"]) == set(NOISY)
 
 
 def test_baselines_are_examined_too_and_rate_as_without(sim: Commands) -> None:
     sim("judge", "sim", "-j", "majority,random,lexical", "--out", "plain")
-    sim("judge", "sim", "-j", "majority,random,lexical", "--test-questions=25%+25%", "--out", "asked")
-    plain, asked = (read_facts(sim.folder / name / "ratings.parquet") for name in ("plain", "asked"))
+    sim(
+        "judge",
+        "sim",
+        "-j",
+        "majority,random,lexical",
+        "--test-questions=25%+25%",
+        "--out",
+        "asked",
+    )
+    plain, asked = (
+        read_facts(sim.folder / name / "ratings.parquet") for name in ("plain", "asked")
+    )
     order = ["rater", "criterion", "output"]
-    one, other = (frame.astype(str).sort_values(order, ignore_index=True) for frame in (plain, asked))
+    one, other = (
+        frame.astype(str).sort_values(order, ignore_index=True) for frame in (plain, asked)
+    )
     pd.testing.assert_frame_equal(one, other)
     answers = read_answers(sim.folder / "asked")
     assert set(answers["rater"]) <= {"majority", "random", "lexical"}
@@ -333,7 +435,10 @@ def test_baselines_are_examined_too_and_rate_as_without(sim: Commands) -> None:
 def test_a_judge_asked_something_else_under_the_same_id_is_told(sim: Commands) -> None:
     sim("judge", "sim", "-j", "majority", "--test-questions=25%+25%", "--out", "asked")
     path = sim.folder / "asked/test_questions/outputs.jsonl"
-    path.write_text(path.read_text(encoding="utf-8").replace('"text": "', '"text": "other ', 1), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('"text": "', '"text": "other ', 1),
+        encoding="utf-8",
+    )
     said = sim.refused("monitor", "sim", "asked")
     assert "shows another text than in sim/test_questions" in said
     assert "judge again with `metal judge --test-questions`" in said
@@ -343,4 +448,6 @@ def test_resuming_cannot_change_the_questions(sim: Commands) -> None:
     sim("judge", "sim", "-j", "majority", "--test-questions=25%+25%", "--out", "asked")
     said = sim.refused("judge", "--resume", "asked", "--test-questions=5%+5%")
     assert "goes on with what was asked for; to change --test-questions" in said
-    assert "test_questions" in sim.refused("judge", "sim", "-j", "majority", "--out", "asked").replace("-", "_")
+    assert "test_questions" in sim.refused(
+        "judge", "sim", "-j", "majority", "--out", "asked"
+    ).replace("-", "_")

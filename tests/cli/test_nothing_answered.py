@@ -1,4 +1,6 @@
-"""`metal judge` where no call is answered: one request, the cause in words, exit code 2, and nothing left behind."""
+"""`metal judge` where no call is answered: one request, the cause in words, exit code 2, and
+nothing left behind.
+"""
 
 from __future__ import annotations
 
@@ -33,9 +35,22 @@ def nobody() -> str:
 
 @pytest.fixture
 def untrusted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
-    """The port of a server whose certificate nobody has signed, and then a number for each connection to it."""
+    """The port of a server whose certificate nobody has signed, and then a number for each
+    connection to it.
+    """
     place = tmp_path_factory.mktemp("untrusted")
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=127.0.0.1"]
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=127.0.0.1",
+    ]
     command = [*made, "-keyout", place / "key.pem", "-out", place / "certificate.pem"]
     subprocess.run(command, check=True, capture_output=True)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -48,7 +63,11 @@ def untrusted(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[int]]:
                 while True:
                     connection, _ = server.accept()
                     seen.append(len(seen))
-                    with connection, suppress(OSError), context.wrap_socket(connection, server_side=True):
+                    with (
+                        connection,
+                        suppress(OSError),
+                        context.wrap_socket(connection, server_side=True),
+                    ):
                         pass
 
         threading.Thread(target=serve, daemon=True).start()
@@ -64,9 +83,10 @@ def test_a_server_that_is_not_there(
     metal.env["OPENAI_BASE_URL"] = nobody
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *calls, *more, "--out", "r", expect=2)
     place = nobody.removesuffix("/v1")
-    assert done.err == (
-        f"metal: openai:gpt-4o: cannot reach {place}: connection refused, no server listens there. No call was "
-        "answered; r was not kept\n"
+    assert (
+        done.err
+        == f"metal: openai:gpt-4o: cannot reach {place}: connection refused, no server listens"
+        " there. No call was answered; r was not kept\n"
     )
     assert "Next" not in done.out
     assert "ratings" not in done.out
@@ -76,29 +96,59 @@ def test_a_server_that_is_not_there(
 def test_a_host_that_is_misspelt(metal: Metal, tmp_path: Path) -> None:
     metal.env["OPENAI_BASE_URL"] = "http://no-such-host.invalid/v1"
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
-    assert "cannot reach http://no-such-host.invalid: the host's name is not known (DNS)" in done.err
+    assert (
+        "cannot reach http://no-such-host.invalid: the host's name is not known (DNS)" in done.err
+    )
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
     "address",
-    ["http://127.0.0.1:8000x/v1", "127.0.0.1:8000/v1", "http:///v1", "http://127.0.0.1:99999/v1", "http://a b/v1"],
+    [
+        "http://127.0.0.1:8000x/v1",
+        "127.0.0.1:8000/v1",
+        "http:///v1",
+        "http://127.0.0.1:99999/v1",
+        "http://a b/v1",
+    ],
 )
 def test_an_address_that_is_none_is_not_asked(address: str, metal: Metal, tmp_path: Path) -> None:
     metal.env["OPENAI_BASE_URL"] = address
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
     is_none = f"{address!r} is no address; one is like http://127.0.0.1:8000/v1"
     assert done.err == f"metal: judge 'openai:gpt-4o': OPENAI_BASE_URL {is_none}\n"
-    done = metal("judge", DEMO, "-j", "openai-compatible:m", "--base-url", address, *TWO, "--out", "r", expect=2)
+    done = metal(
+        "judge",
+        DEMO,
+        "-j",
+        "openai-compatible:m",
+        "--base-url",
+        address,
+        *TWO,
+        "--out",
+        "r",
+        expect=2,
+    )
     assert is_none in done.err
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("verb", ["judge", "generate"])
-def test_a_base_url_beside_a_model_that_is_not_asked_there(verb: str, metal: Metal, llm_server: LlmServer) -> None:
+def test_a_base_url_beside_a_model_that_is_not_asked_there(
+    verb: str, metal: Metal, llm_server: LlmServer
+) -> None:
     """The texts would have gone to the provider instead."""
     option = "-j" if verb == "judge" else "-m"
-    done = metal(verb, DEMO, option, "openai:gpt-4o", "--base-url", "http://127.0.0.1:8000/v1", "--yes", expect=2)
+    done = metal(
+        verb,
+        DEMO,
+        option,
+        "openai:gpt-4o",
+        "--base-url",
+        "http://127.0.0.1:8000/v1",
+        "--yes",
+        expect=2,
+    )
     assert "none of these models is asked at --base-url; openai-compatible:MODEL" in done.err
     assert llm_server.requests == 0
 
@@ -114,7 +164,9 @@ def test_a_certificate_that_nobody_signed_costs_one_connection(
     assert not list(tmp_path.iterdir())
 
 
-def test_two_calls_that_are_both_rejected(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_two_calls_that_are_both_rejected(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = always(Fault("400"))
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r", expect=2)
     assert done.err.count("\n") == 1
@@ -123,13 +175,16 @@ def test_two_calls_that_are_both_rejected(metal: Metal, llm_server: LlmServer, t
     assert "Next" not in done.out
 
 
-def test_a_server_that_fails_at_every_call(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_server_that_fails_at_every_call(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     """One question gets all its attempts and another a single one; the other six are not sent."""
     llm_server.faults = always(Fault("503"))
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
-    assert done.err == (
-        "metal: openai:gpt-4o: server error: HTTP 503: The model is overloaded. Please try again later. No call was "
-        "answered; r was not kept\n"
+    assert (
+        done.err
+        == "metal: openai:gpt-4o: server error: HTTP 503: The model is overloaded. Please try again"
+        " later. No call was answered; r was not kept\n"
     )
     assert llm_server.requests == 7
     assert not (tmp_path / "r").exists()
@@ -137,7 +192,9 @@ def test_a_server_that_fails_at_every_call(metal: Metal, llm_server: LlmServer, 
 
 
 @pytest.mark.parametrize("kind", ["401", "403", "404", "insufficient_quota"])
-def test_a_refused_key_is_asked_once(kind: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_refused_key_is_asked_once(
+    kind: str, metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = always(Fault(kind))
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
     assert done.err.count("\n") == 1
@@ -145,24 +202,38 @@ def test_a_refused_key_is_asked_once(kind: str, metal: Metal, llm_server: LlmSer
     assert not (tmp_path / "r").exists()
 
 
-def test_an_error_that_comes_as_a_success_is_asked_once(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    body = json.dumps({"error": {"code": "insufficient_quota", "message": "You exceeded your quota."}})
+def test_an_error_that_comes_as_a_success_is_asked_once(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    body = json.dumps(
+        {"error": {"code": "insufficient_quota", "message": "You exceeded your quota."}}
+    )
     llm_server.faults = always(Fault("body", text=body))
-    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--concurrency", "1", "--out", "r", expect=2)
+    done = metal(
+        "judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--concurrency", "1", "--out", "r", expect=2
+    )
     assert llm_server.requests == 1
     assert "quota used up: HTTP 402: You exceeded your quota." in done.err
     assert not (tmp_path / "r").exists()
 
 
 def test_every_reply_is_a_web_page(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    """The judge stops after three; what came may have been paid for and is kept, and nothing is called a rating."""
+    """The judge stops after three; what came may have been paid for and is kept, and nothing is
+    called a rating.
+    """
     llm_server.faults = always(Fault("body", text="<html>Welcome</html>"))
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
-    assert "openai:gpt-4o stopped (5 calls not made): not a reply: not a JSON object: <html>Welcome</html>" in done.err
+    assert (
+        "openai:gpt-4o stopped (5 calls not made): not a reply: not a JSON object:"
+        " <html>Welcome</html>" in done.err
+    )
     assert "Next" not in done.out
     assert "ratings in" not in done.out
     assert "Once that is mended, go on with: metal judge --resume r" in done.said
-    assert "What came may have been paid for, and is kept in r; see it with: metal replies r" in done.said
+    assert (
+        "What came may have been paid for, and is kept in r; see it with: metal replies r"
+        in done.said
+    )
     assert [record["body"] for record in records(tmp_path / "r")] == ["<html>Welcome</html>"] * 3
     assert llm_server.requests == 3
     llm_server.faults = None
@@ -176,44 +247,67 @@ CHOICE = {"message": {"content": '{"score": 1, "justification": "Fine."}'}, "fin
 @pytest.mark.parametrize(
     ("body", "cause"),
     [
-        (json.dumps({"error": {"message": "upstream is gone"}, "choices": [CHOICE]}), "2 error in the reply"),
-        (json.dumps({"choices": [CHOICE | {"message": {"content": "I would rather not say."}}]}), "2 unparsable"),
+        (
+            json.dumps({"error": {"message": "upstream is gone"}, "choices": [CHOICE]}),
+            "2 error in the reply",
+        ),
+        (
+            json.dumps({"choices": [CHOICE | {"message": {"content": "I would rather not say."}}]}),
+            "2 unparsable",
+        ),
         (json.dumps({"choices": []}), "2 no choices"),
     ],
     ids=["an error beside the choices", "no score", "no choices"],
 )
-def test_no_reply_holds_a_score(body: str, cause: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_no_reply_holds_a_score(
+    body: str, cause: str, metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = always(Fault("body", text=body))
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r", expect=2)
-    assert done.err == f"metal: openai:gpt-4o stopped: 2 replies came and none holds a score: {cause}\n"
+    assert (
+        done.err
+        == f"metal: openai:gpt-4o stopped: 2 replies came and none holds a score: {cause}\n"
+    )
     assert "Next" not in done.out
     assert "ratings in" not in done.out
     assert "--resume" not in done.out
-    assert "What came may have been paid for, and is kept in r; see it with: metal replies r" in done.said
+    assert (
+        "What came may have been paid for, and is kept in r; see it with: metal replies r"
+        in done.said
+    )
     assert len(records(tmp_path / "r")) == 2
     assert "metal: r" not in metal("replies", "r").err
 
 
-def test_a_run_without_a_single_score_is_not_audited(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_run_without_a_single_score_is_not_audited(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     body = json.dumps({"choices": [CHOICE | {"message": {"content": "I would rather not say."}}]})
     llm_server.faults = always(Fault("body", text=body))
     metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r", expect=2)
     done = metal("audit", DEMO, "r", "--out", "a", expect=2)
-    assert done.err == (
-        "metal: r: nothing to audit, as none of its 2 ratings has a score (unparsable 2); `metal replies r` shows what "
-        "was answered\n"
+    assert (
+        done.err
+        == "metal: r: nothing to audit, as none of its 2 ratings has a score (unparsable 2); `metal"
+        " replies r` shows what was answered\n"
     )
     assert not (tmp_path / "a").exists()
 
 
-def test_one_reply_of_two_holds_a_score(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.faults = lambda call: Fault("text", text="I would rather not say.") if call.number == 1 else None
+def test_one_reply_of_two_holds_a_score(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    llm_server.faults = lambda call: (
+        Fault("text", text="I would rather not say.") if call.number == 1 else None
+    )
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r")
     assert "2 ratings in r, 1 of them without a score" in done.said
     assert "Next: metal audit" in done.said
 
 
-def test_of_two_judges_one_is_not_there(nobody: str, metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_of_two_judges_one_is_not_there(
+    nobody: str, metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
     judges = f'[judges.gone]\nmodel = "openai-compatible:m"\nbase_url = "{nobody}"\n'
     (tmp_path / "judges.toml").write_text(judges)
     done = metal("judge", DEMO, "-j", "gone,openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
@@ -250,7 +344,9 @@ def test_too_many_requests_with_an_odd_header_are_asked_again(
     assert llm_server.requests == 4
 
 
-def test_baselines_answer_beside_a_server_that_is_not_there(nobody: str, metal: Metal, tmp_path: Path) -> None:
+def test_baselines_answer_beside_a_server_that_is_not_there(
+    nobody: str, metal: Metal, tmp_path: Path
+) -> None:
     metal.env["OPENAI_BASE_URL"] = nobody
     done = metal("judge", DEMO, "-j", "majority,openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
     assert "openai:gpt-4o stopped (8 calls not made): cannot reach" in done.err

@@ -1,4 +1,6 @@
-"""`metal replies`: what judges were asked about an output, what they replied, how it was read, what people said."""
+"""`metal replies`: what judges were asked about an output, what they replied, how it was read, what
+people said.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ HOSTILE = "Well \x1b[31m\u202eevil `limit`\r\n``` | <script>alert(1)</script>"
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[LlmServer]:
     with LlmServer() as server:
-        server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": "It is all right."})
+        server.answer = lambda prompt, body: json.dumps(
+            {"score": 1, "justification": "It is all right."}
+        )
         monkeypatch.setenv("OPENAI_BASE_URL", server.openai_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         yield server
@@ -39,7 +43,9 @@ def data(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> InProcess:
+def commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> InProcess:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "120")
     return InProcess(tmp_path, capsys)
@@ -51,7 +57,9 @@ def judged(data: Path, out: Path, **more: Any) -> Path:
     return out
 
 
-def test_a_table_of_replies_with_people_beside_them(server: LlmServer, data: Path, tmp_path: Path) -> None:
+def test_a_table_of_replies_with_people_beside_them(
+    server: LlmServer, data: Path, tmp_path: Path
+) -> None:
     run = judged(data, tmp_path / "run")
     said = metal.replies(run)
     assert len(said.table) == said.total == 16
@@ -62,7 +70,9 @@ def test_a_table_of_replies_with_people_beside_them(server: LlmServer, data: Pat
     people = [name for name, rater in dataset.raters.items() if rater.kind == "human"]
     first = said.table.iloc[0]
     ratings = dataset.ratings
-    same = ratings[(ratings["output"] == first["output"]) & (ratings["criterion"] == "task_quality")]
+    same = ratings[
+        (ratings["output"] == first["output"]) & (ratings["criterion"] == "task_quality")
+    ]
     scores = same[same["rater"].isin(people)]["score"].dropna()
     assert first["people"] == pytest.approx(scores.mean())
     assert first["raters"] == len(scores) > 1
@@ -81,7 +91,10 @@ def test_a_reply_in_full(server: LlmServer, data: Path, tmp_path: Path) -> None:
     looked_up = metal.replies(run, name)
     assert [call.judge for call in looked_up.calls] == ["openai:gpt-4o/simple", JUDGE]
     for call in looked_up.calls:
-        messages = [{"role": "system", "content": call.system}, {"role": "user", "content": call.user}]
+        messages = [
+            {"role": "system", "content": call.system},
+            {"role": "user", "content": call.user},
+        ]
         assert json.dumps(messages) in sent  # to the letter
         assert call.about_messages == ""
         [answer] = call.answers
@@ -90,19 +103,25 @@ def test_a_reply_in_full(server: LlmServer, data: Path, tmp_path: Path) -> None:
         assert answer.dollars
         assert answer.reply["choices"][0]["message"]["content"] == answer.text
         own = [rating for rating in call.ratings if rating["kind"] == "llm"]
-        assert [(rating["score"], rating["comment"]) for rating in own] == [(1.0, "It is all right.")]
+        assert [(rating["score"], rating["comment"]) for rating in own] == [
+            (1.0, "It is all right.")
+        ]
         assert len([rating for rating in call.ratings if rating["kind"] == "human"]) > 1
     assert [call.judge for call in metal.replies(run, name, judge=JUDGE).calls] == [JUDGE]
 
 
-def test_messages_of_a_question_in_one_line_are_built_again(server: LlmServer, data: Path, tmp_path: Path) -> None:
+def test_messages_of_a_question_in_one_line_are_built_again(
+    server: LlmServer, data: Path, tmp_path: Path
+) -> None:
     run = judged(data, tmp_path / "run", question="Does the answer help?", languages="en")
     name = str(metal.replies(run).table["output"].iloc[0])
     [call] = metal.replies(run, name).calls
     assert "Question: Does the answer help?" in (call.user or "")
 
 
-def test_what_was_asked_twice_shows_both_replies(server: LlmServer, data: Path, tmp_path: Path) -> None:
+def test_what_was_asked_twice_shows_both_replies(
+    server: LlmServer, data: Path, tmp_path: Path
+) -> None:
     server.faults = by_attempt(Fault("text", text="I would rather not say."))
     run = judged(data, tmp_path / "run", languages="en")
     name = str(metal.replies(run).table["output"].iloc[0])
@@ -114,7 +133,9 @@ def test_what_was_asked_twice_shows_both_replies(server: LlmServer, data: Path, 
 def test_what_could_not_be_read_is_listed_and_shown(
     server: LlmServer, data: Path, tmp_path: Path, commands: InProcess
 ) -> None:
-    names = [output.output for output in load_dataset(data).outputs.values() if output.language == "en"]
+    names = [
+        output.output for output in load_dataset(data).outputs.values() if output.language == "en"
+    ]
     text = load_dataset(data).outputs[names[0]].text
     server.faults = lambda call: Fault("text", text=HOSTILE) if text in call.prompt else None
     run = judged(data, tmp_path / "run", languages="en")
@@ -136,8 +157,16 @@ def test_what_could_not_be_read_is_listed_and_shown(
     assert json.loads(commands.printed("replies", "run", "--json"))["total"] == 8
 
 
-def test_messages_that_cannot_be_built_again_are_not_shown(server: LlmServer, data: Path, tmp_path: Path) -> None:
-    run = judged(data, tmp_path / "run", languages="en", prompt_folders=[str(prompts(tmp_path))], prompt="own")
+def test_messages_that_cannot_be_built_again_are_not_shown(
+    server: LlmServer, data: Path, tmp_path: Path
+) -> None:
+    run = judged(
+        data,
+        tmp_path / "run",
+        languages="en",
+        prompt_folders=[str(prompts(tmp_path))],
+        prompt="own",
+    )
     name = str(metal.replies(run).table["output"].iloc[0])
     assert metal.replies(run, name).calls[0].system == "You judge."
     reword(tmp_path / "prompts" / "judge" / "own.toml", "You judge.", "You rate.")
@@ -160,7 +189,9 @@ def test_messages_that_cannot_be_built_again_are_not_shown(server: LlmServer, da
 def prompts(folder: Path) -> Path:
     place = folder / "prompts" / "judge"
     place.mkdir(parents=True)
-    (place / "own.toml").write_text('system = "You judge."\nuser = "{{ criterion.question }} {{ output }}"\n')
+    (place / "own.toml").write_text(
+        'system = "You judge."\nuser = "{{ criterion.question }} {{ output }}"\n'
+    )
     return folder / "prompts"
 
 
@@ -175,7 +206,9 @@ def test_another_address_is_told(
     assert call.user
 
 
-def test_an_audit_of_judges_shows_their_replies(server: LlmServer, data: Path, tmp_path: Path) -> None:
+def test_an_audit_of_judges_shows_their_replies(
+    server: LlmServer, data: Path, tmp_path: Path
+) -> None:
     run = judged(data, tmp_path / "run")
     metal.audit(data, run, resamples=100).save(tmp_path / "audit")
     pd.testing.assert_frame_equal(metal.replies(tmp_path / "audit").table, metal.replies(run).table)
@@ -184,7 +217,9 @@ def test_an_audit_of_judges_shows_their_replies(server: LlmServer, data: Path, t
         metal.replies(tmp_path / "alone")
 
 
-def test_names_that_are_not_there(server: LlmServer, data: Path, tmp_path: Path, commands: InProcess) -> None:
+def test_names_that_are_not_there(
+    server: LlmServer, data: Path, tmp_path: Path, commands: InProcess
+) -> None:
     run = judged(data, tmp_path / "run", languages="en")
     name = str(metal.replies(run).table["output"].iloc[0])
     with pytest.raises(UnknownName, match=f"output '{name}x' is not known; did you mean '{name}'"):
@@ -194,7 +229,9 @@ def test_names_that_are_not_there(server: LlmServer, data: Path, tmp_path: Path,
             metal.replies(run, **more)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="not a run; give the run folder"):
         metal.replies(data)
-    assert "--json or --markdown, not both" in commands.refused("replies", "run", "--json", "--markdown")
+    assert "--json or --markdown, not both" in commands.refused(
+        "replies", "run", "--json", "--markdown"
+    )
     (run / "ratings.parquet").unlink()
     with pytest.raises(UsageError, match="no ratings yet"):
         metal.replies(run)
@@ -210,9 +247,17 @@ def test_two_names_of_one_model_show_the_reply_that_both_have(
     assert {call.judge for call in metal.replies(run, name).calls} == {JUDGE, "mine/detailed"}
 
 
-def test_all_criteria_in_one_call_are_one_call(server: LlmServer, data: Path, tmp_path: Path) -> None:
+def test_all_criteria_in_one_call_are_one_call(
+    server: LlmServer, data: Path, tmp_path: Path
+) -> None:
     server.answer = None
-    run = judged(data, tmp_path / "run", languages="en", criteria="task_quality,hallucinations", together=True)
+    run = judged(
+        data,
+        tmp_path / "run",
+        languages="en",
+        criteria="task_quality,hallucinations",
+        together=True,
+    )
     name = str(metal.replies(run).table["output"].iloc[0])
     [call] = metal.replies(run, name, criterion="hallucinations").calls
     assert call.criteria == ("task_quality", "hallucinations")

@@ -54,7 +54,9 @@ def test_a_run_can_be_moved(folder: Path, tmp_path: Path) -> None:
 
 
 def test_figures_and_tables_for_papers(folder: Path) -> None:
-    done = metal("report", "audit", "--figures", "paper/figures", "--latex", "paper/tables", cwd=folder)
+    done = metal(
+        "report", "audit", "--figures", "paper/figures", "--latex", "paper/tables", cwd=folder
+    )
     figures = sorted((folder / "paper" / "figures").iterdir())
     names = {file.stem for file in figures}
     kinds = ("quality", "classes", "dots", "f1_kappa", "cases")
@@ -64,7 +66,10 @@ def test_figures_and_tables_for_papers(folder: Path) -> None:
     for file in figures:
         assert file.read_bytes().startswith(starts[file.suffix])
         assert file.stat().st_size > 2000
-    assert {file.name for file in (folder / "paper" / "tables").iterdir()} >= {"table_3.tex", "table_6.tex"}
+    assert {file.name for file in (folder / "paper" / "tables").iterdir()} >= {
+        "table_3.tex",
+        "table_6.tex",
+    }
     assert "5 charts in paper/figures, each as SVG, PDF and PNG" in words(done.out)
 
 
@@ -75,12 +80,16 @@ def test_open_hands_the_page_to_a_browser(folder: Path, tmp_path: Path) -> None:
     env = environment(tmp_path, BROWSER=f"{opener} %s")
     done = by_itself("report", folder / "audit", "--open", cwd=tmp_path, env=env)
     assert done.code == 0, done.err
-    assert (tmp_path / "opened").read_text().strip() == (folder / "audit" / "report.html").resolve().as_uri()
+    assert (tmp_path / "opened").read_text().strip() == (
+        folder / "audit" / "report.html"
+    ).resolve().as_uri()
 
 
 def test_without_the_extra_nothing_is_written(folder: Path) -> None:
     hide = "import sys; sys.modules['vl_convert'] = None"
-    done = by_itself("report", "audit", "--figures", "none", cwd=folder, env=environment(folder), first=hide)
+    done = by_itself(
+        "report", "audit", "--figures", "none", cwd=folder, env=environment(folder), first=hide
+    )
     assert done.code == 2
     assert "pip install 'metal-eval[figures]'" in done.err
     assert not (folder / "none").exists()
@@ -94,7 +103,14 @@ def test_figures_and_tables_of_a_board(here: Metal, tmp_path: Path) -> None:
     assert names == {*charts, "ensemble_ablation", "overrating", "self_preference", "crowd"}
     assert "8 charts in figures" in words(done.out)
     latex = {file.name for file in (tmp_path / "tables").iterdir()}
-    assert latex >= {"raters.tex", "generators.tex", "members.tex", "map_within.tex", "overrating.tex", "history.tex"}
+    assert latex >= {
+        "raters.tex",
+        "generators.tex",
+        "members.tex",
+        "map_within.tex",
+        "overrating.tex",
+        "history.tex",
+    }
 
 
 def retype(path: Path, column: str) -> None:
@@ -108,37 +124,80 @@ Spoil = Callable[[Path], object]
 AUDIT_SPOILT = [
     (lambda run: (run / "run.toml").unlink(), "run.toml is missing (make one with `metal audit`)"),
     (lambda run: (run / "run.toml").write_text("= 1"), "not TOML"),
-    (lambda run: (run / "run.toml").write_text('command = "audit"\n'), "no 'criteria'. Run `metal audit` again"),
-    (lambda run: reword(run / "run.toml", "[criteria.task_quality]", "[criteria]\nx = 5\n[y]"), "criterion x: 5"),
-    (lambda run: (run / "tables" / "judges.parquet").unlink(), "the file is missing. Run `metal audit` again"),
+    (
+        lambda run: (run / "run.toml").write_text('command = "audit"\n'),
+        "no 'criteria'. Run `metal audit` again",
+    ),
+    (
+        lambda run: reword(run / "run.toml", "[criteria.task_quality]", "[criteria]\nx = 5\n[y]"),
+        "criterion x: 5",
+    ),
+    (
+        lambda run: (run / "tables" / "judges.parquet").unlink(),
+        "the file is missing. Run `metal audit` again",
+    ),
     (lambda run: (run / "tables" / "people.parquet").write_text("x"), "not readable as Parquet"),
     (
-        lambda run: shutil.copy(run / "tables" / "verdicts.parquet", run / "tables" / "people.parquet"),
+        lambda run: shutil.copy(
+            run / "tables" / "verdicts.parquet", run / "tables" / "people.parquet"
+        ),
         "no column 'against_all_f1'. Run `metal audit` again",
     ),
-    (lambda run: (run / "raters.jsonl").unlink(), "raters.jsonl: the file is missing. Run `metal audit` again"),
-    (lambda run: (run / "raters.jsonl").write_text(""), "'lexical' of the tables is not in raters.jsonl"),
+    (
+        lambda run: (run / "raters.jsonl").unlink(),
+        "raters.jsonl: the file is missing. Run `metal audit` again",
+    ),
+    (
+        lambda run: (run / "raters.jsonl").write_text(""),
+        "'lexical' of the tables is not in raters.jsonl",
+    ),
     (lambda run: (run / "warnings.txt").unlink(), "warnings.txt: the file is missing"),
     (lambda run: (run / "warnings.txt").write_bytes(b"\xff"), "warnings.txt: not UTF-8"),
     (lambda run: (run / "run.toml").write_text(""), "run.toml names no command"),
-    (lambda run: reword(run / "run.toml", "task_quality]", "other]"), "criterion 'task_quality' of the tables"),
-    (lambda run: retype(run / "disagreements.parquet", "ratings"), "not the columns of disagreements"),
-    (lambda run: retype(run / "tables" / "verdicts.parquet", "verdict"), "verdict 'x' of the tables"),
+    (
+        lambda run: reword(run / "run.toml", "task_quality]", "other]"),
+        "criterion 'task_quality' of the tables",
+    ),
+    (
+        lambda run: retype(run / "disagreements.parquet", "ratings"),
+        "not the columns of disagreements",
+    ),
+    (
+        lambda run: retype(run / "tables" / "verdicts.parquet", "verdict"),
+        "verdict 'x' of the tables",
+    ),
 ]
 BOARD_SPOILT = [
-    (lambda run: (run / "history.jsonl").unlink(), "history.jsonl: the file is missing. Run `metal billboard` again"),
-    (lambda run: (run / "history.jsonl").write_text('{"a": 1}\n'), "not a line of a board's history"),
+    (
+        lambda run: (run / "history.jsonl").unlink(),
+        "history.jsonl: the file is missing. Run `metal billboard` again",
+    ),
+    (
+        lambda run: (run / "history.jsonl").write_text('{"a": 1}\n'),
+        "not a line of a board's history",
+    ),
     (lambda run: (run / "ensembles.json").unlink(), "ensembles.json: the file is missing"),
     (lambda run: (run / "ensembles.json").write_text("[1]"), "not a list of ensembles"),
     (lambda run: (run / "ensembles.json").write_text("[["), "not JSON"),
     (
-        lambda run: shutil.copy(run / "tables" / "people.parquet", run / "tables" / "raters.parquet"),
+        lambda run: shutil.copy(
+            run / "tables" / "people.parquet", run / "tables" / "raters.parquet"
+        ),
         "no column 'asked'. Run `metal billboard` again",
     ),
-    (lambda run: reword(run / "run.toml", 'main = "fluency"', 'main = "x"'), "'x' of run.toml is not in the tables"),
+    (
+        lambda run: reword(run / "run.toml", 'main = "fluency"', 'main = "x"'),
+        "'x' of run.toml is not in the tables",
+    ),
     (lambda run: reword(run / "run.toml", "[board]", "[bored]"), "no table [board]"),
-    (lambda run: reword(run / "run.toml", "people = [", "persons = ["), "no 'people' in the table [board]"),
-    (lambda run: reword(run / "run.toml", "[criteria.fluency]", "[criteria.other]"), "'fluency' of the tables"),
+    (
+        lambda run: reword(run / "run.toml", "people = [", "persons = ["),
+        "no 'people' in the table [board]",
+    ),
+    (
+        lambda run: reword(run / "run.toml", "[criteria.fluency]", "[criteria.other]"),
+        "'fluency' of the tables",
+    ),
 ]
 
 
@@ -147,12 +206,20 @@ BOARD_SPOILT = [
     [*(("audit", *case) for case in AUDIT_SPOILT), *(("board", *case) for case in BOARD_SPOILT)],
 )
 def test_a_spoiled_run_is_told_in_one_line(
-    processes: Metal, folder: Path, board: Path, tmp_path: Path, kind: str, spoil: Spoil, message: str
+    processes: Metal,
+    folder: Path,
+    board: Path,
+    tmp_path: Path,
+    kind: str,
+    spoil: Spoil,
+    message: str,
 ) -> None:
     shutil.copytree(folder / "audit" if kind == "audit" else board, tmp_path / "run")
     before = (tmp_path / "run" / "report.html").read_bytes()
     spoil(tmp_path / "run")
-    assert message in words(processes.at(tmp_path, environment(tmp_path))("report", "run", expect=2).err)
+    assert message in words(
+        processes.at(tmp_path, environment(tmp_path))("report", "run", expect=2).err
+    )
     assert (tmp_path / "run" / "report.html").read_bytes() == before
 
 
@@ -160,4 +227,6 @@ def test_what_is_no_audit(folder: Path) -> None:
     assert "no such run folder" in metal("report", "nowhere", cwd=folder, expect=2).err
     assert "a run of `metal judge`" in metal("report", "judges", cwd=folder, expect=2).err
     (folder / "a-file").write_text("")
-    assert metal("report", "audit", "--figures", "a-file", cwd=folder, expect=2).err.startswith("metal: a-file")
+    assert metal("report", "audit", "--figures", "a-file", cwd=folder, expect=2).err.startswith(
+        "metal: a-file"
+    )

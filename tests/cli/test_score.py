@@ -54,12 +54,18 @@ def waits(output):
 
 @pytest.fixture
 def scored(processes: Metal, tmp_path: Path) -> Metal:
-    """`metal` in a folder where `mine` has four outputs in Arabic and Chinese that three people rated."""
+    """`metal` in a folder where `mine` has four outputs in Arabic and Chinese that three people
+    rated.
+    """
     sources, outputs = [], []
     for language, texts in TEXTS.items():
         for number, text in enumerate(texts):
             source = f"{language}-{number}"
-            sources.append(Source(source, language, f"{text}。" * 3, references=(REFERENCES[language][number],)))
+            sources.append(
+                Source(
+                    source, language, f"{text}。" * 3, references=(REFERENCES[language][number],)
+                )
+            )
             outputs.append(Output(f"{language}/{number}", source, "g", language, text))
     people = [Rater(name, "human", "native") for name in ("A1", "A2", "A3")]
     ratings = [
@@ -68,7 +74,8 @@ def scored(processes: Metal, tmp_path: Path) -> Metal:
         for person in people
     ]
     save_dataset(
-        assembled(Card("mine"), [TASK_QUALITY], sources, outputs, people, facts_from(ratings)), tmp_path / "mine"
+        assembled(Card("mine"), [TASK_QUALITY], sources, outputs, people, facts_from(ratings)),
+        tmp_path / "mine",
     )
     (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
     return processes.at(tmp_path, environment(tmp_path))
@@ -79,7 +86,8 @@ def ratings(folder: Path, rater: str) -> dict[str, Any]:
     rows = pd.read_parquet(folder / "ratings.parquet").astype({"reason": str})
     assert set(rows.loc[rows["rater"] == rater, "criterion"]) <= {"score"}
     return {
-        row.output: row.reason if isnan(row.score) else row.score for row in rows[rows["rater"] == rater].itertuples()
+        row.output: row.reason if isnan(row.score) else row.score
+        for row in rows[rows["rater"] == rater].itertuples()
     }
 
 
@@ -94,13 +102,20 @@ def add_output(folder: Path, output: Output) -> None:
 
 
 def test_a_run_that_an_audit_takes(scored: Metal) -> None:
-    done = scored("score", "mine", "--metric", "rouge-1,ter", "-m", "bleu(tokenize=char, smooth=none)")
+    done = scored(
+        "score", "mine", "--metric", "rouge-1,ter", "-m", "bleu(tokenize=char, smooth=none)"
+    )
     assert max(map(len, done.out.splitlines())) <= 80
     assert "ter: lower is better; its scores are kept negated" in done.said
     run = scored.cwd / "runs" / "mine-scores"
-    assert sorted(path.name for path in run.iterdir()) == ["raters.jsonl", "ratings.parquet", "run.toml"]
+    assert sorted(path.name for path in run.iterdir()) == [
+        "raters.jsonl",
+        "ratings.parquet",
+        "run.toml",
+    ]
     assert ratings(run, "rouge-1") == pytest.approx(ROUGE_1)
-    assert ratings(run, "ter")["zh/1"] == pytest.approx(-200 / 3)  # one of three characters too many, one missing
+    # one of three characters too many, one missing
+    assert ratings(run, "ter")["zh/1"] == pytest.approx(-200 / 3)
     raters = {rater.rater: rater for rater in read_raters(run)}
     assert list(raters) == ["rouge-1", "ter", "bleu(tokenize=char, smooth=none)"]
     assert {(rater.kind, rater.group) for rater in raters.values()} == {("metric", "metric")}
@@ -127,7 +142,9 @@ def test_only_what_is_missing_is_computed(scored: Metal) -> None:
     assert [metric["seconds"] is None for metric in more] == [True, False]
     assert [metric["scored"] for metric in more] == [4, 4]
     add_output(scored.cwd / "mine", Output("zh/2", "zh-1", "h", "zh", "雨停了。"))
-    assert lines_of(scored("score", "mine", "-m", "rouge-1", "--json").out)[0]["seconds"] is not None
+    assert (
+        lines_of(scored("score", "mine", "-m", "rouge-1", "--json").out)[0]["seconds"] is not None
+    )
     assert ratings(run, "rouge-1") == pytest.approx(ROUGE_1 | {"zh/2": 1.0})
     assert len(ratings(run, "rouge-l")) == 4
 
@@ -135,7 +152,10 @@ def test_only_what_is_missing_is_computed(scored: Metal) -> None:
 def test_other_texts_and_other_metrics_are_not_mixed(scored: Metal) -> None:
     scored("score", "mine", "-m", "own.py:letters,chrf")
     path = scored.cwd / "own.py"
-    path.write_text(path.read_text(encoding="utf-8").replace("len(output)\n", "len(output) + 1\n"), encoding="utf-8")
+    path.write_text(
+        path.read_text(encoding="utf-8").replace("len(output)\n", "len(output) + 1\n"),
+        encoding="utf-8",
+    )
     refused = scored.refused("score", "mine", "-m", "own.py:letters")
     assert "own.py:letters has another signature" in refused
     assert "--force replaces runs/mine-scores" in refused
@@ -143,8 +163,12 @@ def test_other_texts_and_other_metrics_are_not_mixed(scored: Metal) -> None:
     run = scored.cwd / "runs" / "mine-scores"
     assert (ratings(run, "own.py:letters")["zh/1"], ratings(run, "mine-2")["zh/1"]) == (3, 4)
     sources = scored.cwd / "mine" / "sources.jsonl"
-    sources.write_text(sources.read_text(encoding="utf-8").replace("雨停了", "雪停了"), encoding="utf-8")
-    assert "chrf has scored other texts than there are now" in scored.refused("score", "mine", "-m", "chrf")
+    sources.write_text(
+        sources.read_text(encoding="utf-8").replace("雨停了", "雪停了"), encoding="utf-8"
+    )
+    assert "chrf has scored other texts than there are now" in scored.refused(
+        "score", "mine", "-m", "chrf"
+    )
     scored("score", "mine", "-m", "rouge-1", "--force")
     assert [rater.rater for rater in read_raters(run)] == ["rouge-1"]
     assert ratings(run, "rouge-1")["zh/1"] == pytest.approx(2 / 6)
@@ -156,7 +180,12 @@ def test_no_score_has_the_metrics_reason(scored: Metal) -> None:
     assert "own.py:picky: 1 without score: too short" in done.said
     assert "warning: 1 of 5 outputs have no text and are not scored" in done.said
     run = scored.cwd / "runs" / "mine-scores"
-    assert ratings(run, "own.py:picky") == {"ar/0": 1.5, "ar/1": 1.5, "zh/0": 1.5, "zh/1": "too short"}
+    assert ratings(run, "own.py:picky") == {
+        "ar/0": 1.5,
+        "ar/1": 1.5,
+        "zh/0": 1.5,
+        "zh/1": "too short",
+    }
     add_output(scored.cwd / "mine", Output("its own", "zh-1", "w", "zh", "雨停了"))
     done = scored("score", "mine", "-m", "own.py:picky", "--force")
     assert "own.py:picky: 1 without score: the output is the only reference" in done.said
@@ -176,7 +205,9 @@ def test_ctrl_c_loses_the_metric_at_work_only(scored: Metal) -> None:
     lines = lines_of(scored("score", "mine", "-m", "rouge-1,rouge-l", "--json").out)
     assert [metric["seconds"] is None for metric in lines] == [True, False]
     assert not [
-        path for path in (scored.cwd / "runs").iterdir() if path.name not in ("mine-scores", ".mine-scores.lock")
+        path
+        for path in (scored.cwd / "runs").iterdir()
+        if path.name not in ("mine-scores", ".mine-scores.lock")
     ]
 
 
@@ -184,7 +215,9 @@ def test_odd_names_of_files(scored: Metal) -> None:
     folder = scored.cwd / "a, {b} [red](1)"
     folder.mkdir()
     (folder / "m.py").write_text(OWN, encoding="utf-8")
-    done = scored("score", "mine", "-m", f"{folder.name}/m.py:letters", "--out", "runs/[bold] {x}, \u202e")
+    done = scored(
+        "score", "mine", "-m", f"{folder.name}/m.py:letters", "--out", "runs/[bold] {x}, \u202e"
+    )
     assert "\u202e" not in done.out
     (out,) = (path for path in (scored.cwd / "runs").iterdir() if path.suffix != ".lock")
     assert ratings(out, "a, {b} [red](1)/m.py:letters")["zh/1"] == 3
@@ -214,7 +247,9 @@ def test_into_with_force_replaces_that_metric_only(scored: Metal) -> None:
     mine = scored.cwd / "mine"
     scored("score", "mine", "-m", "rouge-1", "--name", "r", "--into")
     scored("score", "mine", "-m", "rouge-l", "--into")
-    assert "r has another signature" in scored.refused("score", "mine", "-m", "rouge-2", "--name", "r", "--into")
+    assert "r has another signature" in scored.refused(
+        "score", "mine", "-m", "rouge-2", "--name", "r", "--into"
+    )
     assert ratings(mine, "r") == pytest.approx(ROUGE_1)
     scored("score", "mine", "-m", "rouge-2", "--name", "r", "--into", "--force")
     assert ratings(mine, "r")["zh/1"] == 0.0
@@ -226,7 +261,9 @@ def test_into_with_force_replaces_that_metric_only(scored: Metal) -> None:
 def test_of_a_dataset_that_nobody_rated(scored: Metal) -> None:
     rated = load_dataset(scored.cwd / "mine")
     parts = (rated.sources.values(), rated.outputs.values())
-    save_dataset(assembled(Card("new"), [TASK_QUALITY], *parts, [], facts_from([])), scored.cwd / "new")
+    save_dataset(
+        assembled(Card("new"), [TASK_QUALITY], *parts, [], facts_from([])), scored.cwd / "new"
+    )
     scored("score", "new", "-m", "rouge-1")
     assert "4 ratings of 4 outputs" in scored("check", "new", "runs/new-scores").said
     scored("score", "new", "-m", "rouge-1", "--into")
@@ -239,7 +276,9 @@ def test_two_at_once_lose_nothing(scored: Metal) -> None:
     started = [scored.start("score", "mine", "-m", name, "--into") for name in names]
     assert [process.wait().code for process in started] == [0] * len(names)
     assert len(load_dataset(scored.cwd / "mine").ratings) == 12 + 4 * len(names)
-    started = [scored.start("score", "mine", "-m", f"{name}(tokenize=char)") for name in ("bleu", "ter")]
+    started = [
+        scored.start("score", "mine", "-m", f"{name}(tokenize=char)") for name in ("bleu", "ter")
+    ]
     assert [process.wait().code for process in started] == [0, 0]
     assert len(read_raters(scored.cwd / "runs" / "mine-scores")) == 2
 
@@ -250,12 +289,16 @@ def test_what_another_command_added_meanwhile_is_kept(scored: Metal) -> None:
     places = [RunFolder(out, dataset, scored.cwd / "mine", force=False) for _ in range(3)]
 
     def scores(metric: str) -> Scores:
-        return score_outputs(find_metric(metric), dataset, list(dataset.outputs.values()), name=metric[:4])
+        return score_outputs(
+            find_metric(metric), dataset, list(dataset.outputs.values()), name=metric[:4]
+        )
 
     places[0].add(scores("chrf"))
     places[1].add(scores("bleu(tokenize=char)"))
     assert {rater.rater for rater in read_raters(out)} == {"chrf", "bleu"}
-    with pytest.raises(UsageError, match="another command added bleu meanwhile; its scores were kept"):
+    with pytest.raises(
+        UsageError, match="another command added bleu meanwhile; its scores were kept"
+    ):
         places[2].add(scores("bleu"))
 
 
@@ -270,7 +313,11 @@ def test_from_a_file(scored: Metal, ending: str) -> None:
     done = scored("score", "mine", "--from", path.name, "--name", "comet")
     assert f"2 of 5 outputs are not in comet{ending}: 'ar/1', 'zh/0'" in done.said
     run = scored.cwd / "runs" / "mine-scores"
-    assert ratings(run, "comet") == {"ar/0": 0.25, "007": -1.5, "zh/1": f"no score in comet{ending}"}
+    assert ratings(run, "comet") == {
+        "ar/0": 0.25,
+        "007": -1.5,
+        "zh/1": f"no score in comet{ending}",
+    }
 
 
 def test_the_same_file_again_and_another_one(scored: Metal) -> None:
@@ -289,10 +336,26 @@ def test_the_same_file_again_and_another_one(scored: Metal) -> None:
 
 def test_from_a_file_where_lower_is_better(scored: Metal) -> None:
     table(scored.cwd / "edits.csv", [("ar/0", 3), ("zh/0", 0)])
-    done = scored("score", "mine", "--from", "edits.csv", "--name", "edits", "--direction", "lower", "--into", "--json")
+    done = scored(
+        "score",
+        "mine",
+        "--from",
+        "edits.csv",
+        "--name",
+        "edits",
+        "--direction",
+        "lower",
+        "--into",
+        "--json",
+    )
     assert ratings(scored.cwd / "mine", "edits") == {"ar/0": -3.0, "zh/0": 0.0}
     (line,) = lines_of(done.out)
-    assert (line["negated"], line["direction"], line["scored"], line["mean"]) == (True, "lower", 2, -1.5)
+    assert (line["negated"], line["direction"], line["scored"], line["mean"]) == (
+        True,
+        "lower",
+        2,
+        -1.5,
+    )
 
 
 WRONG = [

@@ -47,13 +47,19 @@ from tests.cli.small_board import (
         ("new.parquet", ("source", "summary")),
     ],
 )
-def test_a_generator_from_every_kind_of_table(small: Commands, name: str, columns: tuple[str, str]) -> None:
+def test_a_generator_from_every_kind_of_table(
+    small: Commands, name: str, columns: tuple[str, str]
+) -> None:
     texts = texts_of("new")
-    said = small("submit", "generator", "small", small.write_outputs(name, texts, columns), "--name", "new")
+    said = small(
+        "submit", "generator", "small", small.write_outputs(name, texts, columns), "--name", "new"
+    )
     assert "small is at version 2: generator new" in said
     assert "14 outputs" in said
     dataset = open_board(small.board).dataset
-    mine = {output.source: output for output in dataset.outputs.values() if output.generator == "new"}
+    mine = {
+        output.source: output for output in dataset.outputs.values() if output.generator == "new"
+    }
     assert {source: output.text for source, output in mine.items()} == texts  # 007 is still 007
     assert {output.language for output in mine.values()} == {"ar", "zh"}
     assert {output.output for output in mine.values()} == {f"{source}/new" for source in texts}
@@ -68,12 +74,17 @@ def test_metrics_that_can_be_run_score_it(small: Commands) -> None:
     for name, sign in (("chrf", 1), ("rouge-1", 1), ("ter", -1)):
         answers = [one.score for one in scored(find_metric(name), items)]
         assert None not in answers
-        wanted = {f"{source}/new": sign * (score or 0.0) for source, score in zip(ALL_SOURCES, answers, strict=True)}
+        wanted = {
+            f"{source}/new": sign * (score or 0.0)
+            for source, score in zip(ALL_SOURCES, answers, strict=True)
+        }
         assert small.scores(name, "new") == pytest.approx(wanted, abs=1e-12)
         assert f"{name}: 14 scored" in said
     # by hand: 2 shared / (tokens of both), and no token of it occurs twice
     first = texts["000"].split()
-    assert small.scores("rouge-1", "new")["000/new"] == pytest.approx(2 * len(first) / (len(first) + 12))
+    assert small.scores("rouge-1", "new")["000/new"] == pytest.approx(
+        2 * len(first) / (len(first) + 12)
+    )
     assert f"not scored by {OUTSIDE}: it is not known how it was computed" in said
     assert f"not scored by {ANOTHER}: it would be computed otherwise here" in said
     assert not small.scores(OUTSIDE, "new")
@@ -84,11 +95,16 @@ def test_metrics_that_can_be_run_score_it(small: Commands) -> None:
 
 def test_scores_by_metrics_that_cannot_be_run_are_handed_in(small: Commands) -> None:
     path = small.write_outputs("new.jsonl", texts_of("new"))
-    table = pd.DataFrame({"source": ALL_SOURCES, OUTSIDE: [at / 10 for at in range(14)], "chrf": 50.0})
+    table = pd.DataFrame(
+        {"source": ALL_SOURCES, OUTSIDE: [at / 10 for at in range(14)], "chrf": 50.0}
+    )
     table.loc[3, OUTSIDE] = float("nan")
     table.drop(index=13).to_csv("given.csv", index=False)
     said = small("submit", "generator", "small", path, "--name", "new", "--scores", "given.csv")
-    assert f"{OUTSIDE}: as given, 12 scored, mean 0.625; 2 without score, no score in given.csv" in said
+    assert (
+        f"{OUTSIDE}: as given, 12 scored, mean 0.625; 2 without score, no score in given.csv"
+        in said
+    )
     given = small.scores(OUTSIDE, "new")
     assert (given["002/new"], given["zh-000/new"]) == (0.2, 0.7)
     assert given["003/new"] == given["zh-006/new"] == "no score in given.csv"
@@ -100,27 +116,48 @@ def test_scores_by_metrics_that_cannot_be_run_are_handed_in(small: Commands) -> 
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ({"source": ["000"]}, "no scores by metrics (columns found: source). It has the column source and one"),
+        (
+            {"source": ["000"]},
+            "no scores by metrics (columns found: source). It has the column source and one",
+        ),
         ({"output": ["000"], OUTSIDE: [1]}, "no scores by metrics (columns found: output, comet)"),
-        ({"source": ["000"], "cosmet": [1]}, "given.csv: metric 'cosmet' is not known; did you mean 'comet'"),
-        ({"source": ["000", "9"], OUTSIDE: [1, 2]}, "'9' is not a source of the outputs. One row per source"),
+        (
+            {"source": ["000"], "cosmet": [1]},
+            "given.csv: metric 'cosmet' is not known; did you mean 'comet'",
+        ),
+        (
+            {"source": ["000", "9"], OUTSIDE: [1, 2]},
+            "'9' is not a source of the outputs. One row per source",
+        ),
         ({"source": ["000", "000"], OUTSIDE: [1, 2]}, "given.csv: '000' more than once"),
-        ({"source": ["000", "001"], OUTSIDE: [1, "high"]}, "given.csv row 3: score 'high' is not a finite number"),
+        (
+            {"source": ["000", "001"], OUTSIDE: [1, "high"]},
+            "given.csv row 3: score 'high' is not a finite number",
+        ),
     ],
 )
-def test_scores_handed_in_with_faults(small: Commands, table: dict[str, list[object]], said: str) -> None:
+def test_scores_handed_in_with_faults(
+    small: Commands, table: dict[str, list[object]], said: str
+) -> None:
     path = small.write_outputs("new.jsonl", texts_of("new"))
     pd.DataFrame(table).to_csv("given.csv", index=False)
-    assert said in small.refused("submit", "generator", "small", path, "--name", "new", "--scores", "given.csv")
+    assert said in small.refused(
+        "submit", "generator", "small", path, "--name", "new", "--scores", "given.csv"
+    )
     assert not read_history(small.board)
 
 
 def test_all_that_is_wrong_is_one_message(small: Commands) -> None:
     before = snapshot(small.folder)
     texts = texts_of("new")
-    rows = [{"source": source, "text": text} for source, text in texts.items() if source not in ("002", "zh-003")]
+    rows = [
+        {"source": source, "text": text}
+        for source, text in texts.items()
+        if source not in ("002", "zh-003")
+    ]
     rows[0]["text"], rows[1]["text"] = "  ", ""
-    rows += [{"source": "7", "text": "x"}, {"source": "00", "text": "x"}, dict(rows[5])]  # twice 006
+    # twice 006
+    rows += [{"source": "7", "text": "x"}, {"source": "00", "text": "x"}, dict(rows[5])]
     pd.DataFrame(rows).to_csv("bad.csv", index=False)
     said = small.refused("submit", "generator", "small", "bad.csv", "--name", "new")
     assert said.startswith("bad.csv: 2 extra sources ('7', '00') the board does not have, ")
@@ -145,7 +182,8 @@ def test_some_sources_are_missing_only_where_that_is_allowed(small: Commands) ->
 
 
 @pytest.mark.parametrize(
-    ("table", "said"), [("source,text\n,x\n", "row 2: source nan, text 'x'"), ("", "the file is empty")]
+    ("table", "said"),
+    [("source,text\n,x\n", "row 2: source nan, text 'x'"), ("", "the file is empty")],
 )
 def test_tables_that_are_none(small: Commands, table: str, said: str) -> None:
     Path("t.csv").write_text(table, encoding="utf-8")
@@ -162,21 +200,37 @@ def test_what_is_said_of_a_generator_reaches_the_board(small: Commands) -> None:
 
 
 def test_human_and_family_move_overrating_and_self_preference(small: Commands) -> None:
-    """People rate what joined only when the dataset has it; here a rated generator is declared by the same table."""
+    """People rate what joined only when the dataset has it; here a rated generator is declared by
+    the same table.
+    """
     found = small.json("billboard", "small", "--out", "a", "--human", "near", *QUICK_OPTIONS)
-    wanted = [(row["rater"], row["value"]) for row in found["overrating"] if row["value"] is not None]
+    wanted = [
+        (row["rater"], row["value"]) for row in found["overrating"] if row["value"] is not None
+    ]
     assert wanted
     with (small.board / "dataset.toml").open("a", encoding="utf-8") as file:
         file.write('\n[generators.near]\nkind = "human"\n')
     small.generator("person", 0.1, "--human")
     told = small.json("billboard", "small", "--out", "b", *QUICK_OPTIONS)
-    assert [(row["rater"], row["value"]) for row in told["overrating"] if row["value"] is not None] == wanted
+    assert [
+        (row["rater"], row["value"]) for row in told["overrating"] if row["value"] is not None
+    ] == wanted
     assert {row["human_generators"] for row in told["overrating"]} == {"near person"}
 
 
 def test_names_that_no_generator_can_have(small: Commands) -> None:
     path = small.write_outputs("new.csv", texts_of("new"))
-    for name in (*GENERATORS, "", "  ", "a\nb", "x" * 81, "\x1b[2J", "a\u202eb", "People", "\ud800"):
+    for name in (
+        *GENERATORS,
+        "",
+        "  ",
+        "a\nb",
+        "x" * 81,
+        "\x1b[2J",
+        "a\u202eb",
+        "People",
+        "\ud800",
+    ):
         message = small.refused("submit", "generator", "small", path, "--name", name)
         assert "--name" in message
         assert message.isprintable()
@@ -188,7 +242,10 @@ def test_odd_names_are_only_names(small: Commands, name: str) -> None:
     before = snapshot(small.board)
     small.generator(name)
     small.program(f"m{len(name)}", LENGTH, "--name", f"metric {name}")
-    assert {path.name for path in (small.board / "board" / "submissions").iterdir()} == {"0002", "0003"}
+    assert {path.name for path in (small.board / "board" / "submissions").iterdir()} == {
+        "0002",
+        "0003",
+    }
     assert len(small.scores(f"metric {name}", name)) == 14
     after = snapshot(small.board)
     assert all(after[path] == content for path, content in before.items())
@@ -206,11 +263,16 @@ def test_a_program_scores_the_board_and_what_joins_later(small: Commands) -> Non
     assert "with people, rank" in said
     outputs = open_board(small.board).dataset.outputs
     assert small.scores("length") == {name: len(one.text) for name, one in outputs.items()}
-    assert small.board.joinpath("board/submissions/0002/metric.py").read_text(encoding="utf-8") == LENGTH
+    assert (
+        small.board.joinpath("board/submissions/0002/metric.py").read_text(encoding="utf-8")
+        == LENGTH
+    )
     Path("length.py").unlink()  # what is kept is run
     assert str(small.folder) not in "".join(map(str, snapshot(small.board).values()))
     assert "length: 14 scored" in small.generator("new")
-    assert small.scores("length", "new") == {f"{source}/new": len(text) for source, text in texts_of("new").items()}
+    assert small.scores("length", "new") == {
+        f"{source}/new": len(text) for source, text in texts_of("new").items()
+    }
 
 
 def test_direction_range_and_reasons_of_a_program(small: Commands) -> None:
@@ -227,14 +289,22 @@ score.range = (0, 1000)
     assert rater.about["direction"] == "lower"
     assert rater.about["negated"] is True
     assert rater.about["range"] == [-1000, 0]
-    assert all(isinstance(score, float) and score <= 0 for score in small.scores("distance").values())
+    assert all(
+        isinstance(score, float) and score <= 0 for score in small.scores("distance").values()
+    )
     texts = texts_of("new") | {"000": "zzz"}
-    said = small("submit", "generator", "small", small.write_outputs("n.csv", texts), "--name", "new")
+    said = small(
+        "submit", "generator", "small", small.write_outputs("n.csv", texts), "--name", "new"
+    )
     assert "distance: 13 scored" in said
     assert "1 without score, the metric raised ValueError: starts with z" in said
-    assert small.scores("distance", "new")["000/new"] == "the metric raised ValueError: starts with z"
+    assert (
+        small.scores("distance", "new")["000/new"] == "the metric raised ValueError: starts with z"
+    )
     small.program("up", code, "--direction", "higher", "--name", "up")
-    assert small.scores("up", "near") == {name: -float(one) for name, one in small.scores("distance", "near").items()}
+    assert small.scores("up", "near") == {
+        name: -float(one) for name, one in small.scores("distance", "near").items()
+    }
 
 
 def test_a_program_that_reads_a_file(small: Commands) -> None:
@@ -246,15 +316,24 @@ def test_a_program_that_reads_a_file(small: Commands) -> None:
     assert "56 scored" in said
     joined = small.generator("new")
     assert "not scored by reader: its program reads what is not on the board (words.txt)" in joined
-    assert str(small.folder) not in (small.board / "board" / "history.jsonl").read_text(encoding="utf-8")
+    assert str(small.folder) not in (small.board / "board" / "history.jsonl").read_text(
+        encoding="utf-8"
+    )
 
 
 def test_a_table_of_scores(small: Commands) -> None:
     outputs = list(open_board(small.board).dataset.outputs.values())
-    frame = pd.DataFrame({"output": [one.output for one in outputs], "score": [f"{len(one.text)}" for one in outputs]})
+    frame = pd.DataFrame(
+        {
+            "output": [one.output for one in outputs],
+            "score": [f"{len(one.text)}" for one in outputs],
+        }
+    )
     frame.loc[3, "score"] = ""
     frame[2:].to_csv("lengths.csv", index=False)
-    said = small("submit", "metric", "small", "lengths.csv", "--name", "lengths", "--direction", "lower")
+    said = small(
+        "submit", "metric", "small", "lengths.csv", "--name", "lengths", "--direction", "lower"
+    )
     assert "53 scored" in said
     assert "1 without score, no score in lengths.csv" in said
     assert "2 outputs of the board have no score in lengths.csv" in said
@@ -267,9 +346,13 @@ def test_a_table_of_scores(small: Commands) -> None:
 
 def test_tables_with_faults(small: Commands) -> None:
     Path("t.csv").write_text("output,score\n000/near,inf\n", encoding="utf-8")
-    assert "t.csv row 2: score 'inf'" in small.refused("submit", "metric", "small", "t.csv", "--name", "m")
+    assert "t.csv row 2: score 'inf'" in small.refused(
+        "submit", "metric", "small", "t.csv", "--name", "m"
+    )
     assert "no such file" in small.refused("submit", "metric", "small", "gone.csv", "--name", "m")
-    assert "--reads" in small.refused("submit", "metric", "small", "t.csv", "--name", "m", "--function", "f")
+    assert "--reads" in small.refused(
+        "submit", "metric", "small", "t.csv", "--name", "m", "--function", "f"
+    )
     program = ("submit", "metric", "small", _py(LENGTH), "--name", "m")
     assert "--signature goes" in small.refused(*program, "--signature", "x")
     for seconds in ("nan", "inf", "0", "-1"):
@@ -284,14 +367,21 @@ def _py(code: str, name: str = "metric.py") -> str:
 
 @pytest.mark.parametrize("name", ["chrf", OUTSIDE, "A1", "people", "Ensemble (unseen)"])
 def test_names_that_no_metric_can_have(small: Commands, name: str) -> None:
-    assert "give another --name" in small.refused("submit", "metric", "small", _py(LENGTH), "--name", name)
+    assert "give another --name" in small.refused(
+        "submit", "metric", "small", _py(LENGTH), "--name", name
+    )
 
 
 def test_a_program_that_is_not_the_one_that_joined_is_not_run(small: Commands) -> None:
     small.program("length", LENGTH)
-    with (small.board / "board" / "submissions" / "0002" / "metric.py").open("a", encoding="utf-8") as file:
+    with (small.board / "board" / "submissions" / "0002" / "metric.py").open(
+        "a", encoding="utf-8"
+    ) as file:
         file.write("# more\n")
-    assert "not scored by length: its program on the board is not the one that joined" in small.generator("new")
+    assert (
+        "not scored by length: its program on the board is not the one that joined"
+        in small.generator("new")
+    )
 
 
 def test_a_generator_and_a_metric_of_one_name(small: Commands) -> None:
@@ -329,7 +419,9 @@ def score(output):
 """
 
 
-def test_a_hostile_program_changes_nothing(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_hostile_program_changes_nothing(
+    small: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
     small("billboard", "history", "small")
     monkeypatch.setenv("SECRET", "s")
     before = snapshot(small.board)
@@ -355,18 +447,26 @@ def test_a_hostile_program_changes_nothing(small: Commands, monkeypatch: pytest.
             ("--memory", "300"),
             "gives no output a score (0 scored; 56 without score, the metric raised MemoryError",
         ),
-        ("x = bytearray(10**10)\ndef score(output): return 1", ("--memory", "300"), "it may use 300 MB"),
+        (
+            "x = bytearray(10**10)\ndef score(output): return 1",
+            ("--memory", "300"),
+            "it may use 300 MB",
+        ),
         ("import os\ndef score(output): os._exit(3)", (), "it ended itself (code 3"),
         ("syntax error", (), "cannot be run: SyntaxError"),
         ("def other(output): return 1", (), "'score' is not known"),
         ("def score(text): return 1", (), "parameter 'text' is not known"),
     ],
 )
-def test_programs_that_fail(small: Commands, code: str, options: tuple[str, ...], said: str) -> None:
+def test_programs_that_fail(
+    small: Commands, code: str, options: tuple[str, ...], said: str
+) -> None:
     before = snapshot(small.board)
     Path("bad.py").write_text(code, encoding="utf-8")
     assert said in small.refused("submit", "metric", "small", "bad.py", "--name", "bad", *options)
-    after = {path: content for path, content in snapshot(small.board).items() if "board/" not in path}
+    after = {
+        path: content for path, content in snapshot(small.board).items() if "board/" not in path
+    }
     assert after == {path: content for path, content in before.items() if "board/" not in path}
     assert [entry.what for entry in read_history(small.board)] in ([], ["data"])
     assert not (small.board / "board" / "submissions").exists()
@@ -381,28 +481,46 @@ def test_signatures_hold_what_scores_depend_on_and_no_path(small: Commands) -> N
     small("submit", "withdraw", "small", "two")
     small("submit", "metric", "small", "od|d/two.py", "--name", "two", "--function", "b")
     assert set(small.scores("two").values()) == {2.0}  # of the generator that joined before as well
-    signatures = [line["about"]["signature"] for line in small.history() if line["what"] == "metric"]
+    signatures = [
+        line["about"]["signature"] for line in small.history() if line["what"] == "metric"
+    ]
     assert len(set(signatures)) == 2
     assert "od|d" not in json.dumps(small.history())
 
 
 def test_identical_texts_are_noticed(small: Commands) -> None:
-    texts = {output.source: output.text for output in open_board(small.board).dataset.outputs.values()}  # of `odd`
+    # of `odd`
+    texts = {
+        output.source: output.text for output in open_board(small.board).dataset.outputs.values()
+    }
     texts |= {"000": f" {texts['000']}\n", "001": "?", "002": "?"}
-    said = small("submit", "generator", "small", small.write_outputs("t.csv", texts), "--name", "copy")
+    said = small(
+        "submit", "generator", "small", small.write_outputs("t.csv", texts), "--name", "copy"
+    )
     assert "12 of 14 texts are word for word those of odd" in said
     assert "2 of 14 texts are the same text" in said
     assert "word for word" not in small.generator("new", 0.9)
 
 
 def test_a_board_of_foreign_metrics_ranks_by_metals_own(small: Commands) -> None:
-    """As on released boards, where it is not known how metrics were computed: none of them can rank what joins."""
+    """As on released boards, where it is not known how metrics were computed: none of them can rank
+    what joins.
+    """
     data = metal.read(small.board)
-    names = {name: rater for name, rater in data.raters.items() if rater.kind == "human" or name == OUTSIDE}
+    names = {
+        name: rater
+        for name, rater in data.raters.items()
+        if rater.kind == "human" or name == OUTSIDE
+    }
     facts = data.ratings[data.ratings["rater"].isin(names)].loc[:, list(FACTS)]
     with_parts(data, raters=names.values(), facts=tidy_facts(facts.astype(object))).save("foreign")
     assert "1 missing source" in small.refused(
-        *("submit", "generator", "foreign", small.write_outputs("bad.csv", dict(list(texts_of("new").items())[1:]))),
+        *(
+            "submit",
+            "generator",
+            "foreign",
+            small.write_outputs("bad.csv", dict(list(texts_of("new").items())[1:])),
+        ),
         *("--name", "new"),
     )
     assert not read_history(Path("foreign"))  # nothing joined for a file with faults
@@ -419,13 +537,22 @@ def test_people_judges_and_metrics_rate_what_was_submitted(small: Commands) -> N
     """Every command sees what stands on the board; ratings of it are a folder beside the dataset."""
     small.generator("new")
     judged = metal.judge(
-        "small", lambda source, output, criterion: 3, name="mine", out="judged", languages="ar", criteria="fluency"
+        "small",
+        lambda source, output, criterion: 3,
+        name="mine",
+        out="judged",
+        languages="ar",
+        criteria="fluency",
     )
-    assert {f"{source}/new" for source in ALL_SOURCES[:7]} <= set(judged.ratings["output"].astype(str))
+    assert {f"{source}/new" for source in ALL_SOURCES[:7]} <= set(
+        judged.ratings["output"].astype(str)
+    )
     rows = [{"source": one, "generator": "new", "score": 5, "rater": "A1"} for one in ALL_SOURCES]
     rows = [row | {"language": "zh" if row["source"].startswith("zh") else "ar"} for row in rows]
     pd.DataFrame(rows).to_csv("people.csv", index=False)
-    people = metal.read("people.csv", criterion="fluency", kinds={"A1": "human"}, groups={"A1": "native"})
+    people = metal.read(
+        "people.csv", criterion="fluency", kinds={"A1": "human"}, groups={"A1": "native"}
+    )
     people.save("people")
     ranked = metal.leaderboard("small", "people").tables["leaderboard"]
     assert "new" in set(ranked["generator"])
@@ -433,7 +560,10 @@ def test_people_judges_and_metrics_rate_what_was_submitted(small: Commands) -> N
     by_people = board.tables["generators"].query("by == 'people' and language == ''")
     assert by_people.set_index("generator").loc["new", "rank"] == 1
     said = " ".join(small("score", "small", "-m", "rouge-1", "--into").split())
-    assert "14 outputs of submitted generators (new) are the board's, not the dataset's, and were not scored" in said
+    assert (
+        "14 outputs of submitted generators (new) are the board's, not the dataset's, and were not"
+        " scored" in said
+    )
     assert "leave --into out" in said
     beside = metal.score("small", "rouge-2", out="beside")
     assert {f"{source}/new" for source in ALL_SOURCES} <= set(beside.ratings["output"].astype(str))
@@ -465,8 +595,12 @@ LOOKS = {
 WHO = ("reference", "human", "families", "exclude_noisy")
 
 
-def test_no_option_that_only_looks_is_kept(small: Commands, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each by itself, and random sets of them; an option that is new has to be put on one of the lists."""
+def test_no_option_that_only_looks_is_kept(
+    small: Commands, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each by itself, and random sets of them; an option that is new has to be put on one of the
+    lists.
+    """
     assert {*LOOKS, *WHO, "data", "ratings", "progress", "reading"} == set(
         inspect.signature(metal.billboard).parameters
     )
@@ -483,9 +617,23 @@ def test_no_option_that_only_looks_is_kept(small: Commands, monkeypatch: pytest.
 
 
 def test_looking_does_not_change_what_submissions_are_ranked_by(small: Commands) -> None:
-    """Only whom a board compares with is kept; `-r chrf`, `-c`, `--alpha` and a plain look leave it as it was."""
+    """Only whom a board compares with is kept; `-r chrf`, `-c`, `--alpha` and a plain look leave it
+    as it was.
+    """
     small("billboard", "small", "--out", "a", "--reference", "rater=A1,A2", *QUICK_OPTIONS)
-    look = ("-r", "chrf", "-c", "fluency", "-l", "ar", "--alpha", "0.3", "--nonzero", "2", "--common")
+    look = (
+        "-r",
+        "chrf",
+        "-c",
+        "fluency",
+        "-l",
+        "ar",
+        "--alpha",
+        "0.3",
+        "--nonzero",
+        "2",
+        "--common",
+    )
     small("billboard", "small", "--out", "b", *look, *QUICK_OPTIONS)
     small("billboard", "small", "--out", "c", *QUICK_OPTIONS)
     assert kept_settings(small.board, 5) == BoardSettings(reference="rater=A1,A2", version=5)
@@ -500,32 +648,52 @@ def test_looking_does_not_change_what_submissions_are_ranked_by(small: Commands)
 
 
 @pytest.mark.parametrize("form", ["html", "mturk"])
-def test_people_rate_what_was_submitted(form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_people_rate_what_was_submitted(
+    form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Through METAL's own forms and verbs; the dataset's own files keep what is the dataset's."""
     monkeypatch.chdir(tmp_path)
     shutil.copytree(DEMO, "demo", ignore=shutil.ignore_patterns("board"))
     sources = list(metal.read("demo").sources)
-    pd.DataFrame({"source": sources, "text": [f"said of {source}" for source in sources]}).to_csv("new.csv")
+    pd.DataFrame({"source": sources, "text": [f"said of {source}" for source in sources]}).to_csv(
+        "new.csv"
+    )
     pd.DataFrame({"output": list(metal.read("demo").outputs), "score": range(80)}).to_csv("m.csv")
     metal.submit_metric("demo", "m.csv", name="m")
     metal.submit_generator("demo", "new.csv", name="new")
-    handed = metal.annotate_export("demo", to=form, languages="en", generators="new", out="out", raters=2)
-    mine = {output.output for output in open_board(Path("demo")).dataset.outputs.values() if output.generator == "new"}
+    handed = metal.annotate_export(
+        "demo", to=form, languages="en", generators="new", out="out", raters=2
+    )
+    mine = {
+        output.output
+        for output in open_board(Path("demo")).dataset.outputs.values()
+        if output.generator == "new"
+    }
     assert {task.output for each in handed.assignments for task in each.tasks} <= mine
     assert "score" not in handed.assignments[0].rubrics  # what a metric gives is not asked
-    files = filled(form, Path("out"), Path("back"), lambda rater, task: {"task_quality": "2", "hallucinations": "0"})
+    files = filled(
+        form,
+        Path("out"),
+        Path("back"),
+        lambda rater, task: {"task_quality": "2", "hallucinations": "0"},
+    )
     for _ in range(2):  # the second time nothing is new
         metal.annotate_import("demo", files)
         assert list(metal.billboard_history("demo")["what"]).count("ratings") == 1
     assert not metal.read("demo").ratings["output"].isin(mine).any()
     board = open_board(Path("demo")).dataset.ratings
     people = board[(board["generator"] == "new") & (board["kind"] == "human")]
-    assert len(people.dropna(subset=["score"])) == 2 * 4 * (3 if form == "mturk" else 2)  # criteria, outputs, people
+    # criteria, outputs, people
+    assert len(people.dropna(subset=["score"])) == 2 * 4 * (3 if form == "mturk" else 2)
     judged = set(metal.judge("demo", "majority", languages="en", out="judged").ratings["criterion"])
     assert judged == set(handed.assignments[0].rubrics)
     options = {"languages": "en", "criteria": "task_quality", "resamples": 100, "permutations": 100}
     by = metal.billboard("demo", "judged", **options).tables["generators"]
     assert set(by.loc[by["generator"] == "new", "by"]) == {"people"}
-    assert "new" in set(metal.leaderboard("demo", languages="en").tables["leaderboard"]["generator"])
+    assert "new" in set(
+        metal.leaderboard("demo", languages="en").tables["leaderboard"]["generator"]
+    )
     metal.submit_withdraw("demo", "people")
-    assert "human" not in set(open_board(Path("demo")).dataset.ratings.query("generator == 'new'")["kind"])
+    assert "human" not in set(
+        open_board(Path("demo")).dataset.ratings.query("generator == 'new'")["kind"]
+    )

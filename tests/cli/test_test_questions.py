@@ -1,4 +1,6 @@
-"""Test questions through the command line: nobody sees them, and their answers never mix with ratings."""
+"""Test questions through the command line: nobody sees them, and their answers never mix with
+ratings.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def shown(form: str, folder: Path) -> Iterator[tuple[str, list[dict[str, Any]]]]
     for path in sorted(folder.iterdir()):
         if form == "html" and path.suffix == ".html":
             text = path.read_text("utf-8")
-            [data] = re.findall(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL)
+            [data] = re.findall(
+                r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', text, re.DOTALL
+            )
             yield path.stem, json.loads(data)["tasks"]
         elif path.suffix == ".csv":
             text = path.read_bytes().decode("utf-8-sig")
@@ -91,7 +95,14 @@ def test_nothing_tells_test_questions_from_the_rest(sim: Commands, form: str) ->
             for place in hidden:
                 row = rows[place]
                 assert (
-                    str(sorted((name, str(cell)) for name, cell in row.items() if name not in ("task", text))) in about
+                    str(
+                        sorted(
+                            (name, str(cell))
+                            for name, cell in row.items()
+                            if name not in ("task", text)
+                        )
+                    )
+                    in about
                 )
     files = 2 if form in ("mturk", "crowd-csv") else 6
     assert found == 2 * (5 + 3) * (1 if files == 2 else 3)
@@ -106,7 +117,9 @@ def test_nothing_tells_test_questions_from_the_rest(sim: Commands, form: str) ->
             'gold"',
             ">gold",
         ):
-            assert word not in content.decode().lower() or name == "run.toml", f"{name} says {word!r}"
+            assert word not in content.decode().lower() or name == "run.toml", (
+                f"{name} says {word!r}"
+            )
 
 
 def test_everybody_gets_as_many_of_a_kind(sim: Commands) -> None:
@@ -126,7 +139,10 @@ def test_export_says_how_many_and_keeps_them(sim: Commands) -> None:
     assert "16 test questions among them" in said
     kept = read_questions(sim.folder / "sim")
     assert sides(kept) == {POSITIVE: 10, NEGATIVE: 6}
-    assert tomllib.loads((sim.folder / "out/run.toml").read_text())["settings"]["test_questions"] == "25%+15%"
+    assert (
+        tomllib.loads((sim.folder / "out/run.toml").read_text())["settings"]["test_questions"]
+        == "25%+15%"
+    )
     assert load_dataset(sim.folder / "sim").outputs.keys() & kept.keys() == set()
 
 
@@ -134,7 +150,9 @@ def test_without_the_option_there_are_none(sim: Commands) -> None:
     said = sim("annotate", "export", "sim", "--to", "csv", "--out", "out")
     assert "test question" not in said
     assert not (sim.folder / "sim/test_questions").exists()
-    assert "test_questions" not in tomllib.loads((sim.folder / "out/run.toml").read_text())["settings"]
+    assert (
+        "test_questions" not in tomllib.loads((sim.folder / "out/run.toml").read_text())["settings"]
+    )
 
 
 def test_a_second_export_asks_the_same_and_more(sim: Commands) -> None:
@@ -149,14 +167,22 @@ def test_a_second_export_asks_the_same_and_more(sim: Commands) -> None:
 
 
 def test_few_golds_are_told(sim: Commands) -> None:
-    said = sim("annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=5%+100%")
-    assert "warning: English: 10 negative test questions fewer than wanted, for want of different golds" in said
+    said = sim(
+        "annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=5%+100%"
+    )
+    assert (
+        "warning: English: 10 negative test questions fewer than wanted, for want of different"
+        " golds" in said
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--test-questions=5%",), "--test-questions: shares '5%': write positives + negatives as percentages"),
+        (
+            ("--test-questions=5%",),
+            "--test-questions: shares '5%': write positives + negatives as percentages",
+        ),
         (("--test-questions", "sim"), "put --test-questions after sim, or give it a value"),
     ],
 )
@@ -172,20 +198,26 @@ def test_a_dataset_that_cannot_be_asked_about(sim: Commands) -> None:
     sources = [source(one.source, language=one.language) for one in dataset.sources.values()]
     update_dataset(with_parts(dataset, sources=sources), sim.folder / "sim")
     before = snapshot(sim.folder)
-    refused = sim.refused("annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=100%+5%")
+    refused = sim.refused(
+        "annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=100%+5%"
+    )
     assert "the sources of sim have no references to make them from" in refused
     assert snapshot(sim.folder) == before
 
 
 def opinion(sim: Commands) -> Callable[[str, str], Mapping[str, str]]:
     output_of = read_tasks(sim.folder / "sim")
-    return lambda rater, task: {one.name: str(careful(rater, output_of[task], one.name)) for one in TWO}
+    return lambda rater, task: {
+        one.name: str(careful(rater, output_of[task], one.name)) for one in TWO
+    }
 
 
 @pytest.mark.parametrize("form", [form for form in FORMS if form != "crowd-csv"])
 def test_answers_are_kept_apart_from_ratings(sim: Commands, form: str) -> None:
     folder = export(sim, form)
-    said = sim("annotate", "import", "sim", *filled(form, folder, sim.folder / "back", opinion(sim)))
+    said = sim(
+        "annotate", "import", "sim", *filled(form, folder, sim.folder / "back", opinion(sim))
+    )
     rated = load_dataset(sim.folder / "sim")
     assert len(rated.ratings) == 40 * 3 * 2
     assert sides(rated.ratings["output"]) == {POSITIVE: 0, NEGATIVE: 0}
@@ -208,8 +240,12 @@ def test_the_same_files_again_change_nothing_and_a_second_round_is_added(sim: Co
     sim("annotate", "import", "sim", *files)
     one, two = read_rounds(sim.folder / "sim")
     assert (one["round"], two["round"]) == (1, 2)
-    assert one["raters"] == {name: {"ratings": 40, POSITIVE: [10, 10], NEGATIVE: [6, 6]} for name in ("en-1", "en-2")}
-    assert set(two["raters"]) == {f"{language}-{number}" for language in ("en", "sw") for number in (1, 2, 3)}
+    assert one["raters"] == {
+        name: {"ratings": 40, POSITIVE: [10, 10], NEGATIVE: [6, 6]} for name in ("en-1", "en-2")
+    }
+    assert set(two["raters"]) == {
+        f"{language}-{number}" for language in ("en", "sw") for number in (1, 2, 3)
+    }
     assert two["answers"] == 4 * 28
     history = lines(sim.folder / "sim/annotation/answers.jsonl")
     assert [line["round"] for line in history] == [1] * 56 + [2] * 112
@@ -237,7 +273,11 @@ def test_the_first_answer_to_a_test_question_counts(sim: Commands) -> None:
     assert "en-1 5 of 10 3 of 6" in said
     after = snapshot(sim.folder / "sim")
     assert after["ratings.parquet"] == before["ratings.parquet"]
-    assert [one["raters"]["en-1"][POSITIVE] for one in read_rounds(sim.folder / "sim")] == [[10, 10], [10, 10], [5, 10]]
+    assert [one["raters"]["en-1"][POSITIVE] for one in read_rounds(sim.folder / "sim")] == [
+        [10, 10],
+        [10, 10],
+        [5, 10],
+    ]
 
 
 def killed_import(metal: Metal, files: list[Path], moment: str) -> None:
@@ -273,7 +313,9 @@ def test_a_killed_import_is_whole_or_not_there(processes: Metal, tmp_path: Path)
 def test_who_fails_is_named_on_import(commands: Commands) -> None:
     save(Path("sim"), count=20, languages=("en",))
     folder = export(commands, "csv", "--test-questions=25%+25%")
-    files = fill_csv(Path("sim"), folder, like({"en-2": lambda *what: int(METAL[what[2]].direction == "lower")}))
+    files = fill_csv(
+        Path("sim"), folder, like({"en-2": lambda *what: int(METAL[what[2]].direction == "lower")})
+    )
     said = commands("annotate", "import", "sim", *files)
     assert "en-2 is noisy: " in said
     assert "Their ratings are kept; --exclude-noisy leaves them out" in said
@@ -284,7 +326,9 @@ def test_ratings_of_an_output_with_an_odd_id_stay_where_they_are(sim: Commands) 
     """`test:positive:mine` is no test question; nobody asked it."""
     odd = Output("test:positive:mine", "en-0", "odd", "en", "text")
     dataset = load_dataset(sim.folder / "sim")
-    update_dataset(with_parts(dataset, outputs=[*dataset.outputs.values(), odd]), sim.folder / "sim")
+    update_dataset(
+        with_parts(dataset, outputs=[*dataset.outputs.values(), odd]), sim.folder / "sim"
+    )
     folder = export(sim)
     sim("annotate", "import", "sim", *fill_csv(sim.folder / "sim", folder, careful))
     table = load_dataset(sim.folder / "sim").ratings
@@ -293,11 +337,17 @@ def test_ratings_of_an_output_with_an_odd_id_stay_where_they_are(sim: Commands) 
 
 
 def test_pairs_are_tested_too(commands: Commands, tmp_path: Path) -> None:
-    """Where outputs stand beside the gold, a positive question shows it twice: to call them alike is right."""
+    """Where outputs stand beside the gold, a positive question shows it twice: to call them alike
+    is right.
+    """
     save(tmp_path / "sim", count=12, languages=("en",), criteria=TWO)
-    folder = export(commands, "csv", "--template", "summarization", "--add-criteria", "--test-questions=25%+25%")
+    folder = export(
+        commands, "csv", "--template", "summarization", "--add-criteria", "--test-questions=25%+25%"
+    )
     tasks = {str(line["task"]): line for line in lines(tmp_path / "sim/annotation/tasks.jsonl")}
-    golds = {text for one in load_dataset(tmp_path / "sim").sources.values() for text in one.references}
+    golds = {
+        text for one in load_dataset(tmp_path / "sim").sources.values() for text in one.references
+    }
     compared = read_compared(tmp_path / "sim")
     files = sorted(folder.glob("*.csv"))
     for path, (_, rows) in zip(files, shown("csv", folder), strict=True):
@@ -305,18 +355,27 @@ def test_pairs_are_tested_too(commands: Commands, tmp_path: Path) -> None:
             task = tasks[row["task"]]
             side = side_of(str(task["output"]))
             assert len(golds & set(row.values())) == {POSITIVE: 1, NEGATIVE: 2}.get(side, 1)
-            worse = "5" if task["output_first"] else "1"  # how the second text compares with the first
+            # how the second text compares with the first
+            worse = "5" if task["output_first"] else "1"
             on = {"fluency", "redundancy", "conciseness"} if side == NEGATIVE else compared
-            row.update({name: "3" if side == POSITIVE or name in on else worse for name in compared})
+            row.update(
+                {name: "3" if side == POSITIVE or name in on else worse for name in compared}
+            )
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, list(rows[0]))
             writer.writeheader()
             writer.writerows(rows)
     said = commands("annotate", "import", "sim", *files)
-    of_source = [name for name in compared if load_dataset(tmp_path / "sim").criteria[name].of_source]
-    assert of_source == ["no_hallucination", "informativeness", "overall"]  # a gold is fluent wherever it stands
+    of_source = [
+        name for name in compared if load_dataset(tmp_path / "sim").criteria[name].of_source
+    ]
+    # a gold is fluent wherever it stands
+    assert of_source == ["no_hallucination", "informativeness", "overall"]
     answers = {POSITIVE: 6 * len(compared), NEGATIVE: 6 * len(of_source)}
-    assert f"en-1 {answers[POSITIVE]} of {answers[POSITIVE]} {answers[NEGATIVE]} of {answers[NEGATIVE]}" in said
+    assert (
+        f"en-1 {answers[POSITIVE]} of {answers[POSITIVE]} {answers[NEGATIVE]} of"
+        f" {answers[NEGATIVE]}" in said
+    )
     assert "noisy" not in said
 
 
@@ -327,14 +386,19 @@ def imported(sim: Commands) -> Path:
 
 
 def test_answers_are_checked_as_ratings_are(sim: Commands) -> None:
-    """Once they counted: a score of 99 as a right answer, and what stood there twice as two answers."""
+    """Once they counted: a score of 99 as a right answer, and what stood there twice as two
+    answers.
+    """
     path = imported(sim)
     answers = pd.read_parquet(path)
     for spoilt, said in (
         (pd.concat([answers, answers.iloc[:1]], ignore_index=True), "a second time"),
         (answers.assign(score=99.0), "score 99 is not on the scale"),
         (answers.assign(rater="ghost"), "rater 'ghost' does not exist"),
-        (answers.assign(output="test:positive:en:nowhere"), "output 'test:positive:en:nowhere' does not exist"),
+        (
+            answers.assign(output="test:positive:en:nowhere"),
+            "output 'test:positive:en:nowhere' does not exist",
+        ),
     ):
         spoilt.to_parquet(path, index=False)
         for command in (("monitor", "sim"), ("leaderboard", "sim", "--exclude-noisy")):
@@ -348,4 +412,6 @@ def test_judges_alone_make_nobody_noisy(sim: Commands) -> None:
     """--exclude-noisy would have left out nobody, and signed that the noisy were left out."""
     imported(sim).unlink()
     sim("judge", "sim", "-j", "random", "--test-questions", "--out", "judged")
-    assert "judges are not left out" in sim.refused("leaderboard", "sim", "judged", "--exclude-noisy", "--out", "page")
+    assert "judges are not left out" in sim.refused(
+        "leaderboard", "sim", "judged", "--exclude-noisy", "--out", "page"
+    )

@@ -10,7 +10,12 @@ from pathlib import Path
 import pytest
 
 from metal.building.crowdsourcing.campaign import digest_of
-from metal.building.crowdsourcing.label_studio import KEY, LabelStudio, LabelStudioError, checked_url
+from metal.building.crowdsourcing.label_studio import (
+    KEY,
+    LabelStudio,
+    LabelStudioError,
+    checked_url,
+)
 from metal.building.crowdsourcing.label_studio_campaign import (
     LabelStudioCampaign,
     LabelStudioSettings,
@@ -102,12 +107,18 @@ def test_an_answer_that_repeats_the_token_does_not_show_it(server: LabelStudioSe
     server.answer = lambda *_: (403, {"detail": f"{LEGACY} may not\ndo this"})  # type: ignore[method-assign]
     with pytest.raises(LabelStudioError) as error:
         own.count_tasks(1)
-    assert str(error.value) == "Label Studio refused GET /api/projects/1/: *** may not do this (403)"
+    assert (
+        str(error.value) == "Label Studio refused GET /api/projects/1/: *** may not do this (403)"
+    )
 
 
 def test_what_is_no_label_studio(server: LabelStudioServer) -> None:
     server.answer = lambda *_: (200, ["something"])  # type: ignore[method-assign]
-    for ask in (lambda each: each.count_tasks(1), lambda each: list(each.projects()), lambda each: each.tasks(1)):
+    for ask in (
+        lambda each: each.count_tasks(1),
+        lambda each: list(each.projects()),
+        lambda each: each.tasks(1),
+    ):
         with pytest.raises(UsageError, match="does not answer as Label Studio does"):
             ask(client(server))
 
@@ -120,7 +131,16 @@ def test_nobody_is_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["ftp://a", "localhost:8080", "http://", "http://a:b@c", "http://a/?x=1", "http://a/#x", "http://a/ b"]
+    "url",
+    [
+        "ftp://a",
+        "localhost:8080",
+        "http://",
+        "http://a:b@c",
+        "http://a/?x=1",
+        "http://a/#x",
+        "http://a/ b",
+    ],
 )
 def test_addresses_that_are_none(url: str) -> None:
     with pytest.raises(UsageError, match="`url`"):
@@ -132,10 +152,14 @@ def test_an_address_keeps_its_path() -> None:
 
 
 FILES = {name: content for name, content in write(ASSIGNMENTS) if name != "README.txt"}
-EXPECTED = {assignment.rater: sorted(task.task for task in assignment.tasks) for assignment in ASSIGNMENTS}
+EXPECTED = {
+    assignment.rater: sorted(task.task for task in assignment.tasks) for assignment in ASSIGNMENTS
+}
 
 
-def begin(dataset: Path, name: str, url: str, files: Mapping[str, bytes], *, shared: bool) -> LabelStudioCampaign:
+def begin(
+    dataset: Path, name: str, url: str, files: Mapping[str, bytes], *, shared: bool
+) -> LabelStudioCampaign:
     settings = LabelStudioSettings(url, shared, digest_of(files), key=secrets.token_hex(5))
     return LabelStudioCampaign.begin(dataset, name, settings, files)
 
@@ -178,7 +202,9 @@ def test_whatever_answer_is_lost_the_next_push_goes_on(tmp_path: Path, lost: int
 
 
 def server_reads(number: int) -> bool:
-    """Of a sheet's four calls (make, count, import, count) the ones that only read, which are asked again at once."""
+    """Of a sheet's four calls (make, count, import, count) the ones that only read, which are asked
+    again at once.
+    """
     return number % 4 in (2, 0)
 
 
@@ -195,7 +221,11 @@ def test_a_push_that_was_killed_between_two_lines(tmp_path: Path, kept: int) -> 
         for number in range(kept, 6):  # what was announced nowhere was not done either
             assignment = json.loads(lines[number])["sheet"]
             if "title" in json.loads(lines[number]):
-                gone = [each for each, project in server.projects.items() if project["title"].startswith(assignment)]
+                gone = [
+                    each
+                    for each, project in server.projects.items()
+                    if project["title"].startswith(assignment)
+                ]
                 server.tasks = [task for task in server.tasks if task["project"] not in gone]
                 for each in gone:
                     del server.projects[each]
@@ -221,7 +251,10 @@ def test_a_project_with_tasks_twice_is_named(tmp_path: Path) -> None:
         with pytest.raises(UsageError):
             post(client(server), campaign)
         server.tasks += [dict(server.tasks[0])]
-        with pytest.raises(DataError, match=r"Label Studio project 1 \(ar-1\): it has 4 tasks, and 3 were to be in it"):
+        with pytest.raises(
+            DataError,
+            match=r"Label Studio project 1 \(ar-1\): it has 4 tasks, and 3 were to be in it",
+        ):
             post(client(server), campaign)
         server.tasks[-1] = {**server.tasks[0], "data": {"task": "foreign"}}
         with pytest.raises(DataError, match="project 1"):
@@ -282,7 +315,9 @@ def test_a_card_with_a_value_of_another_type_is_refused(tmp_path: Path) -> None:
     folder = begin(tmp_path, "one", "http://a", FILES, shared=False).folder
     card = (folder / "campaign.toml").read_text()
     (folder / "campaign.toml").write_text(card.replace("shared = false", "shared = 5"))
-    with pytest.raises(DataError, match=r"campaign.toml: not what was written there \(shared is 5\)\. Restore"):
+    with pytest.raises(
+        DataError, match=r"campaign.toml: not what was written there \(shared is 5\)\. Restore"
+    ):
         LabelStudioCampaign.of(tmp_path)
 
 

@@ -15,7 +15,13 @@ from metal.building.crowdsourcing import mturk
 from metal.building.crowdsourcing.campaign import Campaign
 from metal.building.crowdsourcing.mturk import MTurk, MTurkError, fee
 from metal.building.crowdsourcing.mturk_campaign import MTurkSettings
-from metal.building.crowdsourcing.mturk_documents import fields_of, html_question, make_test, read_answers, read_test
+from metal.building.crowdsourcing.mturk_documents import (
+    fields_of,
+    html_question,
+    make_test,
+    read_answers,
+    read_test,
+)
 from metal.building.crowdsourcing.posting import requirements
 from metal.building.forms.mturk import HIT_LIMIT
 from metal.errors import DataError, MissingExtra, UsageError
@@ -67,7 +73,9 @@ def test_a_busy_service_is_asked_again(server, turk):
 
 def test_one_that_stays_busy_is_given_up(server, turk):
     server.faults = {("GetAccountBalance", number): "throttle" for number in range(1, 99)}
-    with pytest.raises(UsageError, match="did not answer get_account_balance in 7 tries: Rate exceeded"):
+    with pytest.raises(
+        UsageError, match="did not answer get_account_balance in 7 tries: Rate exceeded"
+    ):
         turk.balance()
 
 
@@ -88,10 +96,13 @@ def test_a_hit_is_found_where_the_error_does_not_name_it(server, turk, monkeypat
 
 
 def test_a_refusal_is_one_line_without_the_key(turk):
-    with pytest.raises(MTurkError, match=r"refused create_hit: Question is too long .AWS.MechanicalTurk.Parameter"):
+    with pytest.raises(
+        MTurkError, match=r"refused create_hit: Question is too long .AWS.MechanicalTurk.Parameter"
+    ):
         turk.create_hit("token-1", **DESCRIBED | {"Question": "x" * 65_536})
-    assert turk._safe("for made-up-secret-of-the-tests-0123456789 in AKIAMADEUPFORTESTS00") == (
-        "for [key hidden] in [key hidden]"
+    assert (
+        turk._safe("for made-up-secret-of-the-tests-0123456789 in AKIAMADEUPFORTESTS00")
+        == "for [key hidden] in [key hidden]"
     )
 
 
@@ -197,7 +208,10 @@ def test_the_limit_counts_bytes_of_the_whole_document():
 
 
 def test_fields_are_those_of_inputs():
-    page = '<meta name="viewport"><input type=radio name="a b"><input name=\'c\'><textarea rows=2 name="d">'
+    page = (
+        '<meta name="viewport"><input type=radio name="a b"><input name=\'c\'><textarea rows=2'
+        ' name="d">'
+    )
     assert fields_of(page + '<crowd-slider name="e"><input name="c">') == ["a b", "c", "d", "e"]
 
 
@@ -211,10 +225,15 @@ def test_a_field_that_comes_twice_holds_both():
     assert read_answers(f"<A>{each.format(1)}{each.format(2)}</A>", "here") == {"a": "1, 2"}
 
 
-BOMB = '<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c "&b;&b;&b;">]><QuestionFormAnswers>&c;</QuestionFormAnswers>'
+BOMB = (
+    '<!DOCTYPE a [<!ENTITY b "bbbb"><!ENTITY c'
+    ' "&b;&b;&b;">]><QuestionFormAnswers>&c;</QuestionFormAnswers>'
+)
 
 
-@pytest.mark.parametrize(("document", "words"), [(BOMB, "declares XML entities"), ("<a>", "not XML"), ("", "not XML")])
+@pytest.mark.parametrize(
+    ("document", "words"), [(BOMB, "declares XML entities"), ("<a>", "not XML"), ("", "not XML")]
+)
 def test_what_is_not_read(document, words):
     with pytest.raises(DataError, match=words):
         read_answers(document, "assignment 7")
@@ -258,8 +277,18 @@ def test_a_test_asks_without_telling(tmp_path):
     form, key = fromstring(test.form), fromstring(test.key)
     assert [each.text for each in named(form, "QuestionIdentifier")] == ["q1", "q2"]
     assert [each.text for each in named(form, "SelectionIdentifier")] == ["c1", "c2", "c1", "c2"]
-    assert [each.text for each in named(form, "Text")] == ["Which is <b>?", "right", "wrong & more", "؟", "a", "b"]
-    right = [[each.text for each in named(question, "SelectionIdentifier")] for question in named(key, "Question")]
+    assert [each.text for each in named(form, "Text")] == [
+        "Which is <b>?",
+        "right",
+        "wrong & more",
+        "؟",
+        "a",
+        "b",
+    ]
+    right = [
+        [each.text for each in named(question, "SelectionIdentifier")]
+        for question in named(key, "Question")
+    ]
     assert right == [["c1"], ["c1", "c2"]]
     assert [each.text for each in named(key, "MaximumSummedScore")] == ["2"]
 
@@ -267,7 +296,10 @@ def test_a_test_asks_without_telling(tmp_path):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ('\n{"question": "q", "choices": ["a", "b"], "right": "c"}\n', r"row 1: right is .'c'., which is not among"),
+        (
+            '\n{"question": "q", "choices": ["a", "b"], "right": "c"}\n',
+            r"row 1: right is .'c'., which is not among",
+        ),
         ('{"question": "q", "choices": ["a"], "right": "a"}\n', "no question with choices"),
         ("", "no items"),
     ],

@@ -17,11 +17,14 @@ PACIFIC = "America/Los_Angeles"
 
 def start(text: str, after: str) -> str:
     """The next start after an instant in UTC, with its offset."""
-    return next_start(parse_schedule(text), datetime.fromisoformat(after).replace(tzinfo=UTC)).isoformat()
+    return next_start(
+        parse_schedule(text), datetime.fromisoformat(after).replace(tzinfo=UTC)
+    ).isoformat()
 
 
 def test_genies_hour():
-    # 2024-03-08 is a Friday; 10:00 Pacific is 18:00 UTC in winter and 17:00 from Sunday, March 10, on.
+    # 2024-03-08 is a Friday; 10:00 Pacific is 18:00 UTC in winter and 17:00 from Sunday, March 10,
+    # on.
     assert start(f"Mon-Fri 10:00 {PACIFIC}", "2024-03-08T17:59:59") == "2024-03-08T10:00:00-08:00"
     assert start(f"Mon-Fri 10:00 {PACIFIC}", "2024-03-08T18:00:00") == "2024-03-11T10:00:00-07:00"
     assert start(f"weekdays 10:00 {PACIFIC}", "2024-11-01T17:00:00") == "2024-11-04T10:00:00-08:00"
@@ -31,7 +34,9 @@ def test_a_time_that_does_not_exist_is_the_first_after_the_gap():
     # 02:30 on 2024-03-10: from 02:00 clocks go to 03:00.
     assert start(f"Sun 02:30 {PACIFIC}", "2024-03-10T00:00:00") == "2024-03-10T03:00:00-07:00"
     # Lord Howe Island goes forward by half an hour, from 02:00 to 02:30.
-    assert start("Sun 02:15 Australia/Lord_Howe", "2024-10-05T00:00:00") == "2024-10-06T02:30:00+11:00"
+    assert (
+        start("Sun 02:15 Australia/Lord_Howe", "2024-10-05T00:00:00") == "2024-10-06T02:30:00+11:00"
+    )
     # Samoa had no 2011-12-30: that Friday's start is Saturday's first instant.
     assert start("Fri 10:00 Pacific/Apia", "2011-12-29T20:00:00") == "2011-12-31T00:00:00+14:00"
 
@@ -46,7 +51,9 @@ def test_days():
     assert parse_schedule("Sat-Mon 09:30 Asia/Tokyo").days == {5, 6, 0}
     assert parse_schedule("monday,Wed 9:30 UTC").days == {0, 2}
     assert parse_schedule("daily 00:00 UTC").days == set(range(7))
-    assert parse_schedule("weekend 9:05 UTC") == Schedule(frozenset({5, 6}), time(9, 5), ZoneInfo("UTC"))
+    assert parse_schedule("weekend 9:05 UTC") == Schedule(
+        frozenset({5, 6}), time(9, 5), ZoneInfo("UTC")
+    )
 
 
 @pytest.mark.parametrize(
@@ -70,7 +77,9 @@ schedules = st.builds(
     lambda days, at, zone: Schedule(frozenset(days), at, ZoneInfo(zone)),
     st.sets(st.integers(0, 6), min_size=1),
     st.times().map(lambda at: at.replace(second=0, microsecond=0)),
-    st.sampled_from([PACIFIC, "Europe/Berlin", "Australia/Lord_Howe", "Asia/Kolkata", "UTC", "America/St_Johns"]),
+    st.sampled_from(
+        [PACIFIC, "Europe/Berlin", "Australia/Lord_Howe", "Asia/Kolkata", "UTC", "America/St_Johns"]
+    ),
 )
 instants = st.datetimes(datetime(2000, 1, 1), datetime(2035, 1, 1), timezones=st.just(UTC))
 

@@ -1,4 +1,6 @@
-"""Outputs that were made from others are no generator's work: audits, boards and leaderboards are as without them."""
+"""Outputs that were made from others are no generator's work: audits, boards and leaderboards are
+as without them.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,15 @@ def probed(tmp_path: Path) -> Path:
         name: replace(output, output=f"{name}/probe", of=name, condition="swapped output")
         for name, output in list(dataset.outputs.items())[:20]
     }
-    facts = dataset.ratings.loc[:, list(FACTS)].astype({name: object for name in FACTS if name != "score"})
+    facts = dataset.ratings.loc[:, list(FACTS)].astype(
+        {name: object for name in FACTS if name != "score"}
+    )
     more = facts[facts["output"].isin(list(changed))].assign(score=0.0, reason="")
     more["output"] = [changed[name].output for name in more["output"]]
     both = tidy_facts(pd.concat([facts, more], ignore_index=True))
-    with_parts(dataset, outputs=[*dataset.outputs.values(), *changed.values()], facts=both).save(tmp_path / "demo")
+    with_parts(dataset, outputs=[*dataset.outputs.values(), *changed.values()], facts=both).save(
+        tmp_path / "demo"
+    )
     return tmp_path / "demo"
 
 
@@ -45,8 +51,15 @@ def test_they_change_no_figure(probed: Path, tmp_path: Path, command: str) -> No
     for name, table in plain.tables.items():
         if name in ("generators", "verdicts", "judges", "people", "raters", "leaderboard"):
             drop = [column for column in table if column in ("signature",)]
-            pd.testing.assert_frame_equal(result.tables[name].drop(columns=drop), table.drop(columns=drop))
+            pd.testing.assert_frame_equal(
+                result.tables[name].drop(columns=drop), table.drop(columns=drop)
+            )
 
 
 def test_what_compares_generators_leaves_them_out(probed: Path) -> None:
-    assert LINE in metal.compare(probed, generators=["constructed-strong", "constructed-weak"], languages="en").warnings
+    assert (
+        LINE
+        in metal.compare(
+            probed, generators=["constructed-strong", "constructed-weak"], languages="en"
+        ).warnings
+    )

@@ -1,4 +1,6 @@
-"""Every text in a CSV of METAL's reads back as it was written, and none begins a formula in a spreadsheet."""
+"""Every text in a CSV of METAL's reads back as it was written, and none begins a formula in a
+spreadsheet.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from metal.data.escaping import csv_text, guarded, unguarded
 from metal.data.files import whole_text
 
 HOSTILE = "=+-@\t\r\n\0\",;'|ab1 .\\\x0b\x1a\x1b\x85\u2028\ufeff\uff1d\ud800é"
-texts = st.text(st.sampled_from(HOSTILE), max_size=12) | st.text(st.characters(codec="utf-8"), max_size=12)
+texts = st.text(st.sampled_from(HOSTILE), max_size=12) | st.text(
+    st.characters(codec="utf-8"), max_size=12
+)
 COMMAND = "=cmd|'/C calc'!A0"
 SIGNS = ("=", "+", "-", "@")
 
@@ -42,7 +46,9 @@ def test_every_text_reads_back_as_written(reader: str, rows: list[tuple[str, str
     table = pd.DataFrame(rows, columns=["first", "second"], dtype=object)
     back = read_by(reader, csv_text(table))
     assert back == [[guarded(whole_text(text)) for text in row] for row in rows]
-    assert [[unguarded(text) for text in row] for row in back] == [[whole_text(text) for text in row] for row in rows]
+    assert [[unguarded(text) for text in row] for row in back] == [
+        [whole_text(text) for text in row] for row in rows
+    ]
 
 
 @settings(deadline=None, max_examples=300)
@@ -83,7 +89,15 @@ def test_figures_are_spelled_as_pandas_spells_them() -> None:
 
 def test_a_workers_comment_with_a_carriage_return_stays_a_comment(tmp_path: Path) -> None:
     """24 ratings became 36 rows, and 12 cells began `=cmd|`."""
-    comments = [f"fine\r{COMMAND}", f"a;{COMMAND}", f"line\n{COMMAND}", COMMAND, "'=quoted", "\0 \r\n- point", "plain"]
+    comments = [
+        f"fine\r{COMMAND}",
+        f"a;{COMMAND}",
+        f"line\n{COMMAND}",
+        COMMAND,
+        "'=quoted",
+        "\0 \r\n- point",
+        "plain",
+    ]
     rows = [
         {"id": f"o{number}", "rater": rater, "score": number % 3, "comment": f"{comment}{number}"}
         for (number, comment), rater in product(enumerate(comments), ("A1", "A2", "gpt-4"))
@@ -91,10 +105,19 @@ def test_a_workers_comment_with_a_carriage_return_stays_a_comment(tmp_path: Path
     dataset = metal.read(pd.DataFrame(rows))
     metal.export(dataset, to="csv", out=tmp_path / "e.csv", texts=True)
     written = (tmp_path / "e.csv").read_bytes().decode()
-    assert len(read_by("csv", written)) == len(read_by("pandas", written)) == len(read_by("polars", written)) == 21
+    assert (
+        len(read_by("csv", written))
+        == len(read_by("pandas", written))
+        == len(read_by("polars", written))
+        == 21
+    )
     back = metal.read(tmp_path / "e.csv")
-    assert sorted(back.ratings["comment"].astype(str)) == sorted(dataset.ratings["comment"].astype(str))
-    assert sorted(back.ratings["output"].astype(str)) == sorted(dataset.ratings["output"].astype(str))
+    assert sorted(back.ratings["comment"].astype(str)) == sorted(
+        dataset.ratings["comment"].astype(str)
+    )
+    assert sorted(back.ratings["output"].astype(str)) == sorted(
+        dataset.ratings["output"].astype(str)
+    )
 
 
 @settings(deadline=None, max_examples=60)

@@ -1,4 +1,6 @@
-"""A folder that `force` replaces: whatever is killed when, the old or the new one is whole, and so is its copy."""
+"""A folder that `force` replaces: whatever is killed when, the old or the new one is whole, and so
+is its copy.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ def state_of(folder: Path) -> str:
 @pytest.fixture
 def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with an older copy beside it, in which these files are METAL's."""
-    monkeypatch.setattr("metal.data.holdings._IN_RUNS", {"run.toml", *(f"{name}.parquet" for name in NAMES)})
+    monkeypatch.setattr(
+        "metal.data.holdings._IN_RUNS", {"run.toml", *(f"{name}.parquet" for name in NAMES)}
+    )
     return tmp_path / "place"
 
 
@@ -115,7 +119,9 @@ def test_a_kill_while_a_run_is_begun_anew_in_its_folder_keeps_the_old_one(places
     assert step > 4
 
 
-def test_what_is_brought_back_has_names_that_a_shell_divides(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_what_is_brought_back_has_names_that_a_shell_divides(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """Told to the log where no command line listens; `NAME.new` is a name that is free."""
     place = tmp_path / "my run"
     write_state(place, "old")
@@ -126,7 +132,9 @@ def test_what_is_brought_back_has_names_that_a_shell_divides(tmp_path: Path, cap
     assert line.endswith(f"mv '{place}' '{place}.new-2' && mv '{place}.replaced' '{place}'")
 
 
-def test_a_link_is_replaced_where_it_leads(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_link_is_replaced_where_it_leads(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     write_state(tmp_path / "disk", "old")
     (tmp_path / "link").symlink_to(tmp_path / "disk")
     with new_folder(tmp_path / "link", "audit", force=True) as partial:

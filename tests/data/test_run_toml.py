@@ -27,13 +27,17 @@ from metal.errors import DataError
         ("settings.seed = -1", "settings.seed is -1"),
     ],
 )
-def test_a_part_of_another_type_is_refused_with_its_place(tmp_path: Path, text: str, problem: str) -> None:
+def test_a_part_of_another_type_is_refused_with_its_place(
+    tmp_path: Path, text: str, problem: str
+) -> None:
     (tmp_path / "run.toml").write_text(text)
     with pytest.raises(DataError, match=rf"run\.toml: {problem}\. Restore"):
         read_run_toml(tmp_path)
 
 
-def test_a_part_that_is_not_there_is_empty_and_a_setting_that_is_looked_up_is_missed(tmp_path: Path) -> None:
+def test_a_part_that_is_not_there_is_empty_and_a_setting_that_is_looked_up_is_missed(
+    tmp_path: Path,
+) -> None:
     assert read_run_toml(tmp_path)["command"] == ""
     (tmp_path / "run.toml").write_text("other = 1\nsettings.margin = 1\n[[datasets]]\npath = 'x'\n")
     about = read_run_toml(tmp_path)

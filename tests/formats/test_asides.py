@@ -21,7 +21,9 @@ def raters(**more: Any) -> pd.DataFrame:
     """Three people and a judge on 60 items, whole numbers from 0 to 2."""
     random = np.random.default_rng(0)
     items = {"item": [f"i{n}" for n in range(60)]}
-    return pd.DataFrame(items | {name: random.integers(3, size=60) for name in ("A1", "A2", "A3", "gpt-4")} | more)
+    return pd.DataFrame(
+        items | {name: random.integers(3, size=60) for name in ("A1", "A2", "A3", "gpt-4")} | more
+    )
 
 
 def said(data: Any, *parts: str) -> bool:
@@ -37,7 +39,9 @@ def test_a_summary_is_no_person_but_where_nobody_else_is(name: str) -> None:
     frame = raters(**{name: np.arange(60) % 3})
     data = metal.read(frame)
     assert set(data.raters) == {"A1", "A2", "A3", "gpt-4"}
-    assert name in ("order", "index") or said(data, "no raters by their names, and not read", name, "`wide` reads")
+    assert name in ("order", "index") or said(
+        data, "no raters by their names, and not read", name, "`wide` reads"
+    )
     assert name in metal.read(frame, wide=["A1", "A2", name]).raters
     alone = frame[["item", name, "gpt-4"]].assign(claude=1)
     if name in ("gold", "gold_label", "Ground truth", "adjudicated", "final", "Final label"):
@@ -45,29 +49,43 @@ def test_a_summary_is_no_person_but_where_nobody_else_is(name: str) -> None:
     else:  # what sums people up, or counts something, stands for nobody unless the user says so
         assert name not in metal.read(alone).raters
         assert metal.read(alone, wide=[name, "gpt-4"]).raters[name].kind == "human"
-    criteria = frame.rename(columns={"A1": "fluency", "A2": "coherence", "A3": "tone"}).assign(rater="x1")
+    criteria = frame.rename(columns={"A1": "fluency", "A2": "coherence", "A3": "tone"}).assign(
+        rater="x1"
+    )
     names = set(metal.read(criteria.drop(columns="gpt-4")).criteria)
-    assert names - {"rank", "difficulty"} == {"coherence", "fluency", "tone"}  # these two may be asked for
+    # these two may be asked for
+    assert names - {"rank", "difficulty"} == {"coherence", "fluency", "tone"}
 
 
 def test_a_column_that_follows_from_the_others_is_no_person() -> None:
     people = raters()[["A1", "A2", "A3"]]
-    sums = {"A7": people.mode(axis=1)[0], "expert": people.median(axis=1), "human": people.mean(axis=1).round(1)}
+    sums = {
+        "A7": people.mode(axis=1)[0],
+        "expert": people.median(axis=1),
+        "human": people.mean(axis=1).round(1),
+    }
     for name, values in (sums | {"h2": people.sum(axis=1)}).items():
         data = metal.read(raters(**{name: values}))
         assert set(data.raters) == {"A1", "A2", "A3", "gpt-4"}
         assert said(data, "sums up what the others say", name)
-    binary = raters().assign(A1=lambda f: f["A1"] > 0, A2=lambda f: f["A2"] > 0, A3=lambda f: f["A3"] > 0)
+    binary = raters().assign(
+        A1=lambda f: f["A1"] > 0, A2=lambda f: f["A2"] > 0, A3=lambda f: f["A3"] > 0
+    )
     binary["A4"] = binary[["A1", "A2", "A3"]].sum(axis=1) > 1
     words = binary.drop(columns="gpt-4").replace({True: "yes", False: "no"})
     assert set(metal.read(words).raters) == {"A1", "A2", "A3"}
-    assert len(metal.read(raters(A1=1, A2=1, A3=1)).raters) == 4  # all agree: nobody sums up anybody
+    # all agree: nobody sums up anybody
+    assert len(metal.read(raters(A1=1, A2=1, A3=1)).raters) == 4
 
 
-@pytest.mark.parametrize("word", ["Total", "MEAN", "Average:", "Avg", "Sum", "Median", "SD", "Σ", "Среднее", "平均"])
+@pytest.mark.parametrize(
+    "word", ["Total", "MEAN", "Average:", "Avg", "Sum", "Median", "SD", "Σ", "Среднее", "平均"]
+)
 def test_rows_of_totals_at_the_end_are_left_out(word: str) -> None:
     frame = raters()
-    data = metal.read(pd.concat([frame, pd.DataFrame([{"item": word, "A1": 3.02, "A2": 3, "gpt-4": 2.9}])]))
+    data = metal.read(
+        pd.concat([frame, pd.DataFrame([{"item": word, "A1": 3.02, "A2": 3, "gpt-4": 2.9}])])
+    )
     assert data.criteria["overall"].scale.values == (0, 1, 2)
     assert len(data.outputs) == 60
     assert said(data, f"1 row of totals at the end left out: {word}")
@@ -104,16 +122,26 @@ def test_columns_of_criteria_need_a_rater(tmp_path: Path) -> None:
 
 def test_first_names_are_people_only_where_the_user_says_so(tmp_path: Path) -> None:
     table = "id,clara,harmony,gpt-4\na,1,2,3\nb,2,2,1\n"
-    with pytest.raises(NoColumn, match=r'do not say whose.*`wide=\["gpt-4", "clara", "harmony"\]`') as refused:
+    with pytest.raises(
+        NoColumn, match=r'do not say whose.*`wide=\["gpt-4", "clara", "harmony"\]`'
+    ) as refused:
         read(tmp_path, table)
     assert refused.value.answers == ("gpt-4", "clara", "harmony")
     told = read(tmp_path, table, wide=["gpt-4", "clara", "harmony"])
     assert {name: rater.kind for name, rater in told.raters.items()}["harmony"] == "human"
-    assert set(read(tmp_path, table, kinds={"clara": "human", "harmony": "human"}).raters) == set(told.raters)
+    assert set(read(tmp_path, table, kinds={"clara": "human", "harmony": "human"}).raters) == set(
+        told.raters
+    )
 
 
 def test_which_end_is_better_by_a_criterions_name(tmp_path: Path) -> None:
-    lower = ["unsafe", "redundancy", "edit_distance", "non-fluency", "school grade (1=best; 6=worst)"]
+    lower = [
+        "unsafe",
+        "redundancy",
+        "edit_distance",
+        "non-fluency",
+        "school grade (1=best; 6=worst)",
+    ]
     higher = ["harmlessness", "fluency (1 = bad; 5 = good)", "frankness"]
     data = read(tmp_path, f"id,rater,{','.join([*lower, *higher])}\na,x{',1' * 8}\nb,x{',2' * 8}\n")
     got = {name: criterion.direction for name, criterion in data.criteria.items()}
@@ -140,7 +168,15 @@ def test_which_end_is_better_by_a_criterions_name(tmp_path: Path) -> None:
         "毒性",
         "त्रुटि",
     ]
-    better = ["international style", "information", "dispersion", "misc", "error detection", "toxicity-free", "unity"]
+    better = [
+        "international style",
+        "information",
+        "dispersion",
+        "misc",
+        "error detection",
+        "toxicity-free",
+        "unity",
+    ]
     guessed = {name: guessed_direction(name) for name in (*names, *better)}
     assert guessed == dict.fromkeys(names, "lower") | dict.fromkeys(better, "higher")
     assert read(tmp_path, "id,rater,rank\na,x,1\na,y,2\n").criteria["rank"].direction == "lower"
@@ -164,26 +200,46 @@ def test_what_is_no_rating_around_the_rows(tmp_path: Path, text: str, note: str)
     data = read(tmp_path, text, **options)
     assert data.ratings["score"].tolist() == [1, 2]
     assert said(data, note)
-    with pytest.raises(MetalError, match=f"row {text.count(chr(10)) + 1}: score 'high' among numbers"):
+    with pytest.raises(
+        MetalError, match=f"row {text.count(chr(10)) + 1}: score 'high' among numbers"
+    ):
         read(tmp_path, text.replace("sep=;", "sep=,").replace(";", ",") + "b,x,high\n", **options)
 
 
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("Ratings,of,,\nMay,so,,\nwhom,what,how,then\na,x,1,2\n", {}, "the header may stand in another row"),
+        (
+            "Ratings,of,,\nMay,so,,\nwhom,what,how,then\na,x,1,2\n",
+            {},
+            "the header may stand in another row",
+        ),
         (HEAD + "a,x,1\na,y,Score: 2\n", {}, r"`levels`; replies: `columns=\{\"reply\": COLUMN\}`"),
-        ("source,rater,score,left\np,x,1,foo\np,x,2,bar\n", {}, r"a second time .*`columns=\{'text': 'left'\}`"),
-        ("id,lang,rater,score\na,hi,x,1\nb,NA,x,1\n", {}, "ratings.csv row 3: language is empty or NA"),
+        (
+            "source,rater,score,left\np,x,1,foo\np,x,2,bar\n",
+            {},
+            r"a second time .*`columns=\{'text': 'left'\}`",
+        ),
+        (
+            "id,lang,rater,score\na,hi,x,1\nb,NA,x,1\n",
+            {},
+            "ratings.csv row 3: language is empty or NA",
+        ),
         (
             "id,lang,rater,score\na,hi,x,1\nb,q9,x,1\n",
             {},
             "ratings.csv row 3: language 'q9' is not known. Write a name",
         ),
-        (HEAD.replace("score", "fluency") + "a,x,so so\na,y,fab\n" * 6, {}, "order METAL does not know"),
+        (
+            HEAD.replace("score", "fluency") + "a,x,so so\na,y,fab\n" * 6,
+            {},
+            "order METAL does not know",
+        ),
     ],
 )
-def test_errors_name_what_works(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
+def test_errors_name_what_works(
+    tmp_path: Path, text: str, options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(MetalError, match=message):
         read(tmp_path, text, **options)
 
@@ -196,7 +252,13 @@ def test_several_texts_of_one_source_are_several_outputs(tmp_path: Path) -> None
     partly = read(
         tmp_path, table + "q,no,x,1\np,,x,2\n", columns={"text": "output"}
     )  # an empty text is none of the others
-    assert sorted(output.text for output in partly.outputs.values()) == ["", "no", "no", "yes", "yes"]
+    assert sorted(output.text for output in partly.outputs.values()) == [
+        "",
+        "no",
+        "no",
+        "yes",
+        "yes",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -210,7 +272,9 @@ def test_several_texts_of_one_source_are_several_outputs(tmp_path: Path) -> None
         (("None", "Many", "Some"), [0, 2, 1]),
     ],
 )
-def test_words_under_a_criterions_name_are_scores(tmp_path: Path, words: tuple[str, ...], scores: list[int]) -> None:
+def test_words_under_a_criterions_name_are_scores(
+    tmp_path: Path, words: tuple[str, ...], scores: list[int]
+) -> None:
     rows = "".join(f"o{n},x,{words[n % 3]}\n" for n in range(9))
     data = read(tmp_path, "id,rater,accuracy\n" + rows)
     assert data.ratings["score"].tolist() == scores * 3
@@ -226,7 +290,10 @@ def test_raters_and_their_kinds_as_forms_name_them(tmp_path: Path) -> None:
     written = read(tmp_path, "item,rater,type,score\na,x,human,1\nb,x,model,2\n")  # of the texts
     assert written.raters["x"].kind == "human"
     names = ("G-Eval", "opus", "Sonnet", "Command R", "4o", "AI judge")
-    judges = read(tmp_path, HEAD + "".join(f"a,{name},{n % 2}\n" for n, name in enumerate((*names, "Corinne"))))
+    judges = read(
+        tmp_path,
+        HEAD + "".join(f"a,{name},{n % 2}\n" for n, name in enumerate((*names, "Corinne"))),
+    )
     assert [judges.raters[name].kind for name in (*names, "Corinne")] == ["llm"] * 6 + ["human"]
 
 
@@ -272,11 +339,15 @@ def test_words_that_may_be_levels_stay_levels(tmp_path: Path) -> None:
 def test_answers_in_other_spellings(tmp_path: Path, words: list[str], scores: list[int]) -> None:
     rows = "".join(f"{item},{rater},{word}\n" for item, word in enumerate(words) for rater in "xy")
     data = read(tmp_path, HEAD + rows)
-    assert data.ratings.sort_values("source")["score"].tolist() == [score for score in scores for _ in "xy"]
+    assert data.ratings.sort_values("source")["score"].tolist() == [
+        score for score in scores for _ in "xy"
+    ]
 
 
 def test_ids_that_a_spreadsheet_wrote_as_numbers(tmp_path: Path) -> None:
-    """`12.0` beside `12` is that rater; alone it keeps its spelling, and 1.0 beside 1 may be another version."""
+    """`12.0` beside `12` is that rater; alone it keeps its spelling, and 1.0 beside 1 may be
+    another version.
+    """
     data = read(tmp_path, HEAD + "a,12.0,1\nb,12,2\na,7.0,1\n")
     assert [*data.raters] == ["12", "7.0"]
     assert said(data, "`.0`, written as others are ('12.0')")
@@ -293,9 +364,14 @@ def test_languages_by_other_names_are_one(tmp_path: Path) -> None:
 def test_judges_on_another_scale_than_people_are_said(tmp_path: Path) -> None:
     """0.05 to 0.95 beside 0 to 2; a severe judge on the same scale is none."""
     for judge, warned in (({0: 0.05, 1: 0.5, 2: 0.95}, True), ({0: 0.0, 1: 0.25, 2: 1.5}, False)):
-        rows = "".join(f"{n},A1,{min(2, n % 5)}\n{n},gpt-4,{judge[min(2, n % 5)]}\n" for n in range(60))
+        rows = "".join(
+            f"{n},A1,{min(2, n % 5)}\n{n},gpt-4,{judge[min(2, n % 5)]}\n" for n in range(60)
+        )
         messages = [finding.message for finding in lint(read(tmp_path, HEAD + rows))]
-        line = "overall: people's scores go from 0 to 2, judges' scores go from 0.05 to 0.95; are these two scales?"
+        line = (
+            "overall: people's scores go from 0 to 2, judges' scores go from 0.05 to 0.95; are"
+            " these two scales?"
+        )
         assert (line in messages) == warned
 
 
@@ -313,11 +389,14 @@ def test_of_hundreds_of_columns_one_that_sums_up_the_others_is_no_person() -> No
 def test_numbers_of_rows_and_totals_are_no_criterion_beside_a_column_of_raters(name: str) -> None:
     frame = raters().melt("item", var_name="rater", value_name="share")
     random = np.random.default_rng(1)
-    cells = random.integers(3, 15, len(frame)) if name == "annotators_total" else np.arange(len(frame))
+    cells = (
+        random.integers(3, 15, len(frame)) if name == "annotators_total" else np.arange(len(frame))
+    )
     data = metal.read(frame.assign(share=random.random(len(frame)), **{name: cells}))
     assert set(data.criteria) == {"share"}
     assert said(data, "not read", name)
-    filtered = frame.assign(**{name: cells})[cells % 7 != 3].astype(str)  # rows that were taken out leave gaps
+    # rows that were taken out leave gaps
+    filtered = frame.assign(**{name: cells})[cells % 7 != 3].astype(str)
     assert set(metal.read(filtered).criteria) == {"share"} or name == "line"
 
 
@@ -330,17 +409,25 @@ def test_numbers_of_rows_and_totals_are_no_criterion_beside_a_column_of_raters(n
             "fluency tone",
         ),
         ("annotator_1_fluency gpt_4o_accuracy", "annotator_1", "fluency accuracy"),
-        ("A1__fluency A1__tone A2__fluency A2_tone GPT-4o__fluency Gpt-4O_tone", "A1 A2", "fluency tone"),
+        (
+            "A1__fluency A1__tone A2__fluency A2_tone GPT-4o__fluency Gpt-4O_tone",
+            "A1 A2",
+            "fluency tone",
+        ),
         ("expert_1 expert_2 llm_quality", "expert_1 expert_2", "overall"),
     ],
 )
 def test_raters_who_were_not_asked_everything_or_are_spelled_otherwise(
     columns: str, people: str, criteria: str
 ) -> None:
-    """annotator and gpt were two raters with the criteria 1_fluency and 4o_fluency; expert was asked 1 and 2."""
+    """annotator and gpt were two raters with the criteria 1_fluency and 4o_fluency; expert was
+    asked 1 and 2.
+    """
     answers = {name: np.arange(60) * step % 5 for step, name in enumerate(columns.split(), 1)}
     data = metal.read(pd.DataFrame({"item": [f"i{n}" for n in range(60)]} | answers))
-    assert {name for name, rater in data.raters.items() if rater.kind == "human"} == set(people.split())
+    assert {name for name, rater in data.raters.items() if rater.kind == "human"} == set(
+        people.split()
+    )
     assert len(data.raters) == len(people.split()) + 1
     assert set(data.criteria) == set(criteria.split())
     assert len(data.ratings) == 60 * len(answers)
@@ -348,6 +435,8 @@ def test_raters_who_were_not_asked_everything_or_are_spelled_otherwise(
 
 def test_a_rater_without_a_criterion_beside_others_is_asked_about() -> None:
     columns = ("rater1_fluency", "rater1_accuracy", "rater2_fluency", "rater2_accuracy", "gpt4")
-    frame = pd.DataFrame({"item": [f"i{n}" for n in range(60)]} | {name: np.arange(60) % 5 for name in columns})
+    frame = pd.DataFrame(
+        {"item": [f"i{n}" for n in range(60)]} | {name: np.arange(60) % 5 for name in columns}
+    )
     with pytest.raises(NoColumn, match="the names do not say whose answers these are: gpt4"):
         metal.read(frame)

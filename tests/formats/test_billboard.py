@@ -22,24 +22,37 @@ def load(path: Path, **options: Any) -> tuple[Dataset, str]:
     return draft.assemble(path), "\n".join(draft.notes)
 
 
-def board(release: Path, name: str, scores: dict[tuple[str, str], list[tuple[str, int, str]]]) -> Path:
+def board(
+    release: Path, name: str, scores: dict[tuple[str, str], list[tuple[str, int, str]]]
+) -> Path:
     """results/NAME of a release; scores: {(generator, metric): [(seg_id, set_id, score)]}."""
     folder = release / "results" / name
     folder.mkdir(parents=True)
     for (generator, metric), rows in scores.items():
-        lines = [f"{generator},{segment},{place},{metric},{score}\n" for segment, place, score in rows]
+        lines = [
+            f"{generator},{segment},{place},{metric},{score}\n" for segment, place, score in rows
+        ]
         (folder / f"{generator}||{metric}.csv").write_text(HEAD + "".join(lines))
     return folder
 
 
-def texts(release: Path, name: str, source: dict[str, str], outputs: dict[str, dict[str, str]]) -> None:
+def texts(
+    release: Path, name: str, source: dict[str, str], outputs: dict[str, dict[str, str]]
+) -> None:
     for file, key, by_segment in [
         (f"source/{name}_src.jsonl", "src", source),
-        *((f"generators/{name}_{generator}.jsonl", "hyp", hyps) for generator, hyps in outputs.items()),
+        *(
+            (f"generators/{name}_{generator}.jsonl", "hyp", hyps)
+            for generator, hyps in outputs.items()
+        ),
     ]:
         path = release / "submissions" / name / file
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text("".join(json.dumps({"seg_id": s, "set_id": 0, key: t}) + "\n" for s, t in by_segment.items()))
+        path.write_text(
+            "".join(
+                json.dumps({"seg_id": s, "set_id": 0, key: t}) + "\n" for s, t in by_segment.items()
+            )
+        )
 
 
 SEGMENTS = [("late", 7, "-1.5"), ("early", 2, "0.25")]
@@ -58,7 +71,12 @@ def release(tmp_path: Path) -> Path:
         },
     )
     board(tmp_path, "cnndm", {("mt", "BLEURT"): [("news", 0, "3")]})
-    texts(tmp_path, "wmt20-zh-en", {"late": "晚", "early": "早"}, {"mt": {"late": "late!"}, "other": {"late": "x"}})
+    texts(
+        tmp_path,
+        "wmt20-zh-en",
+        {"late": "晚", "early": "早"},
+        {"mt": {"late": "late!"}, "other": {"late": "x"}},
+    )
     return tmp_path
 
 
@@ -116,7 +134,9 @@ def test_a_whole_release(release: Path, inside: str) -> None:
 
 def test_segments_of_two_boards_must_differ(release: Path) -> None:
     board(release, "mscoco", {("mt", "BLEURT"): [("news", 0, "3")]})
-    with pytest.raises(MetalError, match=r"two boards have a segment 'news'\. Import each board by itself"):
+    with pytest.raises(
+        MetalError, match=r"two boards have a segment 'news'\. Import each board by itself"
+    ):
         load(release)
 
 
@@ -128,14 +148,18 @@ def test_languages_of_boards() -> None:
 
 def test_a_board_whose_name_says_no_language(tmp_path: Path) -> None:
     folder = board(tmp_path, "xsum", {("mt", "BLEURT"): SEGMENTS})
-    with pytest.raises(MetalError, match="board xsum: its name says no language; give it with `language`"):
+    with pytest.raises(
+        MetalError, match="board xsum: its name says no language; give it with `language`"
+    ):
         load(folder)
     with pytest.raises(MetalError, match="`language` 'Klingonese' is not known"):
         load(folder, language="Klingonese")
     assert load(folder, language="Turkish")[0].languages == ("tr",)
     board(tmp_path, "cnndm", {("mt", "BLEURT"): [("news", 0, "1")]})
     assert load(tmp_path, language="tr")[0].languages == ("en", "tr")
-    with pytest.raises(MetalError, match="`language` tr: board cnndm is en by its name; leave it out"):
+    with pytest.raises(
+        MetalError, match="`language` tr: board cnndm is en by its name; leave it out"
+    ):
         load(tmp_path / "results" / "cnndm", language="tr")
 
 
@@ -176,13 +200,16 @@ def test_faults_of_a_file(tmp_path: Path, content: str | bytes, message: str) ->
 
 def test_a_segment_with_two_places(tmp_path: Path) -> None:
     folder = board(tmp_path, "cnndm", {("a", "M"): [("s", 0, "1")], ("b", "M"): [("s", 1, "1")]})
-    with pytest.raises(MetalError, match=r"b\|\|M.csv row 2: segment 's' has set_id 1, but before it had 0"):
+    with pytest.raises(
+        MetalError, match=r"b\|\|M.csv row 2: segment 's' has set_id 1, but before it had 0"
+    ):
         load(folder)
 
 
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(
-        MetalError, match=r"no files named GENERATOR\|\|METRIC.csv there; give a board's results folder"
+        MetalError,
+        match=r"no files named GENERATOR\|\|METRIC.csv there; give a board's results folder",
     ):
         load(tmp_path)
     with pytest.raises(MetalError, match="nowhere: no such folder"):
@@ -197,7 +224,9 @@ def test_nothing_there(tmp_path: Path) -> None:
     ],
 )
 def test_faults_of_texts(release: Path, line: str, message: str) -> None:
-    (release / "submissions" / "wmt20-zh-en" / "generators" / "wmt20-zh-en_mt.jsonl").write_text(line)
+    (release / "submissions" / "wmt20-zh-en" / "generators" / "wmt20-zh-en_mt.jsonl").write_text(
+        line
+    )
     with pytest.raises(MetalError, match=message):
         load(release)
 
@@ -227,7 +256,9 @@ def written(folder: Path, text: str | bytes) -> Path:
     return path
 
 
-@pytest.mark.parametrize("text", [ROWS, ROWS.replace(" ", "\t"), "\ufeff" + ROWS.replace("\n", "\r\n")])
+@pytest.mark.parametrize(
+    "text", [ROWS, ROWS.replace(" ", "\t"), "\ufeff" + ROWS.replace("\n", "\r\n")]
+)
 def test_mqm(tmp_path: Path, text: str) -> None:
     written(tmp_path, text)
     draft = formats.read("mqm", tmp_path, {})
@@ -238,7 +269,12 @@ def test_mqm(tmp_path: Path, text: str) -> None:
     (rater,) = dataset.raters.values()
     assert (rater.rater, rater.kind, rater.group) == ("MQM", "human", "expert")
     scale = dataset.criteria["mqm"].scale
-    assert (scale.measure, scale.low, scale.high, dataset.criteria["mqm"].direction) == ("interval", -25, 0, "higher")
+    assert (scale.measure, scale.low, scale.high, dataset.criteria["mqm"].direction) == (
+        "interval",
+        -25,
+        0,
+        "higher",
+    )
     table = dataset.ratings.set_index("output")
     assert table.loc["10/mt", "score"] == -5.5
     assert table.loc["2/Human-A", "reason"] == "no score"

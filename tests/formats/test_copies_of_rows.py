@@ -34,22 +34,30 @@ def test_a_row_that_stands_in_the_file_twice_counts_once_and_is_said(tmp_path: P
     assert "2 ratings left out, as the same row stands in the file before" in notes
 
 
-def test_another_score_at_another_time_is_refused_with_an_option_that_keeps_the_first(tmp_path: Path) -> None:
+def test_another_score_at_another_time_is_refused_with_an_option_that_keeps_the_first(
+    tmp_path: Path,
+) -> None:
     path = written(tmp_path, "p1,A,0,TGT,eng,jpn,11,d0,100.5,100.9")
     with pytest.raises(DataError) as error:
         metal.read(path)
     assert re.search(
-        r"'starttime' tells them apart.*the rater answered again .*'repeat': 'starttime'", str(error.value)
+        r"'starttime' tells them apart.*the rater answered again .*'repeat': 'starttime'",
+        str(error.value),
     )
     repeats = {"columns": {"repeat": "starttime"}}
     data = metal.read(path, **repeats)
     assert len(data.ratings) == 36
     assert 11 not in set(data.ratings["score"])
-    assert any("1 rating that people gave again left out" in note for note in draft_of(path, "table", repeats).notes)
+    assert any(
+        "1 rating that people gave again left out" in note
+        for note in draft_of(path, "table", repeats).notes
+    )
 
 
 @pytest.mark.reference
-def test_esa_of_wmt24_is_read_with_the_row_and_the_option_of_its_refusals(tmp_path: Path, reference: Path) -> None:
+def test_esa_of_wmt24_is_read_with_the_row_and_the_option_of_its_refusals(
+    tmp_path: Path, reference: Path
+) -> None:
     text = (reference / "wmt-esa" / "esa_generalMT2024_wave3.csv").read_text(encoding="utf-8")
     kept = [line for line in text.splitlines() if ",TGT," in line]
     head = HEAD.replace("doc,", "doc,is_whole,errors,")

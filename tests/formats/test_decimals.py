@@ -1,4 +1,6 @@
-"""Decimal commas: read where nothing else fits, else asked about; nothing that drops other answers is proposed."""
+"""Decimal commas: read where nothing else fits, else asked about; nothing that drops other answers
+is proposed.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,15 @@ from metal.errors import DataError, UsageError
 
 
 def table_of(answers: list[Any]) -> pd.DataFrame:
-    return pd.DataFrame({"id": [f"o{row}" for row in range(len(answers))], "rater": "A1", "score": answers})
+    return pd.DataFrame(
+        {"id": [f"o{row}" for row in range(len(answers))], "rater": "A1", "score": answers}
+    )
 
 
 def scores_of(answers: list[Any], **options: Any) -> list[float]:
-    scores: list[float] = metal.read(table_of(answers), language="pl", **options).ratings["score"].tolist()
+    scores: list[float] = (
+        metal.read(table_of(answers), language="pl", **options).ratings["score"].tolist()
+    )
     return scores
 
 
@@ -37,7 +43,9 @@ def scores_of(answers: list[Any], **options: Any) -> list[float]:
         (["1,234.5", "12"], [1234.5, 12]),
     ],
 )
-def test_decimal_commas_are_read_where_nothing_else_fits(answers: list[str], scores: list[float]) -> None:
+def test_decimal_commas_are_read_where_nothing_else_fits(
+    answers: list[str], scores: list[float]
+) -> None:
     np.testing.assert_array_equal(scores_of(answers), scores)
 
 
@@ -46,14 +54,17 @@ def test_a_decimal_comma_among_decimal_points_is_refused_with_both(tmp_path: Pat
     table_of(["2", "4.0", "3,5", "5"]).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(DataError) as error:
         metal.read(tmp_path / "t.csv")
-    assert str(error.value) == (
-        f"{tmp_path / 't.csv'} row 4: '3,5' and '4.0' of overall: a decimal comma beside a decimal point. "
-        "Write all of them with the same decimal mark"
+    assert (
+        str(error.value)
+        == f"{tmp_path / 't.csv'} row 4: '3,5' and '4.0' of overall: a decimal comma beside a"
+        " decimal point. Write all of them with the same decimal mark"
     )
 
 
 def test_one_decimal_comma_in_a_wide_table_is_read() -> None:
-    frame = pd.DataFrame({"id": [*"abc"], "A1": ["3,5", "4", "2"], "A2": ["3", "4", "1"], "gpt-4": ["3", "4", "2"]})
+    frame = pd.DataFrame(
+        {"id": [*"abc"], "A1": ["3,5", "4", "2"], "A2": ["3", "4", "1"], "gpt-4": ["3", "4", "2"]}
+    )
     data = metal.read(frame)
     assert data.ratings["score"].tolist() == [3.5, 4, 2, 3, 4, 1, 3, 4, 2]
     assert "overall: decimal commas" in data.report
@@ -69,7 +80,9 @@ def test_one_decimal_comma_in_a_wide_table_is_read() -> None:
         (["1.234.567,8", "3"], ",", [1234567.8, 3]),
     ],
 )
-def test_the_decimal_mark_is_what_the_user_says(answers: list[str], mark: str, scores: list[float]) -> None:
+def test_the_decimal_mark_is_what_the_user_says(
+    answers: list[str], mark: str, scores: list[float]
+) -> None:
     assert scores_of(answers, decimal=mark) == scores
     if len(answers[0]) < 6:
         with pytest.raises(DataError, match="decimal="):
@@ -78,7 +91,8 @@ def test_the_decimal_mark_is_what_the_user_says(answers: list[str], mark: str, s
 
 def test_three_digits_after_each_comma_are_asked_about() -> None:
     with pytest.raises(
-        DataError, match=r"'1,500' of overall may have a decimal comma .*`decimal=','` or `decimal='.'`"
+        DataError,
+        match=r"'1,500' of overall may have a decimal comma .*`decimal=','` or `decimal='.'`",
     ):
         scores_of(["1,500", "2,250"])
     assert scores_of(["1,500", "2,250"], ranges="0-5") == [1.5, 2.25]
@@ -86,28 +100,42 @@ def test_three_digits_after_each_comma_are_asked_about() -> None:
 
 
 def test_a_number_against_the_mark_that_was_said_is_refused() -> None:
-    with pytest.raises(DataError, match=r"'4\.0' of overall has a decimal point, against `decimal=','`"):
+    with pytest.raises(
+        DataError, match=r"'4\.0' of overall has a decimal point, against `decimal=','`"
+    ):
         scores_of(["3,5", "4.0"], decimal=",")
-    with pytest.raises(DataError, match=r"'3,5' of overall has a decimal comma, against `decimal='.'`"):
+    with pytest.raises(
+        DataError, match=r"'3,5' of overall has a decimal comma, against `decimal='.'`"
+    ):
         scores_of(["3,5", "4.0"], decimal=".")
-    with pytest.raises(UsageError, match="`decimal='x'`: the mark of decimals is a comma or a point"):
+    with pytest.raises(
+        UsageError, match="`decimal='x'`: the mark of decimals is a comma or a point"
+    ):
         scores_of(["3,5"], decimal="x")
 
 
 def test_a_word_among_decimal_commas_is_what_is_named() -> None:
-    with pytest.raises(DataError, match=r"row 2: score 'bad idea' among numbers .*`missing=\['bad idea'\]`"):
+    with pytest.raises(
+        DataError, match=r"row 2: score 'bad idea' among numbers .*`missing=\['bad idea'\]`"
+    ):
         scores_of(["3,5", "4", "bad idea"])
 
 
 def test_a_text_with_a_comma_as_missing_stands_in_quotes() -> None:
     with pytest.raises(DataError, match=r"""no answer: `missing=\['"left, early"'\]`"""):
         scores_of(["3", "4", "left, early"])
-    np.testing.assert_array_equal(scores_of(["3", "4", "left, early"], missing='"left, early"'), [3, 4, np.nan])
-    np.testing.assert_array_equal(scores_of(["3", "-1", "3,5"], missing=["-1", '"3,5"']), [3, np.nan, np.nan])
+    np.testing.assert_array_equal(
+        scores_of(["3", "4", "left, early"], missing='"left, early"'), [3, 4, np.nan]
+    )
+    np.testing.assert_array_equal(
+        scores_of(["3", "-1", "3,5"], missing=["-1", '"3,5"']), [3, np.nan, np.nan]
+    )
 
 
 def test_missing_3_5_does_not_drop_every_3_and_every_5() -> None:
-    with pytest.raises(UsageError, match=r"divides at commas: '3,5' is read as 3 and 5; in quotes it is one"):
+    with pytest.raises(
+        UsageError, match=r"divides at commas: '3,5' is read as 3 and 5; in quotes it is one"
+    ):
         scores_of(["3,5", "3", "5"], missing="3,5")
     np.testing.assert_array_equal(scores_of(["3", "5", "4"], missing="3,5"), [np.nan, np.nan, 4])
 
@@ -115,4 +143,5 @@ def test_missing_3_5_does_not_drop_every_3_and_every_5() -> None:
 def test_confidence_with_decimal_commas_is_a_probability() -> None:
     frame = table_of(["1", "2"]).assign(confidence=["0,5", "1"])
     assert metal.read(frame).ratings["confidence"].tolist() == [0.5, 1]
-    assert as_numbers(pd.Series(["0,5", "x", "4.0"])).tolist() == [np.inf, np.inf, 4]  # two marks: neither is guessed
+    # two marks: neither is guessed
+    assert as_numbers(pd.Series(["0,5", "x", "4.0"])).tolist() == [np.inf, np.inf, 4]

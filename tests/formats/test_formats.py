@@ -1,4 +1,6 @@
-"""What all formats share: the list of them, formats from outside, and keeping raters of some kinds only."""
+"""What all formats share: the list of them, formats from outside, and keeping raters of some kinds
+only.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,10 @@ def test_raters_of_some_kinds_only(tmp_path: Path) -> None:
 
 
 def test_kinds_that_are_not_there(tmp_path: Path) -> None:
-    with pytest.raises(MetalError, match=r"`only=\['baseline'\]`: no such raters there, only 1 human, 1 llm, 1 metric"):
+    with pytest.raises(
+        MetalError,
+        match=r"`only=\['baseline'\]`: no such raters there, only 1 human, 1 llm, 1 metric",
+    ):
         read(tmp_path, only=("baseline",))
     with pytest.raises(MetalError, match="`only`: kind 'llms' is not known; did you mean 'llm'"):
         read(tmp_path, only=("llms",))
@@ -78,22 +83,32 @@ def test_a_format_of_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert formats.read("seahorse", str(path), {}).assemble(path).languages == ("hi",)
     assert formats.read("seahorse", path, {"language": "sw"}).assemble(path).languages == ("sw",)
     assert formats.read("seahorse", path, {"name": "mine"}).card.name == "mine"
-    with pytest.raises(MetalError, match="format seahorse does not use the option for shift; leave it out"):
+    with pytest.raises(
+        MetalError, match="format seahorse does not use the option for shift; leave it out"
+    ):
         formats.read("seahorse", path, {"shift": 1})
 
 
 def test_entry_points_that_offer_no_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    install(tmp_path, "odd = seahorse_for_metal:nothing\ngone = seahorse_for_metal:GONE", monkeypatch)
+    install(
+        tmp_path, "odd = seahorse_for_metal:nothing\ngone = seahorse_for_metal:GONE", monkeypatch
+    )
     with pytest.raises(MetalError, match=r"format odd .* is not a metal\.data\.formats\.Format"):
         formats.load_format("odd")
     with pytest.raises(MetalError, match=r"format gone .* cannot be loaded"):
         formats.load_format("gone")
 
 
-def test_a_format_whose_entry_point_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    left = {name: point for name, point in plugins.plugins("metal.formats").items() if name != "thumb"}
+def test_a_format_whose_entry_point_is_gone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = {
+        name: point for name, point in plugins.plugins("metal.formats").items() if name != "thumb"
+    }
     monkeypatch.setattr(plugins, "_plugins", lambda *_: left)
-    formats_left = "alttest basse billboard hf journal metal-release mqm pariksha pariksha-pairs table"
+    formats_left = (
+        "alttest basse billboard hf journal metal-release mqm pariksha pariksha-pairs table"
+    )
     assert " ".join(formats.known_formats()) == formats_left
     assert len(read(tmp_path).facts) == 5
     with pytest.raises(MetalError, match="format 'thumb' is not known"):

@@ -1,4 +1,6 @@
-"""Headers as people have them: titles above, names in two rows, other languages, merged cells, remarks below."""
+"""Headers as people have them: titles above, names in two rows, other languages, merged cells,
+remarks below.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def written(rows: Rows, path: Path) -> Path:
 def facts(path: Path) -> list[tuple[str, ...]]:
     """Source, rater, criterion, score of each rating in order."""
     ratings = metal.read(path, language="hi").ratings
-    return sorted(map(tuple, ratings[["source", "rater", "criterion", "score"]].astype(str).to_numpy()))
+    return sorted(
+        map(tuple, ratings[["source", "rater", "criterion", "score"]].astype(str).to_numpy())
+    )
 
 
 @pytest.mark.parametrize("ending", [".csv", ".xlsx"])
@@ -53,16 +57,28 @@ def facts(path: Path) -> list[tuple[str, ...]]:
     [
         ([["Round 2", "", "", "", "", ""], *ROWS], "1 line above the header left out"),
         ([["Round 2"], ["exported 2024-03-01"], *ROWS], "2 lines above the header left out"),
-        ([["Project:", "Summaries", "", "", "", ""], ["Date:", "2024-01-02", "", "", "", ""], *ROWS], "2 lines above"),
+        (
+            [
+                ["Project:", "Summaries", "", "", "", ""],
+                ["Date:", "2024-01-02", "", "", "", ""],
+                *ROWS,
+            ],
+            "2 lines above",
+        ),
         (TWO_ROWS, "the header stands in two rows"),
         ([["Round 2"], *TWO_ROWS], "the header stands in two rows"),
-        ([[*TWO_ROWS[1][:3], *TWO_ROWS[0][3:]], ["", "", "", *TWO_ROWS[1][3:]], *TWO_ROWS[2:]], "stands in two rows"),
+        (
+            [[*TWO_ROWS[1][:3], *TWO_ROWS[0][3:]], ["", "", "", *TWO_ROWS[1][3:]], *TWO_ROWS[2:]],
+            "stands in two rows",
+        ),
         ([["", "", "", "A1", "A1", "A2", "A2"], *TWO_ROWS[1:]], "the header stands in two rows"),
         ([*ROWS[:4], ROWS[0], *ROWS[4:]], "1 row left out: the header again"),
         ([*ROWS, ["Rated in March"] + [""] * 5], "1 row left out: remarks below the table"),
     ],
 )
-def test_titles_two_rows_and_remarks_change_no_rating(tmp_path: Path, ending: str, rows: Rows, said: str) -> None:
+def test_titles_two_rows_and_remarks_change_no_rating(
+    tmp_path: Path, ending: str, rows: Rows, said: str
+) -> None:
     path = written(rows, tmp_path / f"a{ending}")
     assert facts(path) == facts(written(ROWS, tmp_path / "plain.csv"))
     assert any(said in line for line in metal.read(path, language="hi").report)
@@ -91,7 +107,10 @@ def test_names_of_columns_in_other_languages(tmp_path: Path, names: str) -> None
 
 def test_merged_cells_hold_for_all_their_rows(tmp_path: Path) -> None:
     path = written(
-        [ROWS[0], *(row if at % 4 == 0 else ["", "", "", *row[3:]] for at, row in enumerate(ROWS[1:]))],
+        [
+            ROWS[0],
+            *(row if at % 4 == 0 else ["", "", "", *row[3:]] for at, row in enumerate(ROWS[1:])),
+        ],
         tmp_path / "a.xlsx",
     )
     book = openpyxl.load_workbook(path)
@@ -105,7 +124,11 @@ def test_merged_cells_hold_for_all_their_rows(tmp_path: Path) -> None:
 def test_other_encodings_and_line_ends(tmp_path: Path) -> None:
     text = written(ROWS, tmp_path / "plain.csv").read_text()
     path = tmp_path / "a.csv"
-    for content in (text.encode("utf-16"), text.replace("\n", "\r").encode(), text.encode() + b"\nRated in March\n"):
+    for content in (
+        text.encode("utf-16"),
+        text.replace("\n", "\r").encode(),
+        text.encode() + b"\nRated in March\n",
+    ):
         path.write_bytes(content)
         assert facts(path) == facts(tmp_path / "plain.csv")
 
@@ -113,13 +136,18 @@ def test_other_encodings_and_line_ends(tmp_path: Path) -> None:
 def test_qualtrics_rows_about_the_questions_are_left_out(tmp_path: Path) -> None:
     header = ["source", "rater", "fluency", "tone"]
     rows = [["p", f"A{n}", "1", str(n % 2)] for n in range(4)]
-    questions = [[f"Q: {name}" for name in header], [f'"{{""ImportId"":""{name}""}}"' for name in header]]
+    questions = [
+        [f"Q: {name}" for name in header],
+        [f'"{{""ImportId"":""{name}""}}"' for name in header],
+    ]
     path = written([header, *questions, *rows], tmp_path / "a.csv")
     assert facts(path) == facts(written([header, *rows], tmp_path / "plain.csv"))
 
 
 def test_a_header_is_not_sought_among_data() -> None:
-    """A first row as wide as the others is the header, whatever stands below it; one row of names is one row."""
+    """A first row as wide as the others is the header, whatever stands below it; one row of names
+    is one row.
+    """
     assert titles_above([["who", "what"], ["rater", "score"], ["A1", "2"]]) == 0
     assert titles_above([["id", "note"], ["gpt-4", ""], ["A1", "A2"]]) == 0
     assert joined(["id", "A1", "A2"], ["x", "good", "good"], [["y", "bad", "good"]]) is None
@@ -147,7 +175,8 @@ def test_raters_in_brackets_behind_criteria(tmp_path: Path) -> None:
     plain = facts(written(ROWS, tmp_path / "plain.csv"))
     for pattern in ("{1} ({0})", "{1} [{0}]", "{0} ({1})"):
         names = [
-            pattern.format(*pair) for pair in (("A1", "fluency"), ("A1", "tone"), ("A2", "fluency"), ("A2", "tone"))
+            pattern.format(*pair)
+            for pair in (("A1", "fluency"), ("A1", "tone"), ("A2", "fluency"), ("A2", "tone"))
         ]
         path = written([[*TWO_ROWS[1][:3], *names], *TWO_ROWS[2:]], tmp_path / "a.csv")
         assert facts(path) == plain

@@ -35,7 +35,9 @@ def write(path: Path) -> pd.DataFrame:
 
 def test_columns_of_the_same_texts_share_them_and_nothing_else_changes(tmp_path: Path) -> None:
     frame = write(tmp_path / "wide.csv")
-    assert {name: column.fillna("").tolist() for name, column in frame.astype(object).items()} == COLUMNS
+    assert {
+        name: column.fillna("").tolist() for name, column in frame.astype(object).items()
+    } == COLUMNS
     assert frame["annotator_1"].cat.categories.tolist() == ["1", "2", "3", "4"]
     assert frame["annotator_2"].cat.categories.tolist() == ["4", "3", "2", "1"]
     again = read_frame(_doubled(tmp_path / "doubled.csv"))
@@ -51,7 +53,11 @@ def _doubled(path: Path) -> Path:
 
 def test_which_columns_hold_answers_is_the_same_asked_of_each_or_of_all(tmp_path: Path) -> None:
     frame = write(tmp_path / "wide.csv")
-    frames = [frame, frame.astype(object), frame.assign(more=[0.5, 1.0, 0.5, 1.5], lists=[[1], [2], [1], [2]])]
+    frames = [
+        frame,
+        frame.astype(object),
+        frame.assign(more=[0.5, 1.0, 0.5, 1.5], lists=[[1], [2], [1], [2]]),
+    ]
     for each in frames:
         answering = {str(name) for name in each if holds_answers(each[name])}
         assert columns_with_answers(each, list(each)) == answering
@@ -71,9 +77,14 @@ def test_columns_below_each_other_are_as_pandas_puts_them(tmp_path: Path) -> Non
 
 def test_a_table_of_thousands_of_raters_is_read_whole(tmp_path: Path) -> None:
     raters = [f"annotator_{number}" for number in range(1, 1201)]
-    rows = [f"o{row},en,text {row}," + ",".join(str((row * at) % 5 + 1) for at in range(1201)) for row in range(4)]
+    rows = [
+        f"o{row},en,text {row}," + ",".join(str((row * at) % 5 + 1) for at in range(1201))
+        for row in range(4)
+    ]
     path = tmp_path / "wide.csv"
-    path.write_text(f"id,language,text,{','.join(raters)},gpt-4\n" + "\n".join(rows), encoding="utf-8")
+    path.write_text(
+        f"id,language,text,{','.join(raters)},gpt-4\n" + "\n".join(rows), encoding="utf-8"
+    )
     data = metal.read(path)
     assert len(data.raters) == 1201
     given = data.ratings.set_index(["output", "rater"])["score"]

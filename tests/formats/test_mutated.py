@@ -45,13 +45,24 @@ SPECIAL = (
 def clean(folder: Path) -> list[Path]:
     """One input of each kind."""
     rows = [
-        (f"s{n // 4}", f"g{n % 2}", ("sw", "hi")[n % 2], f"A{n % 4 // 2}", "quality", n % 3, f"why, {n}", "नदी")
+        (
+            f"s{n // 4}",
+            f"g{n % 2}",
+            ("sw", "hi")[n % 2],
+            f"A{n % 4 // 2}",
+            "quality",
+            n % 3,
+            f"why, {n}",
+            "नदी",
+        )
         for n in range(24)
     ]
     columns = ["source", "generator", "language", "rater", "criterion", "score", "comment", "text"]
     table = pd.DataFrame(rows, columns=columns)
     paths = [write_table(table, folder / f"t{ending}") for ending in ENDINGS if ending != ".json"]
-    (folder / "t.json").write_text(json.dumps(table.to_dict("records"), ensure_ascii=False), encoding="utf-8")
+    (folder / "t.json").write_text(
+        json.dumps(table.to_dict("records"), ensure_ascii=False), encoding="utf-8"
+    )
     metal.read(folder / "t.csv").save(folder / DATASET)
     return [*paths, folder / "t.json", folder / DATASET]
 
@@ -63,7 +74,9 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
     if kind == "flip":
         changed = bytearray(content)
         for _ in range(rng.choice([1, 3, 30])):
-            changed[rng.randrange(len(changed))] = rng.choice([rng.randrange(256), rng.randrange(32, 127)])
+            changed[rng.randrange(len(changed))] = rng.choice(
+                [rng.randrange(256), rng.randrange(32, 127)]
+            )
         return bytes(changed)
     if kind == "cut":
         return content[:first] if rng.random() < 0.5 else content[:first] + content[second:]
@@ -80,12 +93,21 @@ def mutated(content: bytes, rng: random.Random) -> bytes:
 
 
 def cells_exchanged(path: Path, rng: random.Random) -> None:
-    """Write a table anew with cells that belong elsewhere, or nowhere, which flipped bytes hardly ever give."""
-    readers = {".csv": pd.read_csv, ".json": pd.read_json, ".parquet": pd.read_parquet, ".xlsx": pd.read_excel}
+    """Write a table anew with cells that belong elsewhere, or nowhere, which flipped bytes hardly
+    ever give.
+    """
+    readers = {
+        ".csv": pd.read_csv,
+        ".json": pd.read_json,
+        ".parquet": pd.read_parquet,
+        ".xlsx": pd.read_excel,
+    }
     frame = readers[path.suffix](path) if path.suffix in readers else pd.read_json(path, lines=True)
     for _ in range(rng.choice([1, 5])):
         row, column = rng.randrange(len(frame)), rng.randrange(frame.shape[1])
-        cell = rng.choice([*SPECIAL[:7], frame.iat[rng.randrange(len(frame)), rng.randrange(frame.shape[1])]])
+        cell = rng.choice(
+            [*SPECIAL[:7], frame.iat[rng.randrange(len(frame)), rng.randrange(frame.shape[1])]]
+        )
         frame = frame.astype({frame.columns[column]: str})
         frame.iat[row, column] = str(cell)
     if path.suffix == ".json":

@@ -1,10 +1,12 @@
-"""Real tables with their columns renamed, moved, dropped, doubled, retyped, split or merged are not misread in silence.
+"""Real tables with their columns renamed, moved, dropped, doubled, retyped, split or merged are not
+misread in silence.
 
-What is right was written down before METAL read any of them: the layout of each table below says where its ratings
-stand. A reading is a silent misreading if it has a rater, language, criterion or rating that the table does not have,
-merges or splits outputs or sources, or loses ratings or raters without a word in the report or the findings.
-A refusal is none; it names an option. Beside a column of raters, an added column of scores may be a criterion of its
-own, as its name is all that tells the two apart: then the ratings of the others are what is compared.
+What is right was written down before METAL read any of them: the layout of each table below says
+where its ratings stand. A reading is a silent misreading if it has a rater, language, criterion or
+rating that the table does not have, merges or splits outputs or sources, or loses ratings or raters
+without a word in the report or the findings. A refusal is none; it names an option. Beside a column
+of raters, an added column of scores may be a criterion of its own, as its name is all that tells
+the two apart: then the ratings of the others are what is compared.
 """
 
 from __future__ import annotations
@@ -32,9 +34,11 @@ ROWS = 72  # of a table, in whole sources
 
 @dataclass(frozen=True)
 class Table:
-    """A table and its layout. roles: role -> column; answers: column -> its rater and criterion, or "".
+    """A table and its layout. roles: role -> column; answers: column -> its rater and criterion, or
+    "".
 
-    output, source: the columns whose cells tell these apart. words: the answers in order, where they are words.
+    output, source: the columns whose cells tell these apart. words: the answers in order, where
+    they are words.
     """
 
     path: str
@@ -49,7 +53,9 @@ class Table:
     @property
     def columns(self) -> dict[str, str]:
         """Column -> role, `answer` for those of answers."""
-        return {column: role for role, column in self.roles.items()} | dict.fromkeys(self.answers, "answer")
+        return {column: role for role, column in self.roles.items()} | dict.fromkeys(
+            self.answers, "answer"
+        )
 
 
 def one(column: str, criterion: str = "overall") -> dict[str, tuple[str, str]]:
@@ -63,7 +69,10 @@ TWO_HEADS = {
     for rater in ("Annotator 1", "Annotator 2", "GPT-4o")
     for criterion in ("Fluency", "Adequacy")
 }
-HARNESS = {f"scores.{rater}.helpfulness.value": (rater, "helpfulness") for rater in ("gpt-4o", "human_a", "human_b")}
+HARNESS = {
+    f"scores.{rater}.helpfulness.value": (rater, "helpfulness")
+    for rater in ("gpt-4o", "human_a", "human_b")
+}
 KARYA = "pariksha/karya_eval/round1/individual/hindi_ratings_output_indi_just.tsv"
 TABLES = (
     Table(
@@ -115,15 +124,31 @@ TABLES = (
     ),
     Table(
         "strangers/da.csv",
-        {"output": "segment_id", "language": "lp", "source_text": "source", "text": "mt", "rater": "translator"},
+        {
+            "output": "segment_id",
+            "language": "lp",
+            "source_text": "source",
+            "text": "mt",
+            "rater": "translator",
+        },
         ("segment_id",),
         ("segment_id",),
         one("DA", "DA"),
     ),
     Table(
         "strangers/pairs.csv",
-        {"source": "question_id", "language": "language", "source_text": "prompt", "first": "model_a"}
-        | {"second": "model_b", "first_text": "response_a", "second_text": "response_b", "rater": "judge"},
+        {
+            "source": "question_id",
+            "language": "language",
+            "source_text": "prompt",
+            "first": "model_a",
+        }
+        | {
+            "second": "model_b",
+            "first_text": "response_a",
+            "second_text": "response_b",
+            "rater": "judge",
+        },
         ("language", "question_id"),
         ("language", "question_id"),
         one("winner", "preference"),
@@ -138,7 +163,13 @@ TABLES = (
     ),
     Table(
         "strangers/cl.csv",
-        {"output": "id", "language": "lang", "source_text": "question", "text": "answer", "rater": "rater"},
+        {
+            "output": "id",
+            "language": "lang",
+            "source_text": "question",
+            "text": "answer",
+            "rater": "rater",
+        },
         ("id",),
         ("question",),
         one("score"),
@@ -160,7 +191,12 @@ TABLES = (
     ),
     Table(
         "truthfulqa-multi/ratings.csv",
-        {"source": "question_id", "language": "language", "generator": "generator", "rater": "rater"}
+        {
+            "source": "question_id",
+            "language": "language",
+            "generator": "generator",
+            "rater": "rater",
+        }
         | {"criterion": "criterion"},
         ("language", "question_id", "generator"),
         ("language", "question_id"),
@@ -168,7 +204,12 @@ TABLES = (
     ),
     Table(
         "estonian-dialogues/ratings.csv",
-        {"output": "item", "language": "language", "generator": "generator", "criterion": "criterion"}
+        {
+            "output": "item",
+            "language": "language",
+            "generator": "generator",
+            "criterion": "criterion",
+        }
         | {"rater": "rater"},
         ("item",),
         ("item",),
@@ -218,7 +259,9 @@ NAMES = CODES | {
 
 @dataclass(frozen=True)
 class Fact:
-    """A rating as the layout gives it; output and source are known by the cells that tell them apart."""
+    """A rating as the layout gives it; output and source are known by the cells that tell them
+    apart.
+    """
 
     language: str
     source: Hashable
@@ -234,14 +277,23 @@ def facts_of(frame: pd.DataFrame, table: Table) -> list[Fact]:
     for record in frame.to_dict("records"):
         row = {str(name): str(cell) for name, cell in record.items()}
         language = row[table.roles["language"]] if "language" in table.roles else table.language
-        output, source = (tuple(row[name] for name in names) for names in (table.output, table.source))
+        output, source = (
+            tuple(row[name] for name in names) for names in (table.output, table.source)
+        )
         for column, (rater, criterion) in table.answers.items():
             if row[column] == "":
                 continue
             rater = rater or row[table.roles["rater"]]
             criterion = criterion or row[table.roles["criterion"]]
             facts.append(
-                Fact(CODES.get(language, language), source, output, criterion, rater, _score(row[column], row, table))
+                Fact(
+                    CODES.get(language, language),
+                    source,
+                    output,
+                    criterion,
+                    rater,
+                    _score(row[column], row, table),
+                )
             )
     return facts
 
@@ -256,9 +308,10 @@ def _score(cell: str, row: Mapping[str, str], table: Table) -> Hashable:
 class Mutation:
     """A table after a mutation, and what that changed of what is right.
 
-    columns: column -> role, as they are now. touched: what the changed columns are called now. gone: roles whose column
-    is not there any more, or under a name that says nothing. raters: name now -> name in the layout. left: raters who
-    are not in the table any more. free: whether a column was added that may be a criterion.
+    columns: column -> role, as they are now. touched: what the changed columns are called now.
+    gone: roles whose column is not there any more, or under a name that says nothing. raters: name
+    now -> name in the layout. left: raters who are not in the table any more. free: whether a
+    column was added that may be a criterion.
     """
 
     kind: str
@@ -274,7 +327,9 @@ class Mutation:
 
 
 SAID_UNREAD = re.compile(r"not read|left out")
-SAID_APART = re.compile(r"no source column|told apart|taken for the source|not taken for|may name the source")
+SAID_APART = re.compile(
+    r"no source column|told apart|taken for the source|not taken for|may name the source"
+)
 
 
 def misreadings(data: Dataset, facts: list[Fact], mutation: Mutation, table: Table) -> list[str]:
@@ -287,10 +342,16 @@ def misreadings(data: Dataset, facts: list[Fact], mutation: Mutation, table: Tab
     criteria = {fact.criterion for fact in facts}
     read = _read(data, mutation, table)
     wrong = []
-    unknown = data.languages == ("und",) and any("language: und, unknown" in line for line in report)
+    unknown = data.languages == ("und",) and any(
+        "language: und, unknown" in line for line in report
+    )
     if unknown:
         facts = [replace(fact, language="und") for fact in facts]
-    if "criterion" in mutation.gone and {fact.criterion for fact in read} == {"overall"} and len(criteria) == 1:
+    if (
+        "criterion" in mutation.gone
+        and {fact.criterion for fact in read} == {"overall"}
+        and len(criteria) == 1
+    ):
         facts = [replace(fact, criterion="overall") for fact in facts]
     if mutation.free:
         read = [fact for fact in read if fact.criterion in criteria]
@@ -304,7 +365,9 @@ def misreadings(data: Dataset, facts: list[Fact], mutation: Mutation, table: Tab
     if wrong:
         return wrong
     key = ("language", "criterion", "rater", "score")
-    read_counts, counts = (Counter(tuple(getattr(f, k) for k in key) for f in each) for each in (read, facts))
+    read_counts, counts = (
+        Counter(tuple(getattr(f, k) for k in key) for f in each) for each in (read, facts)
+    )
     if read_counts - counts:
         wrong.append(f"ratings that are not there: {list((read_counts - counts).items())[:3]}")
     if counts - read_counts and not (named or SAID_UNREAD.search(unread)):
@@ -315,10 +378,15 @@ def misreadings(data: Dataset, facts: list[Fact], mutation: Mutation, table: Tab
     dropped = bool(ids & mutation.gone) and apart
     for what in ("output", "source"):
         groups, right = (_groups(each, what) for each in (read, facts))
-        hidden = dropped or (what == "source" and named and apart) or ("language" in mutation.gone and unknown)
+        hidden = (
+            dropped
+            or (what == "source" and named and apart)
+            or ("language" in mutation.gone and unknown)
+        )
         if groups != right and not hidden:
             wrong.append(
-                f"{len({getattr(f, what) for f in read})} {what}s for {len({getattr(f, what) for f in facts})}"
+                f"{len({getattr(f, what) for f in read})} {what}s for"
+                f" {len({getattr(f, what) for f in facts})}"
             )
     return wrong
 
@@ -347,7 +415,9 @@ def _system(output: Output, place: int) -> str:
     """Who wrote the first or second text of a pair; by that text, where the table does not say who."""
     by_text = output.texts[place].split()[1:2] if output.texts else []
     return (
-        {"A": "vicuna-13b", "B": "alpaca-13b"}.get(by_text[0], "") if by_text else (output.first, output.second)[place]
+        {"A": "vicuna-13b", "B": "alpaca-13b"}.get(by_text[0], "")
+        if by_text
+        else (output.first, output.second)[place]
     )
 
 
@@ -355,7 +425,9 @@ def _groups(facts: Iterable[Fact], what: str) -> Counter[Hashable]:
     """How often each set of ratings is one output's, or one source's."""
     members: dict[Hashable, Counter[Hashable]] = {}
     for fact in facts:
-        members.setdefault(getattr(fact, what), Counter())[fact.criterion, fact.rater, fact.score] += 1
+        members.setdefault(getattr(fact, what), Counter())[
+            fact.criterion, fact.rater, fact.score
+        ] += 1
     return Counter(frozenset(each.items()) for each in members.values())
 
 
@@ -371,11 +443,19 @@ def loaded(reference: Path, table: Table) -> pd.DataFrame:
     elif path.suffix == ".xlsx":
         frame = pd.read_excel(path, header=[0, 1], dtype=str)
         heads = [(str(name[0]), str(name[1])) for name in frame.columns]
-        frame.columns = [sub if over.startswith("Unnamed") else f"{over}__{sub}" for over, sub in heads]
+        frame.columns = [
+            sub if over.startswith("Unnamed") else f"{over}__{sub}" for over, sub in heads
+        ]
     else:
-        frame = pd.read_csv(path, sep="\t" if path.suffix == ".tsv" else ",", dtype=str, keep_default_na=False)
+        frame = pd.read_csv(
+            path, sep="\t" if path.suffix == ".tsv" else ",", dtype=str, keep_default_na=False
+        )
     frame = frame.fillna("")
-    language = frame[table.roles["language"]] if "language" in table.roles else pd.Series("", index=frame.index)
+    language = (
+        frame[table.roles["language"]]
+        if "language" in table.roles
+        else pd.Series("", index=frame.index)
+    )
     source = frame[list(table.source)].agg("\0".join, axis=1)
     first = pd.DataFrame({"language": language, "source": source}).drop_duplicates("source")
     turn = first.groupby("language").cumcount()
@@ -412,23 +492,103 @@ def _nested(row: Mapping[Hashable, Any]) -> dict[str, Any]:
 # ---------------------------------------------------------------- mutations
 
 SYNONYMS = {
-    "rater": ("annotator", "worker_id", "reviewer", "evaluator name", "evaluador", "评分人", "annotateur", "оценщик"),
+    "rater": (
+        "annotator",
+        "worker_id",
+        "reviewer",
+        "evaluator name",
+        "evaluador",
+        "评分人",
+        "annotateur",
+        "оценщик",
+    ),
     "answer": ("rating", "label", "grade", "puntuación", "评分", "bewertung", "оценка", "puan"),
     "language": ("lang", "locale", "language_code", "langue", "язык", "idioma", "语言", "lugha"),
-    "source": ("source_id", "doc_id", "prompt_id", "question_id", "quelle", "документ", "documento", "文档"),
-    "output": ("output_id", "item_id", "id", "response_id", "task_id", "sample_id", "uuid", "example_id"),
-    "text": ("response", "output_text", "completion", "hypothesis", "respuesta", "ответ", "回答", "antwort"),
-    "source_text": ("prompt", "question", "input_text", "source_text", "pregunta", "вопрос", "问题", "frage"),
-    "generator": ("system", "model_name", "generator", "sistema", "модель", "模型", "modell", "system_id"),
-    "criterion": ("dimension", "aspect", "metric", "criterio", "критерий", "标准", "kriterium", "criterion_name"),
+    "source": (
+        "source_id",
+        "doc_id",
+        "prompt_id",
+        "question_id",
+        "quelle",
+        "документ",
+        "documento",
+        "文档",
+    ),
+    "output": (
+        "output_id",
+        "item_id",
+        "id",
+        "response_id",
+        "task_id",
+        "sample_id",
+        "uuid",
+        "example_id",
+    ),
+    "text": (
+        "response",
+        "output_text",
+        "completion",
+        "hypothesis",
+        "respuesta",
+        "ответ",
+        "回答",
+        "antwort",
+    ),
+    "source_text": (
+        "prompt",
+        "question",
+        "input_text",
+        "source_text",
+        "pregunta",
+        "вопрос",
+        "问题",
+        "frage",
+    ),
+    "generator": (
+        "system",
+        "model_name",
+        "generator",
+        "sistema",
+        "модель",
+        "模型",
+        "modell",
+        "system_id",
+    ),
+    "criterion": (
+        "dimension",
+        "aspect",
+        "metric",
+        "criterio",
+        "критерий",
+        "标准",
+        "kriterium",
+        "criterion_name",
+    ),
     "first": ("system_a", "model_1"),
     "second": ("system_b", "model_2"),
     "first_text": ("output_a", "answer_1"),
     "second_text": ("output_b", "answer_2"),
     "repeat": ("trial", "round"),
 }
-PEOPLE = ("Rater {}", "worker{}", "expert_{}", "evaluador {}", "评分人 {}", "reviewer-{}", "A{}", "human {}")
-JUDGES = ("GPT-4.1", "claude-3-5-sonnet", "gemini_score", "qwen2-72b", "LLM judge", "judge_model", "Mistral-Large")
+PEOPLE = (
+    "Rater {}",
+    "worker{}",
+    "expert_{}",
+    "evaluador {}",
+    "评分人 {}",
+    "reviewer-{}",
+    "A{}",
+    "human {}",
+)
+JUDGES = (
+    "GPT-4.1",
+    "claude-3-5-sonnet",
+    "gemini_score",
+    "qwen2-72b",
+    "LLM judge",
+    "judge_model",
+    "Mistral-Large",
+)
 NOTHING = ("qzx", "field_7", "X", "var12", "data", "col_b", "Unnamed: 3", "thing")
 ADDED: Mapping[str, Callable[[int, random.Random], str]] = {
     "n_edits": lambda n, rng: str(rng.randrange(6)),
@@ -462,7 +622,8 @@ def renamed(frame: pd.DataFrame, table: Table, rng: random.Random) -> Mutation:
     role = table.columns[column]
     rater, criterion = table.answers.get(column, ("", ""))
     if rater and criterion in ("overall", "helpfulness"):
-        named = PEOPLE if not _is_judge(rater) else JUDGES[criterion == "helpfulness" :]  # no dot in JSON's keys
+        # no dot in JSON's keys
+        named = PEOPLE if not _is_judge(rater) else JUDGES[criterion == "helpfulness" :]
         name = rng.choice(named).format(rng.randrange(7, 30))
     elif rater:
         name = column.replace(rater, "Rater 9" if not _is_judge(rater) else "Claude 3")
@@ -497,7 +658,9 @@ def respelled(frame: pd.DataFrame, table: Table, rng: random.Random) -> Mutation
     for column, name in name_of.items():
         raters |= _aliases(name, table.answers.get(column, ("", ""))[0], way)
         criteria |= _aliases(name, table.answers.get(column, ("", ""))[1], way)
-    return Mutation("respelled", f"{name_of}", frame, columns, (), frozenset(), raters, frozenset(), criteria)
+    return Mutation(
+        "respelled", f"{name_of}", frame, columns, (), frozenset(), raters, frozenset(), criteria
+    )
 
 
 def _leaf(column: str, way: Callable[[str], str]) -> str:
@@ -526,16 +689,31 @@ def _called(kind: str, frame: pd.DataFrame, table: Table, column: str, name: str
     if len(table.answers) == 1 and criterion:
         criteria["overall"] = criterion
     return Mutation(
-        kind, f"{column!r} is {name!r}", frame, columns, (name,), frozenset(), raters, frozenset(), criteria
+        kind,
+        f"{column!r} is {name!r}",
+        frame,
+        columns,
+        (name,),
+        frozenset(),
+        raters,
+        frozenset(),
+        criteria,
     )
 
 
 def _aliases(name: str, old: str, way: Callable[[str], str] = str) -> dict[str, str]:
-    """What the rater, or the criterion, of a column may be called: as the column, without an end, or by a part."""
+    """What the rater, or the criterion, of a column may be called: as the column, without an end,
+    or by a part.
+    """
     if not old:
         return {}
     camel = re.sub(r"(?<=[a-z])(Score|Rating)$", "", name)
-    parts = [name, camel, way(old), *re.split(r"[_ .](?=score|rating|label|value)", name, flags=re.IGNORECASE)[:1]]
+    parts = [
+        name,
+        camel,
+        way(old),
+        *re.split(r"[_ .](?=score|rating|label|value)", name, flags=re.IGNORECASE)[:1],
+    ]
     if "__" in name:
         parts = [
             part
@@ -580,7 +758,9 @@ def doubled(frame: pd.DataFrame, table: Table, rng: random.Random) -> Mutation:
     """A column twice, the second time under another name."""
     column = rng.choice(sorted(table.columns))
     ends = ("_copy", ".1", " (2)", "_2", "_dup", "_old")
-    name = column + rng.choice(ends if "." not in column and "jsonl" not in table.path else ("_copy", "_2"))
+    name = column + rng.choice(
+        ends if "." not in column and "jsonl" not in table.path else ("_copy", "_2")
+    )
     place = rng.choice([list(frame.columns).index(column) + 1, len(frame.columns), 0])
     frame = frame.copy()
     frame.insert(place, name, frame[column])
@@ -592,7 +772,10 @@ def retyped(frame: pd.DataFrame, table: Table, rng: random.Random) -> Mutation:
     answers = list(table.answers)
     numbers = [str(cell) for name in answers for cell in frame[name] if cell]
     ways: dict[str, tuple[list[str], Callable[[str], str]]] = {
-        "blanks": (rng.choice([answers, sorted(table.columns)]), lambda cell: f" {cell} " if cell else cell),
+        "blanks": (
+            rng.choice([answers, sorted(table.columns)]),
+            lambda cell: f" {cell} " if cell else cell,
+        ),
     }
     if "language" in table.roles:
         language = table.roles["language"]
@@ -604,7 +787,10 @@ def retyped(frame: pd.DataFrame, table: Table, rng: random.Random) -> Mutation:
     if not table.words and not table.pairs:
         whole = all(float(cell) == int(float(cell)) for cell in numbers)
         ways["floats"] = (answers, lambda cell: f"{float(cell):.1f}" if cell else cell)
-        ways["commas"] = (answers, lambda cell: f"{float(cell):.1f}".replace(".", ",") if cell and whole else cell)
+        ways["commas"] = (
+            answers,
+            lambda cell: f"{float(cell):.1f}".replace(".", ",") if cell and whole else cell,
+        )
         if {float(cell) for cell in numbers} <= {0.0, 1.0}:
             ways["booleans"] = (answers, lambda cell: str(float(cell) == 1))
             ways["yes"] = (answers, lambda cell: "yes" if float(cell) else "no")
@@ -615,7 +801,10 @@ def retyped(frame: pd.DataFrame, table: Table, rng: random.Random) -> Mutation:
     way = rng.choice(sorted(ways))
     names, spell = ways[way]
     return Mutation(
-        "retyped", f"{way} in {names}", frame.assign(**{n: frame[n].map(spell) for n in names}), table.columns
+        "retyped",
+        f"{way} in {names}",
+        frame.assign(**{n: frame[n].map(spell) for n in names}),
+        table.columns,
     )
 
 
@@ -636,7 +825,12 @@ def split(frame: pd.DataFrame, table: Table, rng: random.Random) -> Mutation:
     columns = {name: role for name, role in table.columns.items() if name != column}
     role = table.columns[column]
     return Mutation(
-        "split", f"{column!r} ({role}) in {first!r}, {second!r}", frame, columns, (second,), frozenset({role})
+        "split",
+        f"{column!r} ({role}) in {first!r}, {second!r}",
+        frame,
+        columns,
+        (second,),
+        frozenset({role}),
     )
 
 
@@ -668,19 +862,38 @@ def merged(frame: pd.DataFrame, table: Table, rng: random.Random) -> Mutation:
     frame.insert(min(place, len(frame.columns)), name, cells)
     columns = {each: role for each, role in table.columns.items() if each not in (first, second)}
     what = f"{first!r} and {second!r} as {name!r}"
-    return Mutation("merged", what, frame, columns, (name,), gone, raters, frozenset(left), criteria)
+    return Mutation(
+        "merged", what, frame, columns, (name,), gone, raters, frozenset(left), criteria
+    )
 
 
 def added(frame: pd.DataFrame, table: Table, rng: random.Random) -> Mutation:
     """A column that is no rating."""
     name = rng.choice(sorted(ADDED))
     frame = frame.copy()
-    frame.insert(rng.randrange(len(frame.columns) + 1), name, [ADDED[name](n, rng) for n in range(len(frame))])
+    frame.insert(
+        rng.randrange(len(frame.columns) + 1),
+        name,
+        [ADDED[name](n, rng) for n in range(len(frame))],
+    )
     free = name in MAY_BE_CRITERIA and "rater" in table.roles
     return Mutation("added", name, frame, table.columns, free=free)
 
 
-KINDS = (renamed, respelled, nameless, shuffled, dropped, doubled, retyped, split, merged, added, added, doubled)
+KINDS = (
+    renamed,
+    respelled,
+    nameless,
+    shuffled,
+    dropped,
+    doubled,
+    retyped,
+    split,
+    merged,
+    added,
+    added,
+    doubled,
+)
 
 
 def mutations(reference: Path, times: int) -> Iterable[tuple[Table, list[Fact], Mutation]]:
@@ -704,7 +917,9 @@ class Outcome:
     wrong: tuple[str, ...] = ()
 
 
-def outcome(table: Table, facts: list[Fact], mutation: Mutation, folder: Path, **options: Any) -> Outcome:
+def outcome(
+    table: Table, facts: list[Fact], mutation: Mutation, folder: Path, **options: Any
+) -> Outcome:
     path = written(mutation.frame, table, folder)
     try:
         data = metal.read(path, **options)
@@ -715,7 +930,9 @@ def outcome(table: Table, facts: list[Fact], mutation: Mutation, folder: Path, *
 
 @pytest.mark.reference
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.path)
-def test_a_table_without_a_mutation_is_read_by_its_layout(reference: Path, tmp_path: Path, table: Table) -> None:
+def test_a_table_without_a_mutation_is_read_by_its_layout(
+    reference: Path, tmp_path: Path, table: Table
+) -> None:
     frame = loaded(reference, table)
     same = Mutation("none", "", frame, table.columns)
     read = outcome(table, facts_of(frame, table), same, tmp_path)
@@ -728,22 +945,30 @@ def test_mutated_tables_are_not_misread_in_silence(reference: Path, tmp_path: Pa
     for table, facts, mutation in mutations(reference, TIMES):
         result = outcome(table, facts, mutation, tmp_path)
         if result.wrong:
-            wrong.append(f"{table.path}: {mutation.kind} {mutation.what}: {'; '.join(result.wrong)}")
+            wrong.append(
+                f"{table.path}: {mutation.kind} {mutation.what}: {'; '.join(result.wrong)}"
+            )
     assert wrong == []
 
 
 def answer_to(error: MetalError, mutation: Mutation) -> dict[str, Any]:
-    """The option that a refusal names, with the column that is meant filled in; {} where it names none."""
+    """The option that a refusal names, with the column that is meant filled in; {} where it names
+    none.
+    """
     role = re.search(r'columns=\{"(\w+)": COLUMN\}', str(error))
     wide = re.search(r'wide=\[("[^\]]*")\]', str(error))
     names_of = {
-        name: sorted(c for c, role in mutation.columns.items() if role == name) for name in mutation.columns.values()
+        name: sorted(c for c, role in mutation.columns.items() if role == name)
+        for name in mutation.columns.values()
     }
     answers = names_of["answer"]
     if role and (columns := names_of.get("answer" if role[1] == "score" else role[1])):
         return {"columns": {role[1]: columns[0]}}
-    if wide and not any("." in column for column in answers):  # in objects, `wide` keeps more of the path
-        return {"wide": [column for column in re.findall('"([^"]*)"', wide[1]) if column in answers]}
+    # in objects, `wide` keeps more of the path
+    if wide and not any("." in column for column in answers):
+        return {
+            "wide": [column for column in re.findall('"([^"]*)"', wide[1]) if column in answers]
+        }
     return {}
 
 
@@ -763,7 +988,8 @@ def test_the_option_that_a_refusal_names_works_at_once(reference: Path, tmp_path
             second = outcome(table, facts, mutation, tmp_path, **options)
             if second.error or second.wrong:
                 failed.append(
-                    f"{table.path}: {mutation.what}: {options}: {second.error or second.wrong} AFTER {first.error}"
+                    f"{table.path}: {mutation.what}: {options}: {second.error or second.wrong}"
+                    f" AFTER {first.error}"
                 )
     assert not failed, "\n".join(failed)
     assert tried > 15

@@ -20,13 +20,20 @@ from metal.errors import DataError, MetalError, NoColumn
 from tests.formats.test_shapes import read
 
 PEOPLE = 12
-TEXTS = [f"Text {n}: the boat sails home tonight, said the {who}." for n, who in enumerate(("cook", "king", "nun"), 1)]
+TEXTS = [
+    f"Text {n}: the boat sails home tonight, said the {who}."
+    for n, who in enumerate(("cook", "king", "nun"), 1)
+]
 SCORES = np.random.default_rng(4).integers(1, 6, size=(PEOPLE, len(TEXTS)))
 QUESTION = "How fluent is this text?"
 
 
-def written(folder: Path, header: Sequence[Sequence[str]], before: Sequence[Sequence[object]]) -> Path:
-    """A CSV file with these rows of the header; each respondent's row begins with what is before the scores."""
+def written(
+    folder: Path, header: Sequence[Sequence[str]], before: Sequence[Sequence[object]]
+) -> Path:
+    """A CSV file with these rows of the header; each respondent's row begins with what is before
+    the scores.
+    """
     path = folder / "form.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = [[*own, *scores.tolist()] for own, scores in zip(before, SCORES, strict=True)]
@@ -59,7 +66,9 @@ def test_a_form_of_google_is_read_a_column_an_output(tmp_path: Path) -> None:
     assert table_of(data) == expected(MAILS, TEXTS)
     assert [*data.criteria] == [QUESTION]
     assert {rater.kind for rater in data.raters.values()} == {"human"}
-    assert any("one row per respondent, one column per output (`wide=" in note for note in data.report)
+    assert any(
+        "one row per respondent, one column per output (`wide=" in note for note in data.report
+    )
 
 
 def test_a_form_without_names_numbers_its_respondents_and_says_so(tmp_path: Path) -> None:
@@ -72,12 +81,19 @@ def test_a_form_without_names_numbers_its_respondents_and_says_so(tmp_path: Path
 
 
 def test_a_form_on_several_criteria_has_them_beside_the_texts(tmp_path: Path) -> None:
-    header = ["Timestamp", "Username", f"{TEXTS[0]} [Fluency]", f"{TEXTS[1]} [Fluency]", f"{TEXTS[2]} [Fluency]"]
+    header = [
+        "Timestamp",
+        "Username",
+        f"{TEXTS[0]} [Fluency]",
+        f"{TEXTS[1]} [Fluency]",
+        f"{TEXTS[2]} [Fluency]",
+    ]
     header += [column.replace("Fluency", "Adequacy") for column in header[2:]]
     path = tmp_path / "form.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         rows = [
-            [time, mail, *scores, *scores] for time, mail, scores in zip(TIMES, MAILS, SCORES.tolist(), strict=True)
+            [time, mail, *scores, *scores]
+            for time, mail, scores in zip(TIMES, MAILS, SCORES.tolist(), strict=True)
         ]
         csv.writer(file).writerows([header, *rows])
     data = metal.read(path)
@@ -92,7 +108,9 @@ def test_an_export_of_survey_monkey_has_its_header_in_two_rows(tmp_path: Path, r
     first = [*about, QUESTION, "", ""] if rows else [*about, *TEXTS]
     second = ["", "", "", "", *(TEXTS if rows else ["Response"] * len(TEXTS))]
     people = [str(118_000_000_00 + n) for n in range(PEOPLE)]
-    data = metal.read(written(tmp_path, [first, second], [(who, "43", "11/24/2026", "") for who in people]))
+    data = metal.read(
+        written(tmp_path, [first, second], [(who, "43", "11/24/2026", "") for who in people])
+    )
     assert table_of(data) == expected(people, TEXTS)
     assert [*data.criteria] == [QUESTION if rows else "overall"]
 
@@ -102,22 +120,34 @@ def test_an_export_of_qualtrics_is_read_a_column_an_output(tmp_path: Path) -> No
     header = [[*about, "Q1", "Q2", "Q3"], ["Start Date", "End Date", "Response ID", *TEXTS]]
     header.append([f'{{"ImportId":"{n}"}}' for n in range(6)])
     people = [f"R_{n}" for n in range(PEOPLE)]
-    data = metal.read(written(tmp_path, header, [("2026-11-24", "2026-11-24", who) for who in people]))
+    data = metal.read(
+        written(tmp_path, header, [("2026-11-24", "2026-11-24", who) for who in people])
+    )
     assert table_of(data) == expected(people, ["1", "2", "3"])
 
 
 def test_questions_by_number_beside_a_respondent_are_outputs(tmp_path: Path) -> None:
-    path = written(tmp_path, [["participant", "item_1", "item_2", "item_3"]], [(who,) for who in MAILS])
+    path = written(
+        tmp_path, [["participant", "item_1", "item_2", "item_3"]], [(who,) for who in MAILS]
+    )
     data = metal.read(path)
     assert table_of(data) == expected(MAILS, ["1", "2", "3"])
     assert table_of(metal.read(path, wide="item_{output}")) == table_of(data)
 
 
-def test_one_row_each_on_several_criteria_is_asked_about_with_an_option_that_works(tmp_path: Path) -> None:
-    path = written(tmp_path, [["participant", "fluency", "adequacy", "coherence"]], [(who,) for who in MAILS])
-    with pytest.raises(NoColumn, match=r'if each row is a rater and each column an output: `wide=\["\{output\}"\]`'):
+def test_one_row_each_on_several_criteria_is_asked_about_with_an_option_that_works(
+    tmp_path: Path,
+) -> None:
+    path = written(
+        tmp_path, [["participant", "fluency", "adequacy", "coherence"]], [(who,) for who in MAILS]
+    )
+    with pytest.raises(
+        NoColumn, match=r'if each row is a rater and each column an output: `wide=\["\{output\}"\]`'
+    ):
         metal.read(path)
-    assert table_of(metal.read(path, wide="{output}")) == expected(MAILS, ["fluency", "adequacy", "coherence"])
+    assert table_of(metal.read(path, wide="{output}")) == expected(
+        MAILS, ["fluency", "adequacy", "coherence"]
+    )
 
 
 def test_rows_that_may_be_people_are_asked_about_with_an_option_that_works(tmp_path: Path) -> None:
@@ -132,9 +162,13 @@ def test_a_refusal_names_columns_with_commas_and_brackets_as_they_can_be_typed(
     tmp_path: Path,
 ) -> None:
     names = ["Kite, red [1]", 'Boat "A"', *(f"Lamp {n}, old" for n in "abcdefghijkl")]
-    rows = "".join(f"{n},{','.join('12345'[(n + k) % 5] for k in range(len(names)))}\n" for n in range(20))
+    rows = "".join(
+        f"{n},{','.join('12345'[(n + k) % 5] for k in range(len(names)))}\n" for n in range(20)
+    )
     path = tmp_path / "wide.csv"
-    path.write_text("id," + ",".join('"' + name.replace('"', '""') + '"' for name in names) + "\n" + rows)
+    path.write_text(
+        "id," + ",".join('"' + name.replace('"', '""') + '"' for name in names) + "\n" + rows
+    )
     with pytest.raises(NoColumn) as refusal:
         metal.read(path)
     typed = in_flags(str(refusal.value), command_named(["import"], root), root)
@@ -167,7 +201,12 @@ def test_label_studios_ratings_in_lists_are_numbers(tmp_path: Path) -> None:
 
 def test_label_studios_own_json_is_called_so_and_what_to_export_instead(tmp_path: Path) -> None:
     results = [{"from_name": "fluency", "type": "rating", "value": {"rating": 4}}]
-    task = {"id": 1, "annotations": [{"completed_by": 1, "result": results}], "data": {"text": "a"}, "predictions": []}
+    task = {
+        "id": 1,
+        "annotations": [{"completed_by": 1, "result": results}],
+        "data": {"text": "a"},
+        "predictions": [],
+    }
     path = tmp_path / "export.json"
     path.write_text(json.dumps([task, {**task, "id": 2}]))
     with pytest.raises(DataError, match=r"a JSON export of Label Studio.*CSV or JSON-MIN"):
@@ -177,15 +216,26 @@ def test_label_studios_own_json_is_called_so_and_what_to_export_instead(tmp_path
 @pytest.mark.parametrize(
     "record",
     [
-        {"fields": {"text": "a"}, "responses": {"tone": [{"value": 1, "user_id": "u"}]}, "suggestions": {}},
+        {
+            "fields": {"text": "a"},
+            "responses": {"tone": [{"value": 1, "user_id": "u"}]},
+            "suggestions": {},
+        },
         {"text": "a", "tone.responses": [1, 2], "tone.responses.users": ["u", "v"]},
-        {"text": "a", "tone": [{"user_id": "u", "value": 1}], "tone-suggestion": 1, "tone-suggestion-metadata": {}},
+        {
+            "text": "a",
+            "tone": [{"user_id": "u", "value": 1}],
+            "tone-suggestion": 1,
+            "tone-suggestion-metadata": {},
+        },
     ],
 )
 def test_records_of_argilla_are_called_so(tmp_path: Path, record: dict[str, object]) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text(f"{json.dumps({'id': 'a', **record})}\n{json.dumps({'id': 'b', **record})}\n")
-    with pytest.raises(DataError, match=r"looks like records of Argilla.*Write a row for each rating"):
+    with pytest.raises(
+        DataError, match=r"looks like records of Argilla.*Write a row for each rating"
+    ):
         metal.read(path)
 
 
@@ -207,10 +257,14 @@ def test_averages_of_mqm_of_2021_are_read(tmp_path: Path) -> None:
 
 
 def test_ratings_without_names_of_columns_are_told_which_to_write(tmp_path: Path) -> None:
-    rows = [f"r{n % 2},A,{n},TGT,eng,deu,{50 + n % 40},doc{n // 5},False,[],1.5,2.5" for n in range(40)]
+    rows = [
+        f"r{n % 2},A,{n},TGT,eng,deu,{50 + n % 40},doc{n // 5},False,[],1.5,2.5" for n in range(40)
+    ]
     path = tmp_path / "esa.csv"
     path.write_text("\n".join(["r1,doc9,7,TGT,eng,deu,9,doc9,False,[],1.5,1.5", *rows]) + "\n")
-    with pytest.raises(DataError, match=r"the first row names no columns.*ratings of ESA") as refusal:
+    with pytest.raises(
+        DataError, match=r"the first row names no columns.*ratings of ESA"
+    ) as refusal:
         metal.read(path)
     names = refusal.value.remedy.split()[-1]
     path.write_text(f"{names}\n" + "\n".join(rows) + "\n")
@@ -223,7 +277,9 @@ def test_ratings_without_names_of_columns_are_told_which_to_write(tmp_path: Path
 # ---------------------------------------------------------------- translations, grades, places
 
 
-LINES = [f"en-zh,A,s{n},Quelle {n} mit Worten,Ziel {n},r{r},{n % 5}" for n in range(20) for r in (1, 2)]
+LINES = [
+    f"en-zh,A,s{n},Quelle {n} mit Worten,Ziel {n},r{r},{n % 5}" for n in range(20) for r in (1, 2)
+]
 
 
 def test_the_target_beside_a_source_is_the_translation(tmp_path: Path) -> None:
@@ -238,10 +294,14 @@ def test_the_target_beside_a_prediction_stays_unread(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "code"), [("EN-ZH", "en-zh"), ("EN-DE", "en-de"), ("PT-BR", "pt-BR"), ("ZH-TW", "zh-TW")]
+    ("written", "code"),
+    [("EN-ZH", "en-zh"), ("EN-DE", "en-de"), ("PT-BR", "pt-BR"), ("ZH-TW", "zh-TW")],
 )
 def test_a_language_pair_in_capitals_is_one(tmp_path: Path, written: str, code: str) -> None:
-    data = read(tmp_path, "lp,system,seg_id,Source,Target,rater,score\n" + "\n".join(LINES).replace("en-zh", written))
+    data = read(
+        tmp_path,
+        "lp,system,seg_id,Source,Target,rater,score\n" + "\n".join(LINES).replace("en-zh", written),
+    )
     assert tuple(data.languages) == (code,)
     noted = any("is read as English to German" in note for note in data.report)
     assert noted == (written == "EN-DE")
@@ -262,7 +322,11 @@ def test_a_language_pair_in_capitals_is_one(tmp_path: Path, written: str, code: 
 def test_penalties_and_school_grades_are_read_the_right_way_round_or_asked_about(
     tmp_path: Path, name: str, values: Sequence[float], direction: str, doubtful: bool
 ) -> None:
-    rows = [f"t{n},{who},{values[(n + k) % 5]}" for n in range(30) for k, who in enumerate(("Anna", "Bernd"))]
+    rows = [
+        f"t{n},{who},{values[(n + k) % 5]}"
+        for n in range(30)
+        for k, who in enumerate(("Anna", "Bernd"))
+    ]
     path = tmp_path / "grades.csv"
     path.write_text(f"item,annotator,{name}\n" + "\n".join(rows) + "\n")
     data = metal.read(path)
@@ -277,5 +341,7 @@ def test_penalties_and_school_grades_are_read_the_right_way_round_or_asked_about
 
 def test_a_score_off_the_scale_of_a_wide_table_is_found_by_row_and_column(tmp_path: Path) -> None:
     rows = [f"t{n},{n % 5 + 1},{11 if n == 7 else n % 5 + 1},{n % 5 + 1}" for n in range(30)]
-    with pytest.raises(MetalError, match=r"row 9, column 'annotator_2': score 11 is not on the scale"):
+    with pytest.raises(
+        MetalError, match=r"row 9, column 'annotator_2': score 11 is not on the scale"
+    ):
         read(tmp_path, "item,annotator_1,annotator_2,gpt_4o\n" + "\n".join(rows), ranges="1-5")

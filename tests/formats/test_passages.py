@@ -1,4 +1,6 @@
-"""Passages from every kind of source: languages found in names, splits kept apart, faults with their place."""
+"""Passages from every kind of source: languages found in names, splits kept apart, faults with
+their place.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from metal.data.formats import hugging_face
-from metal.data.formats.passages import METALS_LANGUAGES, Passage, find_passages, xlsum_language, xlsum_names
+from metal.data.formats.passages import (
+    METALS_LANGUAGES,
+    Passage,
+    find_passages,
+    xlsum_language,
+    xlsum_names,
+)
 from metal.data.languages import language_name
 from metal.errors import DataError, MetalError, UnknownName, UsageError
 
@@ -35,7 +43,9 @@ def put(path: Path, rows: list[dict[str, Any]] | None = None) -> Path:
     elif path.suffix == ".txt":
         path.write_text(rows[0]["text"], encoding="utf-8")
     else:
-        path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        path.write_text(
+            "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8"
+        )
     return path
 
 
@@ -77,7 +87,12 @@ def test_the_language_is_in_the_name(tmp_path: Path, file: str) -> None:
     passages = find_passages(str(tmp_path))
     assert passages.languages == ("ar", "sw")
     first, second = passages.split(passages.resolve("Arabic"))
-    assert (first.id, first.title, first.summary, first.text) == ("1", "عنوان", "ملخص", "النص الأول")
+    assert (first.id, first.title, first.summary, first.text) == (
+        "1",
+        "عنوان",
+        "ملخص",
+        "النص الأول",
+    )
     assert (second.id, second.title, second.summary) == ("2", "", "")
     assert first.where == f"{tmp_path / file} row 1"
     assert [passage.text for passage in passages.split("ar")] == TEXTS  # from the start again
@@ -136,7 +151,9 @@ def test_splits_are_kept_apart(tmp_path: Path, other: str) -> None:
         assert texts(tmp_path / "hub" / "data", "en", split=split) == [f"hub {split}"]
 
 
-@pytest.mark.parametrize("file", ["arabic_train.jsonl", "train.jsonl", "ar/train.parquet", "ar/latest_train.jsonl"])
+@pytest.mark.parametrize(
+    "file", ["arabic_train.jsonl", "train.jsonl", "ar/train.parquet", "ar/latest_train.jsonl"]
+)
 def test_only_another_split_is_there(tmp_path: Path, file: str) -> None:
     put(tmp_path / file)
     with pytest.raises(UsageError, match="no passages of a split 'test' there"):
@@ -156,20 +173,28 @@ def test_files_with_and_without_a_language(tmp_path: Path) -> None:
 def test_one_language_twice(tmp_path: Path) -> None:
     put(tmp_path / "ar_test.jsonl")
     put(tmp_path / "arabic_test.parquet")
-    with pytest.raises(UsageError, match=r"both ar_test\.jsonl and arabic_test\.parquet are in 'ar'"):
+    with pytest.raises(
+        UsageError, match=r"both ar_test\.jsonl and arabic_test\.parquet are in 'ar'"
+    ):
         find_passages(str(tmp_path))
 
 
 def test_a_language_that_is_not_there(tmp_path: Path) -> None:
     put(tmp_path / "arabic_test.jsonl")
-    with pytest.raises(UnknownName, match=f"language 'sw' is not known; known: ar. These are in {tmp_path}"):
+    with pytest.raises(
+        UnknownName, match=f"language 'sw' is not known; known: ar. These are in {tmp_path}"
+    ):
         read(tmp_path, "sw")
 
 
 def test_what_goes_into_dataset_toml(tmp_path: Path) -> None:
     put(tmp_path / "ar.jsonl", [{"body": "نص"}])
     passages = find_passages(str(tmp_path), columns={"text": "body"}, split="train")
-    assert passages.about == {"source": str(tmp_path), "split": "train", "columns": {"text": "body"}}
+    assert passages.about == {
+        "source": str(tmp_path),
+        "split": "train",
+        "columns": {"text": "body"},
+    }
     assert (passages.licence, passages.citation) == ("", "")
 
 
@@ -190,7 +215,9 @@ def test_a_column_that_is_missing(tmp_path: Path, ending: str, role: str) -> Non
     path = put(tmp_path / f"x.{ending}", [{"text": "نص", "other": "x"}])
     with pytest.raises(DataError) as caught:
         read(path, columns={role: "artcle"})
-    assert "no column 'artcle' (columns found: text, other). Name it with `columns`" in str(caught.value)
+    assert "no column 'artcle' (columns found: text, other). Name it with `columns`" in str(
+        caught.value
+    )
     assert caught.value.where.startswith(str(path))
 
 
@@ -215,7 +242,11 @@ def test_a_text_that_is_none(tmp_path: Path, wrong: object, ending: str) -> None
 
 def test_no_text_is_an_empty_passage(tmp_path: Path) -> None:
     """It is counted among the near-empty ones."""
-    assert texts(put(tmp_path / "x.jsonl", [{"text": None}, {"text": ""}, {"text": "نص"}])) == ["", "", "نص"]
+    assert texts(put(tmp_path / "x.jsonl", [{"text": None}, {"text": ""}, {"text": "نص"}])) == [
+        "",
+        "",
+        "نص",
+    ]
 
 
 def test_an_id_that_is_a_number_and_a_summary_that_is_a_list(tmp_path: Path) -> None:
@@ -286,14 +317,22 @@ def test_empty_files_have_no_passages(tmp_path: Path) -> None:
         ("a.jsonl", {"language": "klingonese"}, "language 'klingonese' is not known"),
         ("a.csv", {"language": "ar"}, "passages are read from .jsonl, .parquet, .txt"),
         ("a.jsonl", {"language": "ar", "subset": "x"}, "`subset` x: only hf:NAME has subsets"),
-        ("a.jsonl", {"language": "ar", "revision": "x"}, "`revision` x: only xlsum and hf:NAME have revisions"),
+        (
+            "a.jsonl",
+            {"language": "ar", "revision": "x"},
+            "`revision` x: only xlsum and hf:NAME have revisions",
+        ),
         ("xlsum", {"subset": "x"}, "`subset` x: only hf:NAME has subsets"),
         ("hf:a/b", {}, "`source` hf:a/b: name its language with `languages`"),
         ("hf:", {"language": "ar"}, "write hf:NAME"),
     ],
 )
 def test_requests_that_cannot_be(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, options: dict[str, str], message: str
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    source: str,
+    options: dict[str, str],
+    message: str,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").mkdir()
@@ -331,17 +370,27 @@ MEANT = {
 }
 
 
-@pytest.mark.parametrize(("asked", "code"), [(name, code) for code, names in MEANT.items() for name in names])
+@pytest.mark.parametrize(
+    ("asked", "code"), [(name, code) for code, names in MEANT.items() for name in names]
+)
 def test_a_language_is_found_as_it_is_meant(tmp_path: Path, asked: str, code: str) -> None:
     assert xlsum_language(asked) == code
-    for name in ("chinese_simplified", "chinese_traditional", "serbian_cyrillic", "serbian_latin", "english"):
+    for name in (
+        "chinese_simplified",
+        "chinese_traditional",
+        "serbian_cyrillic",
+        "serbian_latin",
+        "english",
+    ):
         put(tmp_path / f"{name}_test.jsonl")
     for name in ("pt", "ar", "fa", "bn"):
         put(tmp_path / f"{name}.jsonl")
     assert find_passages(str(tmp_path)).resolve(asked) == code
 
 
-@pytest.mark.parametrize("asked", ["xx", "", "de", "zh-en", "pa-Arab", "az-Cyrl", "und", "mul", "klingon", "../ar"])
+@pytest.mark.parametrize(
+    "asked", ["xx", "", "de", "zh-en", "pa-Arab", "az-Cyrl", "und", "mul", "klingon", "../ar"]
+)
 def test_languages_that_xlsum_has_not(asked: str) -> None:
     with pytest.raises(UnknownName, match="XL-Sum has 45 languages"):
         xlsum_language(asked)
@@ -366,7 +415,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
 
     calls: list[tuple[Any, ...]] = []
 
-    def load_dataset(name: str, subset: str | None, *, split: str, revision: str | None) -> list[Mapping[str, Any]]:
+    def load_dataset(
+        name: str, subset: str | None, *, split: str, revision: str | None
+    ) -> list[Mapping[str, Any]]:
         calls.append((name, subset, split, revision))
         return ROWS
 
@@ -379,7 +430,9 @@ def test_xlsum_is_asked_for_by_its_names(asked: list[tuple[Any, ...]]) -> None:
     passages = find_passages("xlsum", split="validation")
     assert passages.languages == ("en", "fr", "zh", "hi", "ar", "bn", "ru", "tr", "ja", "sw")
     assert [passage.text for passage in passages.split(passages.resolve("zh-TW"))] == TEXTS
-    assert asked == [("csebuetnlp/xlsum", "chinese_traditional", "validation", "refs/convert/parquet")]
+    assert asked == [
+        ("csebuetnlp/xlsum", "chinese_traditional", "validation", "refs/convert/parquet")
+    ]
     assert passages.about == {
         "source": "xlsum",
         "split": "validation",
@@ -388,12 +441,17 @@ def test_xlsum_is_asked_for_by_its_names(asked: list[tuple[Any, ...]]) -> None:
     }
     assert "CC BY-NC-SA 4.0" in passages.licence
     assert "Hasan" in passages.citation
-    assert next(find_passages("xlsum", revision="abc").split("ar")).where == "XL-Sum arabic test row 1"
+    assert (
+        next(find_passages("xlsum", revision="abc").split("ar")).where == "XL-Sum arabic test row 1"
+    )
     assert asked[1] == ("csebuetnlp/xlsum", "arabic", "test", "abc")
 
 
 def test_any_dataset_is_asked_for(asked: list[tuple[Any, ...]]) -> None:
-    assert texts("hf:some/news", "English", subset="3.0.0", revision="v1", columns={"text": "text"}) == TEXTS
+    assert (
+        texts("hf:some/news", "English", subset="3.0.0", revision="v1", columns={"text": "text"})
+        == TEXTS
+    )
     assert texts("hf:some/news", "sw", subset="news-{language}") == TEXTS
     assert texts("hf:some/news", "sw") == TEXTS
     assert asked == [
@@ -403,7 +461,9 @@ def test_any_dataset_is_asked_for(asked: list[tuple[Any, ...]]) -> None:
     ]
 
 
-def test_what_the_library_says_is_one_line(asked: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_library_says_is_one_line(
+    asked: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch
+) -> None:
     import datasets
 
     def fails(*arguments: object, **options: object) -> None:
@@ -427,19 +487,28 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_offline_and_not_in_the_cache() -> None:
     with pytest.raises(UsageError) as caught:
         read("xlsum")
-    assert str(caught.value) == (
-        "huggingface.co cannot be reached, and csebuetnlp/xlsum is not in its cache here; give a folder with "
-        "XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
+    assert (
+        str(caught.value)
+        == "huggingface.co cannot be reached, and csebuetnlp/xlsum is not in its cache here; give a"
+        " folder with XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
     )
 
 
 @pytest.mark.parametrize(
     ("name", "folder"),
-    [("csebuetnlp/xlsum", "csebuetnlp___xlsum"), ("Some/NewsTexts", "Some___news_texts"), ("squad", "squad")],
+    [
+        ("csebuetnlp/xlsum", "csebuetnlp___xlsum"),
+        ("Some/NewsTexts", "Some___news_texts"),
+        ("squad", "squad"),
+    ],
 )
 @pytest.mark.usefixtures("offline")
 def test_offline_but_in_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, folder: str, asked: list[tuple[Any, ...]]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    folder: str,
+    asked: list[tuple[Any, ...]],
 ) -> None:
     monkeypatch.setattr(hugging_face, "hub_answers", lambda: False)
     (tmp_path / "cache" / folder).mkdir(parents=True)
@@ -457,7 +526,9 @@ def test_offline_the_library_is_not_even_imported(tmp_path: Path) -> None:
     )
     environment = os.environ | {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path)}
     root = Path(__file__).resolve().parents[2]
-    done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, env=environment)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=root, capture_output=True, text=True, env=environment
+    )
     assert done.stdout.strip() == "refused False", done.stderr
 
 
@@ -467,7 +538,9 @@ def cached_here(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     import datasets
 
     monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(hugging_face, "hub_answers", lambda: pytest.fail("a local path needs no hub"))
+    monkeypatch.setattr(
+        hugging_face, "hub_answers", lambda: pytest.fail("a local path needs no hub")
+    )
 
 
 @pytest.mark.usefixtures("cached_here")
@@ -481,7 +554,9 @@ def test_folders_that_datasets_saved(tmp_path: Path) -> None:
     assert texts(f"hf:{tmp_path / 'one'}") == TEXTS
     assert texts(f"hf:{tmp_path / 'splits'}") == TEXTS
     assert texts(f"hf:{tmp_path / 'splits'}", split="train") == ["of another split"]
-    with pytest.raises(UsageError, match=r"no split 'dev' in it; choose one with `split` \(test, train\)"):
+    with pytest.raises(
+        UsageError, match=r"no split 'dev' in it; choose one with `split` \(test, train\)"
+    ):
         read(f"hf:{tmp_path / 'splits'}", split="dev")
 
 

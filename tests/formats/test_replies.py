@@ -1,4 +1,6 @@
-"""Judges' replies as a column of a table: read by the reader of judges' replies, on a scale that is known before."""
+"""Judges' replies as a column of a table: read by the reader of judges' replies, on a scale that is
+known before.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ REFUSAL = "I am sorry, but I cannot rate this text."
 FULL = '{"score": 1, "justification": "Dull."}'
 
 
-def table(*rows: tuple[str, str, object, str | None], criterion: str = "task_quality") -> pd.DataFrame:
+def table(
+    *rows: tuple[str, str, object, str | None], criterion: str = "task_quality"
+) -> pd.DataFrame:
     frame = pd.DataFrame(rows, columns=["id", "rater", "score", "raw_response"])
     return frame.assign(criterion=criterion, language="hi", source=frame["id"])
 
@@ -29,14 +33,28 @@ def table(*rows: tuple[str, str, object, str | None], criterion: str = "task_qua
 def test_a_judge_of_a_csv_is_read_from_its_replies(tmp_path: Path) -> None:
     replies = enumerate([CUT, ORDER, REFUSAL, FULL, FULL])
     rows = [(f"o{n}", "crow", None, reply) for n, reply in replies]
-    table(*rows, *((f"o{n}", "Ann", n % 3, None) for n in range(5))).to_csv(tmp_path / "all.csv", index=False)
+    table(*rows, *((f"o{n}", "Ann", n % 3, None) for n in range(5))).to_csv(
+        tmp_path / "all.csv", index=False
+    )
     data = metal.read(tmp_path / "all.csv")
-    assert {name: rater.kind for name, rater in data.raters.items()} == {"Ann": "human", "crow": "llm"}
+    assert {name: rater.kind for name, rater in data.raters.items()} == {
+        "Ann": "human",
+        "crow": "llm",
+    }
     judge = data.ratings[data.ratings["rater"] == "crow"].set_index("output")
-    assert judge["score"].astype(object).where(judge["score"].notna(), None).tolist() == [None, 0, None, 1, 1]
+    assert judge["score"].astype(object).where(judge["score"].notna(), None).tolist() == [
+        None,
+        0,
+        None,
+        1,
+        1,
+    ]
     assert judge["reason"].tolist() == ["cut off", "", "unparsable", "", ""]
     assert judge["comment"].tolist() == [CUT, ORDER, REFUSAL, "Dull.", "Dull."]
-    counted = "replies: 5; 3 read, 2 without a score (cut off 1, unparsable 1); 1 name another score too, or a range"
+    counted = (
+        "replies: 5; 3 read, 2 without a score (cut off 1, unparsable 1); 1 name another score too,"
+        " or a range"
+    )
     assert counted in data.report
     assert "1 rater taken for people: Ann; 1 for LLM judges: crow (see `kinds`)" in data.report
     alone = metal.read(table(*rows).drop(columns="score"))  # METAL's criterion: its scale is known
@@ -58,7 +76,9 @@ def test_what_was_read_does_not_decide_the_scale(tmp_path: Path) -> None:
     for known in ({"levels": {"zest": "1,2,3,4,5"}}, {"ranges": {"zest": "1-5"}}):
         data = metal.read(frame, **known)
         assert data.ratings["reason"].tolist() == ["", "off the scale"]
-    people = table(*((o, "Ann", score, None) for o, score in (("a", 4), ("b", 5), ("c", 3))), criterion="zest")
+    people = table(
+        *((o, "Ann", score, None) for o, score in (("a", 4), ("b", 5), ("c", 3))), criterion="zest"
+    )
     assert metal.read(pd.concat([frame, people])).ratings["score"].dropna().tolist() == [4, 4, 5, 3]
     metal.read(people, levels={"zest": "1,2,3,4,5"}).save(tmp_path / "people")
     joined = metal.read(frame, into=tmp_path / "people")
@@ -75,7 +95,9 @@ def test_a_judge_may_use_a_level_that_people_did_not() -> None:
     data = metal.read(pd.concat([people, judge]))
     assert data.criteria["zest"].scale.values == (1, 2, 3, 4, 5)
     assert data.ratings["score"].dropna().tolist() == [1, 2, 5, 4]
-    assert "zest: replies read on 1 to 5, as the scores in the table go; see `levels`" in data.report
+    assert (
+        "zest: replies read on 1 to 5, as the scores in the table go; see `levels`" in data.report
+    )
     told = metal.read(pd.concat([people, judge]), levels={"zest": "1,2,5,6"})
     assert told.ratings["score"].dropna().tolist() == [1, 2, 5, 6]
     assert not any("as the scores in the table go" in line for line in told.report)
@@ -99,7 +121,8 @@ def test_a_column_per_criterion_keeps_rows_that_have_a_reply_only() -> None:
     assert ratings["score"].tolist() == [2, 1]
     assert set(ratings["criterion"]) == {"task_quality"}
     two = frame.assign(task_quality=[1, 2], hallucinations=[0, 1]).drop(columns="score")
-    assert any(line == "columns not read: raw_response" for line in metal.read(two).report)  # of which is it the reply?
+    # of which is it the reply?
+    assert any(line == "columns not read: raw_response" for line in metal.read(two).report)
 
 
 def test_each_reply_is_read_once_for_a_criterion() -> None:
@@ -119,7 +142,10 @@ def test_each_reply_is_read_once_for_a_criterion() -> None:
 def test_texts_that_people_rated_are_no_replies_of_judges(criterion: str) -> None:
     texts = ["The bus leaves at ten.", "There are 2 rivers.", "No."]
     scores = (0, 1, 2) if criterion == "task_quality" else (10.5, 71, 99)
-    rows = [(f"o{n}", "Ann", score, text) for n, (score, text) in enumerate(zip(scores, texts, strict=True))]
+    rows = [
+        (f"o{n}", "Ann", score, text)
+        for n, (score, text) in enumerate(zip(scores, texts, strict=True))
+    ]
     data = metal.read(table(*rows, criterion=criterion))
     assert data.raters["Ann"].kind == "human"
     assert any(line.startswith("replies not read: ") for line in data.report)
@@ -148,11 +174,16 @@ def test_a_stopped_run_is_read_from_its_journal(tmp_path: Path) -> None:
         pd.testing.assert_series_equal(read["score"], expected["score"])
         assert read["reason"].tolist() == expected["reason"].tolist()
         assert read["score"].isna().any()
-    (tmp_path / "run" / "raters.jsonl").unlink()  # stopped before it was written; functions flip nothing, models do
+    # stopped before it was written; functions flip nothing, models do
+    (tmp_path / "run" / "raters.jsonl").unlink()
     flipped = metal.read(tmp_path / "run").ratings
-    assert flipped["score"].dropna().tolist() == [1 - score for score in run.ratings["score"].dropna()]
+    assert flipped["score"].dropna().tolist() == [
+        1 - score for score in run.ratings["score"].dropna()
+    ]
     (tmp_path / "run" / "run.toml").unlink()
-    with pytest.raises(UsageError, match="the dataset that was judged is not at hand; read it into that"):
+    with pytest.raises(
+        UsageError, match="the dataset that was judged is not at hand; read it into that"
+    ):
         metal.read(tmp_path / "run")
 
 
@@ -167,16 +198,28 @@ def test_replies_of_mixtral_as_a_column(reference: Path) -> None:
     )  # scores: the first number of each reply
     judge = table["rater_kind"] == "llm"
     data = metal.read(table.assign(score100=table["score100"].mask(judge)), **options)
-    counted = "replies: 1,052; 1,017 read, 35 without a score (two verdicts 27, unparsable 8); 32 name another "
+    counted = (
+        "replies: 1,052; 1,017 read, 35 without a score (two verdicts 27, unparsable 8); 32 name"
+        " another "
+    )
     assert f"{counted}score too, or a range" in data.report
     assert len(data.ratings) == 4208
     assert data.ratings["score"].isna().sum() == 35
 
 
 def journal_line(output: str, reply: str, **more: object) -> str:
-    record = {"key": output, "kind": "verdict", "judge": "m", "prompt": "abc", "criterion": "task_quality"}
+    record = {
+        "key": output,
+        "kind": "verdict",
+        "judge": "m",
+        "prompt": "abc",
+        "criterion": "task_quality",
+    }
     return (
-        json.dumps(record | {"output": output, "ending": "complete", "text": reply} | more, separators=(",", ":"))
+        json.dumps(
+            record | {"output": output, "ending": "complete", "text": reply} | more,
+            separators=(",", ":"),
+        )
         + "\n"
     )
 
@@ -200,9 +243,15 @@ def test_letters_are_read_where_the_journal_says_that_they_were_asked_for(tmp_pa
     assert score["m/abc"].loc[outputs[:4]].tolist() == [0, 1, 2, 2]
     assert score["m/simple"].loc[outputs[0]] == 2
     assert score["m/simple"].isna().sum() == 1
-    journal.write_text("".join(journal_line(output, reply) for output, reply in asked.items()) + simple[0])
-    with pytest.raises(DataError, match="100% of the replies of m/abc that its run read give no score here"):
+    journal.write_text(
+        "".join(journal_line(output, reply) for output, reply in asked.items()) + simple[0]
+    )
+    with pytest.raises(
+        DataError, match="100% of the replies of m/abc that its run read give no score here"
+    ):
         metal.read(journal, into=demo)
-    journal.write_text("".join(journal_line(output, "Hm.", kind="unparsable") for output in outputs))
+    journal.write_text(
+        "".join(journal_line(output, "Hm.", kind="unparsable") for output in outputs)
+    )
     with pytest.raises(DataError, match="no reply gives a score"):
         metal.read(journal, into=demo)

@@ -50,9 +50,13 @@ def test_tidy_with_guessed_columns(tmp_path: Path, ending: str) -> None:
 
 
 def test_wide(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"id": ["o1", "o2"], "A1": [0, 2], "A2": [1, None], "gpt-4": [2, 2], "note": ["x", "y"]})
+    frame = pd.DataFrame(
+        {"id": ["o1", "o2"], "A1": [0, 2], "A2": [1, None], "gpt-4": [2, 2], "note": ["x", "y"]}
+    )
     path = write_table(frame, tmp_path / "wide.csv")
-    dataset, _ = load(path, wide=["A*", "gpt-4"], kinds={"gpt*": "llm"}, language="sw", groups={"A*": "native"})
+    dataset, _ = load(
+        path, wide=["A*", "gpt-4"], kinds={"gpt*": "llm"}, language="sw", groups={"A*": "native"}
+    )
     assert {name: rater.kind for name, rater in dataset.raters.items()} == {
         "A1": "human",
         "A2": "human",
@@ -65,7 +69,9 @@ def test_wide(tmp_path: Path) -> None:
 
 def test_words_have_a_known_order_or_are_asked_for(tmp_path: Path) -> None:
     """Never alphabetical: `Good` stands below `bad` there."""
-    path = write_table(TIDY.assign(lang="hi", rating=["Good", "bad", "Good", None]), tmp_path / "t.csv")
+    path = write_table(
+        TIDY.assign(lang="hi", rating=["Good", "bad", "Good", None]), tmp_path / "t.csv"
+    )
     dataset, notes = load(path)
     assert dataset.criteria["coherence"].scale.describe() == "0 bad, 1 Good"
     assert "coherence: in words, taken as bad < Good" in notes
@@ -74,10 +80,18 @@ def test_words_have_a_known_order_or_are_asked_for(tmp_path: Path) -> None:
     assert dataset.criteria["coherence"].scale.measure == "nominal"
     with pytest.raises(MetalError, match="'Good' of coherence is not in `levels`"):
         load(path, levels={"*": "0=bad,1=fine"})
-    path = write_table(TIDY.assign(lang="hi", rating=["warm", "cold", "tepid", None]), tmp_path / "t.csv")
-    with pytest.raises(MetalError, match=r"row 2, coherence: .*order METAL does not know \('warm', 'cold', 'tepid'\)"):
+    path = write_table(
+        TIDY.assign(lang="hi", rating=["warm", "cold", "tepid", None]), tmp_path / "t.csv"
+    )
+    with pytest.raises(
+        MetalError,
+        match=r"row 2, coherence: .*order METAL does not know \('warm', 'cold', 'tepid'\)",
+    ):
         load(path)
-    assert [level.label for level in load(path, measures={"*": "nominal"})[0].criteria["coherence"].scale.levels] == [
+    assert [
+        level.label
+        for level in load(path, measures={"*": "nominal"})[0].criteria["coherence"].scale.levels
+    ] == [
         "cold",
         "tepid",
         "warm",
@@ -97,7 +111,11 @@ def test_shifts_ranges_and_continuous_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "options", "message"),
     [
-        ({"annotator": "who"}, {}, "no column for the rater.*Columns found: doc_id, system.*columns={.rater.: COLUMN}"),
+        (
+            {"annotator": "who"},
+            {},
+            "no column for the rater.*Columns found: doc_id, system.*columns={.rater.: COLUMN}",
+        ),
         ({"rating": "seconds"}, {}, "no column for the score"),
         ({"doc_id": "nr"}, {}, "output or its source"),
         ({}, {"columns": {"rater": "who"}}, "no column 'who'.*Columns found"),
@@ -108,7 +126,9 @@ def test_shifts_ranges_and_continuous_scores(tmp_path: Path) -> None:
         ({}, {"levels": {"*": "a=b"}}, "NUMBER=LABEL"),
     ],
 )
-def test_what_is_missing_is_said(tmp_path: Path, change: dict[str, str], options: dict[str, Any], message: str) -> None:
+def test_what_is_missing_is_said(
+    tmp_path: Path, change: dict[str, str], options: dict[str, Any], message: str
+) -> None:
     path = write_table(TIDY.rename(columns=change), tmp_path / "t.csv")
     with pytest.raises(MetalError, match=message):
         load(path, **options)
@@ -152,11 +172,20 @@ ASKED: dict[str, Any] = {"language": "hi", "kinds": {"gpt*": "llm"}}
 
 def test_a_frame_is_read_as_the_file_of_it_is(tmp_path: Path) -> None:
     frame = TIDY.set_axis(["d", "s", "l", "c", "who", "n", "why"], axis=1)
-    columns = {"source": "d", "generator": "s", "criterion": "c", "rater": "who", "score": "n", "comment": "why"}
+    columns = {
+        "source": "d",
+        "generator": "s",
+        "criterion": "c",
+        "rater": "who",
+        "score": "n",
+        "comment": "why",
+    }
     before = frame.copy()
     dataset = read_ratings(frame, columns=columns, shifts={"*": -1}, **ASKED).assemble()
     pd.testing.assert_frame_equal(frame, before)
-    from_file, notes = load(write_table(frame, tmp_path / "ratings.csv"), columns=columns, shifts={"*": -1}, **ASKED)
+    from_file, notes = load(
+        write_table(frame, tmp_path / "ratings.csv"), columns=columns, shifts={"*": -1}, **ASKED
+    )
     assert dataset.identity == from_file.identity
     assert dataset.identity.startswith("ratings@")
     assert dataset.report == from_file.report == notes
@@ -164,7 +193,9 @@ def test_a_frame_is_read_as_the_file_of_it_is(tmp_path: Path) -> None:
 
 
 def test_frames_of_other_types() -> None:
-    """Categories, nullable numbers, truth values, an index that means nothing, columns that are no texts."""
+    """Categories, nullable numbers, truth values, an index that means nothing, columns that are no
+    texts.
+    """
     frame = pd.DataFrame(
         {
             0: pd.Categorical(["i", "i", "j"]),
@@ -179,11 +210,15 @@ def test_frames_of_other_types() -> None:
     assert dataset.ratings["reason"].tolist() == ["", "", "no answer"]
     assert [output.text for output in dataset.outputs.values()] == ["x", ""]
     of_truth_values = frame.assign(score=[True, False, True])
-    assert read_ratings(of_truth_values, columns={"output": "0"}, **ASKED).criteria[0].scale.values == (0, 1)
+    assert read_ratings(of_truth_values, columns={"output": "0"}, **ASKED).criteria[
+        0
+    ].scale.values == (0, 1)
 
 
 def test_directions_by_criterion() -> None:
-    frame = pd.DataFrame({"id": ["i", "i", "j", "j"], "metric": ["hallucinations", "quality"] * 2, "rater": "A1"})
+    frame = pd.DataFrame(
+        {"id": ["i", "i", "j", "j"], "metric": ["hallucinations", "quality"] * 2, "rater": "A1"}
+    )
     frame["score"] = [0, 2, 1, 1]
 
     def directions(**options: Any) -> list[str]:
@@ -194,7 +229,9 @@ def test_directions_by_criterion() -> None:
     assert directions(directions={"halluc*": "higher"}) == ["higher", "higher"]
     assert directions(directions={"*": "lower"}) == ["lower", "lower"]
     assert directions(directions={"*": "lower", "quality": "higher"}) == ["lower", "higher"]
-    with pytest.raises(MetalError, match="criterion 'halucinations' is not known; did you mean 'hallucinations'"):
+    with pytest.raises(
+        MetalError, match="criterion 'halucinations' is not known; did you mean 'hallucinations'"
+    ):
         directions(directions={"halucinations": "lower"})
     with pytest.raises(MetalError, match="`directions` 'down': one of higher, lower"):
         directions(directions={"quality": "down"})
@@ -202,10 +239,15 @@ def test_directions_by_criterion() -> None:
 
 def test_metals_criteria_are_called_so_whatever_their_labels() -> None:
     """Their titles, codes once; the question only where it fits the answers."""
-    frame = pd.DataFrame({"output": [*"abc"], "rater": "A1", "task_quality": ["Bad", "Medium", "Good"]})
+    frame = pd.DataFrame(
+        {"output": [*"abc"], "rater": "A1", "task_quality": ["Bad", "Medium", "Good"]}
+    )
     frame = frame.assign(linguistic_acceptability=[1, 4, 5], hallucinations=["bad", "bad", "good"])
     criteria = {each.name: each for each in read_ratings(frame, language="hi").criteria}
-    shown = {name: (each.title, each.short, each.direction, bool(each.question)) for name, each in criteria.items()}
+    shown = {
+        name: (each.title, each.short, each.direction, bool(each.question))
+        for name, each in criteria.items()
+    }
     assert shown == {
         "hallucinations": ("Hallucinations", "H", "higher", False),
         "linguistic_acceptability": ("Linguistic acceptability", "LA", "higher", False),
@@ -219,11 +261,17 @@ def test_metals_criteria_are_called_so_whatever_their_labels() -> None:
         ({}, {"kind": {"gpt*": "llm"}}, "option 'kind' is not known; did you mean 'kinds'"),
         ({"rating": ["1", "2", "three", "1"]}, {}, "DataFrame row 2: score 'three' among numbers"),
         ({"lang": ["hi", None, "hi", "hi"]}, {}, "DataFrame row 1: language is empty"),
-        ({"annotator": "A1", "system": [*"abcd"]}, {"only": "llm"}, "no such raters there, only 1 human"),
+        (
+            {"annotator": "A1", "system": [*"abcd"]},
+            {"only": "llm"},
+            "no such raters there, only 1 human",
+        ),
         ({"dup": 1}, {"columns": {"comment": "dup"}}, "two columns are called 'dup'"),
     ],
 )
-def test_what_is_wrong_with_a_frame(change: dict[str, Any], options: dict[str, Any], message: str) -> None:
+def test_what_is_wrong_with_a_frame(
+    change: dict[str, Any], options: dict[str, Any], message: str
+) -> None:
     frame = TIDY.assign(**change)
     frame = pd.concat([frame, frame[["dup"]]], axis=1) if "dup" in change else frame
     with pytest.raises(MetalError, match=message):
@@ -241,16 +289,26 @@ TURNS = [{"role": "user", "content": HALF}, {"role": "assistant", "content": HAL
 
 
 @pytest.mark.parametrize(
-    "texts", [{"messages": TURNS}, {"messages": json.dumps(TURNS)}, {"text": HALF, "source": HALF, "id": HALF}]
+    "texts",
+    [
+        {"messages": TURNS},
+        {"messages": json.dumps(TURNS)},
+        {"text": HALF, "source": HALF, "id": HALF},
+    ],
 )
-def test_half_a_character_is_replaced_wherever_it_stands(texts: dict[str, object], tmp_path: Path) -> None:
+def test_half_a_character_is_replaced_wherever_it_stands(
+    texts: dict[str, object], tmp_path: Path
+) -> None:
     """A traceback once."""
     reply = json.dumps({"score": 1, "reason": HALF})
     rows = [
-        {"rater": r, "score": 1, "comment": HALF, "raw_reply": reply, HALF: HALF} | texts for r in ("gpt " + HALF, HALF)
+        {"rater": r, "score": 1, "comment": HALF, "raw_reply": reply, HALF: HALF} | texts
+        for r in ("gpt " + HALF, HALF)
     ]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    frame = pd.DataFrame([{key: row[key] for key in row if key != HALF} for row in rows], dtype=object)
+    frame = pd.DataFrame(
+        [{key: row[key] for key in row if key != HALF} for row in rows], dtype=object
+    )
     for data in (tmp_path / "t.jsonl", frame, frame.drop(columns="score")):
         dataset = metal.read(data, criterion="task_quality")
         assert next(iter(dataset.outputs.values())).text == "ab \ufffd"
@@ -259,7 +317,9 @@ def test_half_a_character_is_replaced_wherever_it_stands(texts: dict[str, object
 
 
 def test_half_a_character_in_messages_of_a_csv(tmp_path: Path) -> None:
-    pd.DataFrame({"rater": ["a", "b"], "score": 1, "messages": json.dumps(TURNS)}).to_csv(tmp_path / "t.csv")
+    pd.DataFrame({"rater": ["a", "b"], "score": 1, "messages": json.dumps(TURNS)}).to_csv(
+        tmp_path / "t.csv"
+    )
     assert next(iter(metal.read(tmp_path / "t.csv").outputs.values())).text == "ab \ufffd"
 
 
@@ -282,16 +342,30 @@ def test_what_is_no_table_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 def test_a_rater_of_kind_model_is_a_judge() -> None:
-    frame = pd.DataFrame({"id": ["a", "a"], "rater": ["Ann", "Otto"], "kind": ["Human", "Model"], "score": [1, 2]})
-    assert {name: rater.kind for name, rater in metal.read(frame).raters.items()} == {"Ann": "human", "Otto": "llm"}
+    frame = pd.DataFrame(
+        {"id": ["a", "a"], "rater": ["Ann", "Otto"], "kind": ["Human", "Model"], "score": [1, 2]}
+    )
+    assert {name: rater.kind for name, rater in metal.read(frame).raters.items()} == {
+        "Ann": "human",
+        "Otto": "llm",
+    }
 
 
 @pytest.mark.parametrize("buttons", [False, True])
 def test_a_batch_of_mechanical_turk_as_exported(buttons: bool, tmp_path: Path) -> None:
     scores = [3, 1, 2, 2, 1, 3]
-    frame = pd.DataFrame({"HITId": list("hhhiii"), "WorkerId": list("AB" * 3), "MaxAssignments": 3, "Reward": "$0.05"})
+    frame = pd.DataFrame(
+        {
+            "HITId": list("hhhiii"),
+            "WorkerId": list("AB" * 3),
+            "MaxAssignments": 3,
+            "Reward": "$0.05",
+        }
+    )
     frame["AssignmentStatus"] = ["Rejected", *["Approved"] * 5]
-    frame = frame.assign(WorkTimeInSeconds=range(6), LifetimeApprovalRate="100% (5/5)", Approve="", Reject="")
+    frame = frame.assign(
+        WorkTimeInSeconds=range(6), LifetimeApprovalRate="100% (5/5)", Approve="", Reject=""
+    )
     frame["Input.source_id"], frame["Input.source"] = "s1", "Where is it?"
     frame["Input.system"], frame["Input.output"] = list("xyyzzx"), list("pqqrrp")
     if buttons:
@@ -304,17 +378,30 @@ def test_a_batch_of_mechanical_turk_as_exported(buttons: bool, tmp_path: Path) -
     assert "Mechanical Turk: 1 of 6 assignments were rejected and are left out" in data.report
     assert data.ratings["criterion"].unique().tolist() == ["fluency"]
     assert data.ratings["score"].tolist() == scores[1:]
-    assert {output.output: output.text for output in data.outputs.values()} == {"s1/x": "p", "s1/y": "q", "s1/z": "r"}
+    assert {output.output: output.text for output in data.outputs.values()} == {
+        "s1/x": "p",
+        "s1/y": "q",
+        "s1/z": "r",
+    }
     assert data.sources["s1"].text == "Where is it?"
 
 
 def test_two_outputs_in_a_row_are_refused() -> None:
-    row = {"prompt": "p", "gpt_output": "a", "llama_output": "b", "gpt_score": 1, "llama_score": 2, "annotator": "A"}
+    row = {
+        "prompt": "p",
+        "gpt_output": "a",
+        "llama_output": "b",
+        "gpt_score": 1,
+        "llama_score": 2,
+        "annotator": "A",
+    }
     with pytest.raises(MetalError, match="several outputs in a row: gpt_output, llama_output"):
         metal.read(pd.DataFrame([row, row | {"gpt_score": 2}]))
 
 
-TABLE = pd.DataFrame({"id": ["a", "b"], "rater": ["A", "A"], "score": [1, 2], "language": ["hi", "hi"]})
+TABLE = pd.DataFrame(
+    {"id": ["a", "b"], "rater": ["A", "A"], "score": [1, 2], "language": ["hi", "hi"]}
+)
 ENDINGS = [".csv", ".tsv", ".jsonl", ".parquet", ".xlsx"]
 
 
@@ -339,8 +426,12 @@ def test_a_cell_far_away_costs_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ending", ENDINGS)
 @pytest.mark.parametrize("language", ["", None])
-def test_a_language_column_without_languages(tmp_path: Path, ending: str, language: str | None) -> None:
-    path = write_table(TABLE.assign(language=pd.Series([language] * 2, dtype=object)), tmp_path / f"t{ending}")
+def test_a_language_column_without_languages(
+    tmp_path: Path, ending: str, language: str | None
+) -> None:
+    path = write_table(
+        TABLE.assign(language=pd.Series([language] * 2, dtype=object)), tmp_path / f"t{ending}"
+    )
     with pytest.raises(DataError, match="language is empty"):
         metal.read(path)
 
@@ -361,7 +452,9 @@ def test_bytes_in_parquet(tmp_path: Path, column: str) -> None:
     """Texts that were written as bytes are texts; others are refused by column."""
     texts = [text.encode() for text in TABLE[column].astype(str)]
     path = write_table(TABLE.assign(**{column: texts}), tmp_path / "t.parquet")
-    assert metal.read(path).ratings.equals(metal.read(write_table(TABLE, tmp_path / "u.parquet")).ratings)
+    assert metal.read(path).ratings.equals(
+        metal.read(write_table(TABLE, tmp_path / "u.parquet")).ratings
+    )
     write_table(TABLE.assign(**{column: [b"\xff\x00", b"a"]}), path)
     with pytest.raises(DataError, match=f"column '{column}' holds bytes that are not UTF-8"):
         metal.read(path)

@@ -22,13 +22,22 @@ from tests.conftest import write_table
 
 @pytest.fixture
 def dataset() -> Dataset:
-    """Sources as `metal sample` and METAL's release name them, two of them with the same id in two languages."""
+    """Sources as `metal sample` and METAL's release name them, two of them with the same id in two
+    languages.
+    """
     sources = [Source(name, name[:2]) for name in ("sw/7", "sw/07", "ar/7", "ar/8")]
     sources.append(Source("ar/9", "ar", "there already", "title"))
-    outputs = [Output(f"o{source.source}", source.source, "g", source.language) for source in sources]
+    outputs = [
+        Output(f"o{source.source}", source.source, "g", source.language) for source in sources
+    ]
     ratings = [Rating(output.output, "c", "A", 1) for output in outputs]
     return assemble(
-        Card("d"), [Criterion("c", Scale("interval"))], sources, outputs, [Rater("A", "human")], facts_from(ratings)
+        Card("d"),
+        [Criterion("c", Scale("interval"))],
+        sources,
+        outputs,
+        [Rater("A", "human")],
+        facts_from(ratings),
     )
 
 
@@ -38,23 +47,36 @@ def texts(dataset: Dataset) -> list[str]:
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
 @pytest.mark.parametrize("columns", [("id", "text"), ("source", "source_text")])
-def test_from_a_table(tmp_path: Path, dataset: Dataset, ending: str, columns: tuple[str, str]) -> None:
+def test_from_a_table(
+    tmp_path: Path, dataset: Dataset, ending: str, columns: tuple[str, str]
+) -> None:
     """An id without its language means a source only where no other has it: `7` could be two."""
-    rows = [("7", "?"), ("ar/7", "a\n, seven"), ("07", "zero seven"), ("8", "نص"), ("9", "another"), ("x", "y")]
+    rows = [
+        ("7", "?"),
+        ("ar/7", "a\n, seven"),
+        ("07", "zero seven"),
+        ("8", "نص"),
+        ("9", "another"),
+        ("x", "y"),
+    ]
     path = write_table(pd.DataFrame(rows, columns=list(columns)), tmp_path / f"t{ending}")
     joined = join_texts(dataset, str(path))
     assert texts(joined) == ["", "zero seven", "a\n, seven", "نص", "there already"]
     assert joined.report == (f"3 of 4 missing texts are from {path}; without text: sw/7",)
     assert joined.digest == dataset.digest
     assert (
-        join_texts(joined, str(write_table(pd.DataFrame([("sw/7", "s")], columns=list(columns)), path)))
+        join_texts(
+            joined, str(write_table(pd.DataFrame([("sw/7", "s")], columns=list(columns)), path))
+        )
         .sources["sw/7"]
         .text
         == "s"
     )
 
 
-def test_from_xl_sum_and_folders_like_it(tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_from_xl_sum_and_folders_like_it(
+    tmp_path: Path, dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
     import datasets
 
     rows = {
@@ -96,7 +118,9 @@ def test_what_cannot_be_joined(tmp_path: Path, dataset: Dataset) -> None:
 
 
 def test_on_import_and_for_a_dataset_of_ones_own(tmp_path: Path, dataset: Dataset) -> None:
-    table = pd.DataFrame({"source": ["sw/7", "ar/7"], "language": ["sw", "ar"], "rater": "A", "score": [0, 1]})
+    table = pd.DataFrame(
+        {"source": ["sw/7", "ar/7"], "language": ["sw", "ar"], "rater": "A", "score": [0, 1]}
+    )
     given = pd.DataFrame({"id": ["sw/7", "ar/7"], "text": ["s7", "a7"]})
     write_table(table, tmp_path / "ratings.csv")
     write_table(given, tmp_path / "texts.csv")

@@ -1,4 +1,6 @@
-"""A column is raters' names only where its cells can be names; a judge's scores beside people are not lost."""
+"""A column is raters' names only where its cells can be names; a judge's scores beside people are
+not lost.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ PASSED = ["pass", "fail"] * 6
 
 def written(tmp_path: Path, columns: Mapping[str, Sequence[object]]) -> Path:
     """A file of one row an output."""
-    texts = {"id": [f"o{number}" for number in range(12)], "answer": [f"Answer {number}." for number in range(12)]}
+    texts = {
+        "id": [f"o{number}" for number in range(12)],
+        "answer": [f"Answer {number}." for number in range(12)],
+    }
     path = tmp_path / "t.csv"
     pd.DataFrame(texts | dict(columns)).to_csv(path, index=False)
     return path
@@ -51,7 +56,12 @@ def test_scores_under_judge_are_a_judges_not_names_of_people(
 def test_a_list_of_scores_beside_a_judges_score(tmp_path: Path) -> None:
     lists = [str([score + 60, other + 60, 62]) for score, other in zip(SCORES, OTHERS, strict=True)]
     path = written(tmp_path, {"scores": lists, "judge": [other + 60 for other in OTHERS]})
-    assert kinds(path) == {"judge": "llm", "scores_1": "human", "scores_2": "human", "scores_3": "human"}
+    assert kinds(path) == {
+        "judge": "llm",
+        "scores_1": "human",
+        "scores_2": "human",
+        "scores_3": "human",
+    }
 
 
 def test_decimals_under_evaluator_are_asked_about(tmp_path: Path) -> None:
@@ -69,7 +79,9 @@ def test_words_of_another_scale_under_judge_are_no_names(tmp_path: Path) -> None
 
 def test_criteria_beside_a_judges_scores_are_asked_about(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="do not say whose answers these are: fluency, adequacy"):
-        metal.read(written(tmp_path, {"fluency": SCORES, "adequacy": SCORES[::-1], "judge": OTHERS}))
+        metal.read(
+            written(tmp_path, {"fluency": SCORES, "adequacy": SCORES[::-1], "judge": OTHERS})
+        )
 
 
 def test_numbers_under_annotator_that_may_be_ids_are_asked_about(tmp_path: Path) -> None:
@@ -77,13 +89,18 @@ def test_numbers_under_annotator_that_may_be_ids_are_asked_about(tmp_path: Path)
     with pytest.raises(DataError, match="'annotator' may hold names of raters or their scores"):
         metal.read(path)
     assert kinds(path, columns={"rater": "annotator"}) == dict.fromkeys("12345", "human")
-    assert kinds(path, wide=["score", "annotator"], kinds={"annotator": "llm"})["annotator"] == "llm"
+    assert (
+        kinds(path, wide=["score", "annotator"], kinds={"annotator": "llm"})["annotator"] == "llm"
+    )
 
 
 def test_numbers_of_people_who_each_rated_all_outputs_are_ids(tmp_path: Path) -> None:
     path = written(tmp_path, {"score": SCORES})
     frame = pd.read_csv(path)
-    tables = [frame.assign(judge=number, score=(frame["score"] + number) % 5 + 1) for number in range(1, 6)]
+    tables = [
+        frame.assign(judge=number, score=(frame["score"] + number) % 5 + 1)
+        for number in range(1, 6)
+    ]
     pd.concat(tables).to_csv(path, index=False)
     assert kinds(path) == dict.fromkeys("12345", "human")
 
@@ -91,9 +108,18 @@ def test_numbers_of_people_who_each_rated_all_outputs_are_ids(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("columns", "score", "judge"),
     [
-        ({"user_id": ["u1", "u2", "u3"] * 4, "thumbs_up": [0, 1] * 6, "gpt_score": OTHERS}, "thumbs_up", "gpt_score"),
         (
-            {"score": SCORES, "annotator": ["ann", "ben"] * 6, "judge": ["gpt-4o"] * 12, "judge_score": OTHERS},
+            {"user_id": ["u1", "u2", "u3"] * 4, "thumbs_up": [0, 1] * 6, "gpt_score": OTHERS},
+            "thumbs_up",
+            "gpt_score",
+        ),
+        (
+            {
+                "score": SCORES,
+                "annotator": ["ann", "ben"] * 6,
+                "judge": ["gpt-4o"] * 12,
+                "judge_score": OTHERS,
+            },
             "score",
             "judge_score",
         ),
@@ -128,7 +154,11 @@ def test_the_option_named_for_langsmith_reads_a_judge_and_a_person(tmp_path: Pat
         metal.read(path)
     assert "`columns={'output': 'id'}`" in str(refused.value)
     judge, person = "feedback.correctness", "feedback.human_correctness"
-    options: dict[str, Any] = {"wide": [judge, person], "columns": {"output": "id"}, "kinds": {judge: "llm"}}
+    options: dict[str, Any] = {
+        "wide": [judge, person],
+        "columns": {"output": "id"},
+        "kinds": {judge: "llm"},
+    }
     assert kinds(path, **options) == {judge: "llm", person: "human"}
 
 
@@ -152,7 +182,11 @@ def test_the_option_named_for_inspect_is_complete(tmp_path: Path) -> None:
 
 def test_src_and_tgt_that_hold_codes_are_the_languages(tmp_path: Path) -> None:
     texts = [f"Text {number}." for number in range(6)]
-    rows = [("en", "de", text, rater, score) for score, text in enumerate(texts) for rater in ("r1", "r2")]
+    rows = [
+        ("en", "de", text, rater, score)
+        for score, text in enumerate(texts)
+        for rater in ("r1", "r2")
+    ]
     path = tmp_path / "t.csv"
     pd.DataFrame(rows, columns=["src", "tgt", "mt", "rater", "score"]).to_csv(path, index=False)
     dataset = metal.read(path)
@@ -164,16 +198,32 @@ def test_src_beside_ids_of_segments_is_the_text_of_the_source(tmp_path: Path) ->
     rows = []
     for segment in range(6):
         for rater in ("r1", "r2"):
-            rows.append(("en-de", segment, "s", f"Input {segment}.", f"Text {segment}.", rater, 50 + segment))
+            rows.append(
+                (
+                    "en-de",
+                    segment,
+                    "s",
+                    f"Input {segment}.",
+                    f"Text {segment}.",
+                    rater,
+                    50 + segment,
+                )
+            )
     path = tmp_path / "t.csv"
-    pd.DataFrame(rows, columns=["lp", "seg_id", "system", "src", "hyp", "rater", "ESA"]).to_csv(path, index=False)
+    pd.DataFrame(rows, columns=["lp", "seg_id", "system", "src", "hyp", "rater", "ESA"]).to_csv(
+        path, index=False
+    )
     dataset = metal.read(path)
-    assert sorted(str(source.text) for source in dataset.sources.values()) == [f"Input {n}." for n in range(6)]
+    assert sorted(str(source.text) for source in dataset.sources.values()) == [
+        f"Input {n}." for n in range(6)
+    ]
 
 
 def test_no_error_is_better_than_a_critical_one(tmp_path: Path) -> None:
     words = ["None", "Minor", "Major", "Critical"]
-    (criterion,) = metal.read(written(tmp_path, {"ann_1": words * 3, "ann_2": words[::-1] * 3})).criteria.values()
+    (criterion,) = metal.read(
+        written(tmp_path, {"ann_1": words * 3, "ann_2": words[::-1] * 3})
+    ).criteria.values()
     assert [level.label for level in criterion.scale.levels] == words
     assert criterion.direction == "lower"
 
@@ -187,7 +237,9 @@ PAIRS = (
 
 
 @pytest.mark.parametrize(("of_input", "of_output", "pair"), PAIRS)
-@pytest.mark.parametrize("columns", [("src", "tgt"), ("source", "target"), ("source_language", "target_language")])
+@pytest.mark.parametrize(
+    "columns", [("src", "tgt"), ("source", "target"), ("source_language", "target_language")]
+)
 def test_names_or_codes_of_languages_in_two_columns_are_a_pair(
     of_input: str, of_output: str, pair: str, columns: tuple[str, str], tmp_path: Path
 ) -> None:
@@ -199,21 +251,31 @@ def test_names_or_codes_of_languages_in_two_columns_are_a_pair(
 
 @pytest.mark.parametrize("texts", [("The house {}.", "Das Haus {}."), ("house", "Haus")])
 def test_texts_in_src_and_tgt_are_no_languages(texts: tuple[str, str], tmp_path: Path) -> None:
-    columns = {name: [text.format(n) for n in range(12)] for name, text in zip(("src", "tgt"), texts, strict=True)}
+    columns = {
+        name: [text.format(n) for n in range(12)]
+        for name, text in zip(("src", "tgt"), texts, strict=True)
+    }
     dataset = metal.read(written(tmp_path, {**columns, "human_score": SCORES, "llm_score": OTHERS}))
     assert dataset.languages == ("und",)
     assert len(dataset.outputs) == 12
 
 
-@pytest.mark.parametrize("codes", [("en", "de"), ("pt-BR", "zh-Hant"), ("English-German", "English-French")])
-def test_a_column_of_codes_under_a_name_of_ones_own_is_the_language(codes: tuple[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "codes", [("en", "de"), ("pt-BR", "zh-Hant"), ("English-German", "English-French")]
+)
+def test_a_column_of_codes_under_a_name_of_ones_own_is_the_language(
+    codes: tuple[str, str], tmp_path: Path
+) -> None:
     texts = {"l": [*codes] * 6, "human_score": SCORES, "llm_score": OTHERS}
     assert len(metal.read(written(tmp_path, texts)).languages) == 2
 
 
 @pytest.mark.parametrize(
-    ("name", "values"), [("country", ("de", "fr")), ("seen", ("no", "is")), ("part", ("cat", "and"))]
+    ("name", "values"),
+    [("country", ("de", "fr")), ("seen", ("no", "is")), ("part", ("cat", "and"))],
 )
-def test_a_column_of_other_short_words_is_no_language(name: str, values: tuple[str, str], tmp_path: Path) -> None:
+def test_a_column_of_other_short_words_is_no_language(
+    name: str, values: tuple[str, str], tmp_path: Path
+) -> None:
     columns = {name: [*values] * 6, "human_score": SCORES, "llm_score": OTHERS}
     assert metal.read(written(tmp_path, columns)).languages == ("und",)

@@ -1,4 +1,6 @@
-"""Answers in words: orders in many languages, a user's own, dates that were ranges, and levels such as S1 to S5."""
+"""Answers in words: orders in many languages, a user's own, dates that were ranges, and levels such
+as S1 to S5.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,21 @@ from metal.errors import DataError, MetalError, UnknownOrder, UsageError
 
 def answers_of(answers: list[Any], **options: Any) -> Dataset:
     """A dataset in which one person gave these answers, each about another output."""
-    frame = pd.DataFrame({"id": [f"o{row}" for row in range(len(answers))], "rater": "A1", "score": answers})
+    frame = pd.DataFrame(
+        {"id": [f"o{row}" for row in range(len(answers))], "rater": "A1", "score": answers}
+    )
     return metal.read(frame, language="hi", **options)
 
 
 def labels_of(answers: list[Any], **options: Any) -> list[str]:
     """The labels of the levels, from the lowest."""
-    return [level.label for level in answers_of(answers, **options).criteria["overall"].scale.levels]
+    return [
+        level.label for level in answers_of(answers, **options).criteria["overall"].scale.levels
+    ]
 
 
-# Answers from the worst or least to the best or most, in one of the usual wordings of each language.
+# Answers from the worst or least to the best or most, in one of the usual wordings of each
+# language.
 SCALES = {
     "ar": [
         "سيئ جدًا|سيئ|متوسط|جيد|جيد جدًا|ممتاز",
@@ -42,15 +49,20 @@ SCALES = {
         "না|হ্যাঁ",
     ],
     "de": [
-        "stimme überhaupt nicht zu|stimme nicht zu|stimme eher nicht zu|teils, teils|stimme eher zu|stimme zu"
-        "|stimme voll und ganz zu",
+        (
+            "stimme überhaupt nicht zu|stimme nicht zu|stimme eher nicht zu|teils, teils|stimme"
+            " eher zu|stimme zu|stimme voll und ganz zu"
+        ),
         "sehr unzufrieden|eher unzufrieden|eher zufrieden|sehr zufrieden",
         "nie|selten|manchmal|oft|immer",
         "nein|eher nein|eher ja|ja",
         "sehr unwahrscheinlich|unwahrscheinlich|wahrscheinlich|sehr wahrscheinlich",
     ],
     "en": [
-        "Strongly disagree|Disagree|Somewhat disagree|Neither agree nor disagree|Somewhat agree|Agree|Strongly agree",
+        (
+            "Strongly disagree|Disagree|Somewhat disagree|Neither agree nor disagree|Somewhat"
+            " agree|Agree|Strongly agree"
+        ),
         "very dissatisfied|dissatisfied|neutral|satisfied|very satisfied",
         "never|rarely|sometimes|often|always",
         "very unlikely|unlikely|neutral|likely|very likely",
@@ -60,7 +72,10 @@ SCALES = {
         "one star|three stars|five stars",
     ],
     "es": [
-        "totalmente en desacuerdo|en desacuerdo|ni de acuerdo ni en desacuerdo|de acuerdo|totalmente de acuerdo",
+        (
+            "totalmente en desacuerdo|en desacuerdo|ni de acuerdo ni en desacuerdo|de"
+            " acuerdo|totalmente de acuerdo"
+        ),
         "nunca|casi nunca|a veces|casi siempre|siempre",
         "nada importante|poco importante|importante|muy importante",
     ],
@@ -71,7 +86,10 @@ SCALES = {
         "خیر|تا حدی|بله",
     ],
     "fr": [
-        "pas du tout d’accord|plutôt pas d’accord|ni d’accord ni pas d’accord|plutôt d’accord|tout à fait d’accord",
+        (
+            "pas du tout d’accord|plutôt pas d’accord|ni d’accord ni pas d’accord|plutôt"
+            " d’accord|tout à fait d’accord"
+        ),
         "très mauvaise|mauvaise|moyenne|bonne|très bonne",
         "jamais|rarement|parfois|souvent|toujours",
         "très insatisfaite|insatisfaite|neutre|satisfaite|très satisfaite",
@@ -89,7 +107,10 @@ SCALES = {
         "sangat tidak puas|tidak puas|cukup puas|puas|sangat puas",
     ],
     "it": [
-        "fortemente in disaccordo|in disaccordo|né d'accordo né in disaccordo|d'accordo|fortemente d'accordo",
+        (
+            "fortemente in disaccordo|in disaccordo|né d'accordo né in"
+            " disaccordo|d'accordo|fortemente d'accordo"
+        ),
         "mai|raramente|a volte|spesso|sempre",
         "pessimo|scarso|sufficiente|buono|ottimo|eccellente",
     ],
@@ -110,17 +131,26 @@ SCALES = {
         "zeer slecht|slecht|matig|goed|zeer goed",
     ],
     "pl": [
-        "zdecydowanie się nie zgadzam|nie zgadzam się|trudno powiedzieć|zgadzam się|zdecydowanie się zgadzam",
+        (
+            "zdecydowanie się nie zgadzam|nie zgadzam się|trudno powiedzieć|zgadzam"
+            " się|zdecydowanie się zgadzam"
+        ),
         "nigdy|rzadko|czasami|często|zawsze",
         "zdecydowanie nie|raczej nie|trudno powiedzieć|raczej tak|zdecydowanie tak",
     ],
     "pt": [
-        "discordo totalmente|discordo parcialmente|não concordo nem discordo|concordo parcialmente|concordo totalmente",
+        (
+            "discordo totalmente|discordo parcialmente|não concordo nem discordo|concordo"
+            " parcialmente|concordo totalmente"
+        ),
         "muito insatisfeito|insatisfeito|neutro|satisfeito|muito satisfeito",
         "nunca|raramente|às vezes|frequentemente|sempre",
     ],
     "ru": [
-        "полностью не согласен|скорее не согласен|затрудняюсь ответить|скорее согласен|полностью согласен",
+        (
+            "полностью не согласен|скорее не согласен|затрудняюсь ответить|скорее"
+            " согласен|полностью согласен"
+        ),
         "никогда|редко|иногда|часто|всегда",
         "нет|скорее нет|скорее да|да",
         "очень плохая|плохая|средняя|хорошая|очень хорошая",
@@ -156,7 +186,9 @@ SCALES = {
 }
 
 
-@pytest.mark.parametrize(("language", "scale"), [(code, scale) for code, scales in SCALES.items() for scale in scales])
+@pytest.mark.parametrize(
+    ("language", "scale"), [(code, scale) for code, scales in SCALES.items() for scale in scales]
+)
 def test_likert_words_come_in_their_order(language: str, scale: str) -> None:
     """Whole, and without some of the levels."""
     in_order = scale.split("|")
@@ -170,7 +202,9 @@ def test_orders_come_in_at_least_twenty_languages() -> None:
     assert languages == SCALES.keys()
     assert len(languages) > 20
     for language in languages:
-        assert "No native speaker has reviewed them." in (FOLDER / f"{language}.toml").read_text(encoding="utf-8")
+        assert "No native speaker has reviewed them." in (FOLDER / f"{language}.toml").read_text(
+            encoding="utf-8"
+        )
 
 
 def shipped() -> list[Order]:
@@ -180,7 +214,9 @@ def shipped() -> list[Order]:
 def test_no_two_shipped_orders_contradict_each_other() -> None:
     """Else neither would be read: no language's words may stand in another's way."""
     for first, second in combinations(shipped(), 2):
-        for one_word, other in combinations([word for word in first.places if word in second.places], 2):
+        for one_word, other in combinations(
+            [word for word in first.places if word in second.places], 2
+        ):
             ranks = [order.places[one_word] - order.places[other] for order in (first, second)]
             assert ranks[0] * ranks[1] >= 0, (first.of, second.of, one_word, other)
 
@@ -232,8 +268,12 @@ def test_a_users_order_comes_before_metals(tmp_path: Path) -> None:
 
 def test_words_that_two_orders_rank_differently_are_asked_about(tmp_path: Path) -> None:
     twice = '[[order]]\nkind = "degree"\nwords = ["cold", "tepid", "warm"]\n'
-    (tmp_path / "orders.toml").write_text(twice + twice.replace('"cold", "tepid", "warm"', '"warm", "tepid", "cold"'))
-    with pytest.raises(UnknownOrder, match=r"rank differently: cold < warm .*or warm < cold .*`levels="):
+    (tmp_path / "orders.toml").write_text(
+        twice + twice.replace('"cold", "tepid", "warm"', '"warm", "tepid", "cold"')
+    )
+    with pytest.raises(
+        UnknownOrder, match=r"rank differently: cold < warm .*or warm < cold .*`levels="
+    ):
         labels_of(["cold", "warm"], word_orders=tmp_path / "orders.toml")
 
 
@@ -242,13 +282,31 @@ def test_words_that_two_orders_rank_differently_are_asked_about(tmp_path: Path) 
     [
         ("[[order", "not TOML"),
         ("x = 1", "'x' is no part of a file of orders"),
-        ("", r"no \[\[order\]\] in it. Write \[\[order\]\] tables with kind \(truth, quality, degree, agreement\)"),
+        (
+            "",
+            (
+                r"no \[\[order\]\] in it. Write \[\[order\]\] tables with kind \(truth, quality,"
+                r" degree, agreement\)"
+            ),
+        ),
         ('stars = 3\n[[order]]\nkind = "degree"\nwords = ["a", "b"]', "stars is no list of words"),
         ('[[order]]\nkind = "degree"', "order 1: an order has kind and words, and nothing else"),
-        ('[[order]]\nkind = "size"\nwords = ["a", "b"]', "order 1: kind 'size' is none of truth, quality"),
-        ('[[order]]\nkind = "degree"\nwords = ["a"]', "order 1: words is no list of at least two places"),
-        ('[[order]]\nkind = "degree"\nwords = ["a", 3]', "order 1: place 2 is neither a word nor a list"),
-        ('[[order]]\nkind = "degree"\nwords = ["a", ["b", "A"]]', "order 1: 'a' stands in two places"),
+        (
+            '[[order]]\nkind = "size"\nwords = ["a", "b"]',
+            "order 1: kind 'size' is none of truth, quality",
+        ),
+        (
+            '[[order]]\nkind = "degree"\nwords = ["a"]',
+            "order 1: words is no list of at least two places",
+        ),
+        (
+            '[[order]]\nkind = "degree"\nwords = ["a", 3]',
+            "order 1: place 2 is neither a word nor a list",
+        ),
+        (
+            '[[order]]\nkind = "degree"\nwords = ["a", ["b", "A"]]',
+            "order 1: 'a' stands in two places",
+        ),
     ],
 )
 def test_a_file_of_orders_with_a_mistake(tmp_path: Path, text: str, message: str) -> None:
@@ -285,17 +343,37 @@ def test_stars_are_counted_in_any_language(answers: list[str], values: tuple[flo
 def test_a_strangers_table_with_hindi_words_needs_no_option() -> None:
     table = Path(os.environ["METAL_REFERENCE"]) / "strangers" / "hindi.csv"
     levels = metal.read(table).criteria["overall"].scale.levels
-    assert [level.label for level in levels] == ["बहुत खराब", "खराब", "ठीक-ठाक", "अच्छा", "बहुत अच्छा"]
+    assert [level.label for level in levels] == [
+        "बहुत खराब",
+        "खराब",
+        "ठीक-ठाक",
+        "अच्छा",
+        "बहुत अच्छा",
+    ]
 
 
-# ---------------------------------------------------------------- ranges that a spreadsheet made dates
+# ---------------------------------------------------------------- ranges that a spreadsheet made
+# dates
 
 
 @pytest.mark.parametrize(
-    "date", ["1-Jan", "2-Mar", "Mar-02", "01.02.2024", "1/2/2024", "2024-02-01 00:00:00", "1-janv", "3月1日"]
+    "date",
+    [
+        "1-Jan",
+        "2-Mar",
+        "Mar-02",
+        "01.02.2024",
+        "1/2/2024",
+        "2024-02-01 00:00:00",
+        "1-janv",
+        "3月1日",
+    ],
 )
 def test_ranges_that_excel_made_dates_are_refused(date: str) -> None:
-    with pytest.raises(DataError, match=r"is a date, which spreadsheets make of .*Format the column as text.*`levels="):
+    with pytest.raises(
+        DataError,
+        match=r"is a date, which spreadsheets make of .*Format the column as text.*`levels=",
+    ):
         answers_of([date, "1-3", "4-6"])
     with pytest.raises(DataError, match="is a date"):
         answers_of([date, "1", "2"])
@@ -333,7 +411,9 @@ def test_numbers_alone_on_levels_called_s1_to_s5(kind: type) -> None:
     assert answers_of([*map(kind, (0, 2, 4))], levels=levels).ratings["score"].tolist() == [0, 2, 4]
     with pytest.raises(UsageError, match="1 may be S1 or the level of that value; say which"):
         answers_of([*map(kind, (1, 2, 4))], levels=levels)
-    assert answers_of([*map(kind, (1, 2, 4))], levels="1=S1,2=S2,4=S4").ratings["score"].tolist() == [1, 2, 4]
+    assert answers_of([*map(kind, (1, 2, 4))], levels="1=S1,2=S2,4=S4").ratings[
+        "score"
+    ].tolist() == [1, 2, 4]
 
 
 def test_a_number_that_is_no_level_is_not_lost() -> None:
@@ -350,15 +430,22 @@ def test_a_score_outside_the_range_names_the_range_that_holds_all() -> None:
     with pytest.raises(DataError) as error:
         answers_of([-35, -3, 0], ranges="overall=-25-0")
     assert "score -35 is not on the scale of overall (-25 to 0; 1 such row)" in str(error.value)
-    assert "All scores are from -35 to 0; if that is the scale: `ranges={'overall': '-35..0'}`" in str(error.value)
+    assert (
+        "All scores are from -35 to 0; if that is the scale: `ranges={'overall': '-35..0'}`"
+        in str(error.value)
+    )
     assert "shift" not in str(error.value)
-    assert answers_of([-35, -3, 0], ranges={"overall": "-35..0"}).criteria["overall"].scale.ends == (-35, 0)
+    assert answers_of([-35, -3, 0], ranges={"overall": "-35..0"}).criteria[
+        "overall"
+    ].scale.ends == (-35, 0)
 
 
 def test_a_shift_is_named_only_where_it_helps() -> None:
     with pytest.raises(DataError, match=r"If it begins at 1 there: `shifts=\{'overall': '-1'\}`"):
         answers_of([1, 2, 3], levels="0=Bad,1=Medium,2=Good")
-    with pytest.raises(DataError, match=r"Declare all its levels, with `levels` or in dataset\.toml$"):
+    with pytest.raises(
+        DataError, match=r"Declare all its levels, with `levels` or in dataset\.toml$"
+    ):
         answers_of([0, 2, 7], levels="0=Bad,1=Medium,2=Good")
 
 
@@ -369,7 +456,8 @@ def test_inspects_grades_have_an_order_and_n_is_no_answer() -> None:
     assert dataset.ratings["score"].isna().sum() == 2
     assert set(dataset.ratings.loc[dataset.ratings["score"].isna(), "reason"]) == {"no answer"}
     assert labels_of(list("CINCI")) == ["I", "C"]
-    for letters in ("CNCN", "PPPP", "ABCABC"):  # other letters, or a lone one, may stand for anything
+    # other letters, or a lone one, may stand for anything
+    for letters in ("CNCN", "PPPP", "ABCABC"):
         with pytest.raises(UnknownOrder):
             answers_of(list(letters))
     given = answers_of(list("CINCIN"), levels={"overall": "N<I<C"})

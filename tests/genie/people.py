@@ -15,7 +15,19 @@ from metal.data.formats import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Rater, Source
 
-WORDS = ("river", "council", "market", "stone", "light", "winter", "harbour", "garden", "school", "bridge", "train")
+WORDS = (
+    "river",
+    "council",
+    "market",
+    "stone",
+    "light",
+    "winter",
+    "harbour",
+    "garden",
+    "school",
+    "bridge",
+    "train",
+)
 GENERATORS = ("good", "bad")
 METAL = {name: metal_criterion(name) for name in METAL_CRITERIA}
 TOP = {name: len(one.scale.levels) - 1 for name, one in METAL.items()}
@@ -47,7 +59,9 @@ def with_golds(
     raters: Iterable[Rater] = (),
     generators: Sequence[str] = GENERATORS,
 ) -> Dataset:
-    """So many sources per language, each with a gold of its own and an output of each generator; nothing is rated."""
+    """So many sources per language, each with a gold of its own and an output of each generator;
+    nothing is rated.
+    """
     sources = []
     for language in languages:
         for number in range(count):
@@ -55,12 +69,14 @@ def with_golds(
             gold = f"{' '.join(words[:8])} {number}"
             name = f"{language}-{number}"
             sources.append(Source(name, language, " ".join(words), f"Title {number}", (gold,)))
-    return assemble(Card("sim"), criteria, sources, outputs_of(sources, generators), raters, facts_from([]))
+    return assemble(
+        Card("sim"), criteria, sources, outputs_of(sources, generators), raters, facts_from([])
+    )
 
 
 def careful(rater: str, output: str, criterion: str) -> int:
-    """What is right to say on METAL's criteria: of golds in their place and `good` outputs the best, of golds of other
-    sources that they are well written and about something else."""
+    """What is right to say on METAL's criteria: of golds in their place and `good` outputs the
+    best, of golds of other sources that they are well written and about something else."""
     well = "/good" in output or ":positive:" in output
     written = well or ":negative:" in output
     best = {
@@ -117,7 +133,9 @@ def metal(*arguments: object) -> None:
 
 
 def examined(folder: Path, others: Mapping[str, Opinion], **made: object) -> Path:
-    """A dataset whose people answered everything in two rounds, test questions among it; all but others are careful."""
+    """A dataset whose people answered everything in two rounds, test questions among it; all but
+    others are careful.
+    """
     save(folder, **made)
     out = folder.with_name(f"{folder.name}-out")
     metal("annotate", "export", folder, "--to", "csv", "--out", out, "--test-questions=25%+25%")

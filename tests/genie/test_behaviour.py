@@ -18,7 +18,9 @@ from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, S
 from metal.genie.behaviour import ALL_CRITERIA, COLUMNS, behaviour
 from metal.questions.people.monitor_tables import Unanimous, not_compared, stands_out, unanimous
 
-QUALITY = Criterion("quality", Scale("ordinal", tuple(Level(value, f"L{value}") for value in range(5))))
+QUALITY = Criterion(
+    "quality", Scale("ordinal", tuple(Level(value, f"L{value}") for value in range(5)))
+)
 ERRORS = Criterion("errors", Scale("nominal", (Level(0, "no"), Level(1, "yes"))), direction="lower")
 FREE = Criterion("length", Scale("interval"))
 
@@ -32,12 +34,19 @@ def made(
     comments: dict[str, list[str]] | None = None,
     per_source: int = 2,
 ) -> Dataset:
-    """One output per item, `per_source` of each source; "-" in a list is an item nobody asked the rater about."""
-    by_criterion: Any = scores if any(isinstance(key, Criterion) for key in scores) else {QUALITY: scores}
+    """One output per item, `per_source` of each source; "-" in a list is an item nobody asked the
+    rater about.
+    """
+    by_criterion: Any = (
+        scores if any(isinstance(key, Criterion) for key in scores) else {QUALITY: scores}
+    )
     names = list(dict.fromkeys(name for rows in by_criterion.values() for name in rows))
     items = max(len(row) for rows in by_criterion.values() for row in rows.values())
     sources = [Source(f"s{one}", "en") for one in range((items + per_source - 1) // per_source)]
-    outputs = [Output(f"o{one:03}", f"s{one // per_source}", f"g{one % per_source}", "en") for one in range(items)]
+    outputs = [
+        Output(f"o{one:03}", f"s{one // per_source}", f"g{one % per_source}", "en")
+        for one in range(items)
+    ]
     raters = [Rater(name, "human", (groups or {}).get(name, "")) for name in names]
     ratings = [
         Rating(
@@ -56,11 +65,15 @@ def made(
     return assemble(Card("made"), list(by_criterion), sources, outputs, raters, facts_from(ratings))
 
 
-def crowd(items: int = 120, people: int = 4, seed: int = 0) -> tuple[np.ndarray, dict[str, list[int]]]:
+def crowd(
+    items: int = 120, people: int = 4, seed: int = 0
+) -> tuple[np.ndarray, dict[str, list[int]]]:
     """The truth, and people who see it within one level."""
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 5, items)
-    near = [np.clip(truth + rng.choice([-1, 0, 0, 0, 1], items), 0, 4).tolist() for _ in range(people)]
+    near = [
+        np.clip(truth + rng.choice([-1, 0, 0, 0, 1], items), 0, 4).tolist() for _ in range(people)
+    ]
     return truth, {f"A{number}": row for number, row in enumerate(near)}
 
 
@@ -73,12 +86,14 @@ def rows(dataset: Dataset, criterion: str = "quality") -> dict[str, dict[str, An
 
 def test_progress_is_of_all_slices_by_their_ratings() -> None:
     told: list[int] = []
-    scores = {"A": [0, 4, 4], "B": [0, 4, 0], "C": ["-", 4, 4], "D": [0, "-", 4]}  # groups x: 6 ratings, y: 4
+    # groups x: 6 ratings, y: 4
+    scores = {"A": [0, 4, 4], "B": [0, 4, 0], "C": ["-", 4, 4], "D": [0, "-", 4]}
     behaviour(
         made(scores, groups={**dict.fromkeys("AB", "x"), **dict.fromkeys("CD", "y")}),
         progress=lambda done, _: told.append(done),
     )
-    # of x three quarters (.6 x 75) are its one fit, the rest its two people; the same of y, from 60; per cent are cut
+    # of x three quarters (.6 x 75) are its one fit, the rest its two people; the same of y, from
+    # 60; per cent are cut
     assert [*dict.fromkeys(told)] == [0, 45, 52, 60, 90, 94, 100]
 
 
@@ -92,7 +107,8 @@ def test_figures_by_hand() -> None:
     assert a["agreement"] == pytest.approx((1 + 0.5 + 1) / 3)
     assert a["colleagues_agreement"] == pytest.approx((1 + 0 + 1) / 3)
     assert a["agreement_difference"] == pytest.approx(0.5 / 3)
-    assert a["severity"] == pytest.approx((0 + 0.5 + 0 + 0) / 4)  # A gives 0 where the mean of the others is 2 of 4
+    # A gives 0 where the mean of the others is 2 of 4
+    assert a["severity"] == pytest.approx((0 + 0.5 + 0 + 0) / 4)
     assert c["severity"] == pytest.approx(-1 / 4)
     assert c["distance"] == pytest.approx(1 / 4)
     assert (c["label"], c["label_share"]) == ("4 L4", 0.75)
@@ -102,7 +118,9 @@ def test_figures_by_hand() -> None:
 
 def test_a_quiet_crowd_has_nobody_standing_out() -> None:
     found = rows(made(crowd()[1]))
-    assert {name: stands_out(row) for name, row in found.items()} == {f"A{number}": [] for number in range(4)}
+    assert {name: stands_out(row) for name, row in found.items()} == {
+        f"A{number}": [] for number in range(4)
+    }
 
 
 def test_a_guesser_disagrees_more_than_colleagues_do() -> None:
@@ -112,15 +130,23 @@ def test_a_guesser_disagrees_more_than_colleagues_do() -> None:
         "disagrees with colleagues more than these do with each other"
     ]
     assert all(not stands_out(found[f"A{number}"]) for number in range(4))
-    assert found["guess"]["dawid_skene"] < 0.35 < min(found[f"A{number}"]["dawid_skene"] for number in range(4))
+    assert (
+        found["guess"]["dawid_skene"]
+        < 0.35
+        < min(found[f"A{number}"]["dawid_skene"] for number in range(4))
+    )
     assert found["guess"]["mace"] < 0.1 < min(found[f"A{number}"]["mace"] for number in range(4))
 
 
 def test_hard_items_condemn_nobody() -> None:
-    # Two panels: A and B, C, D on items all find easy; E with B, C, D on items that all of them guess.
+    # Two panels: A and B, C, D on items all find easy; E with B, C, D on items that all of them
+    # guess.
     rng = np.random.default_rng(3)
     easy = rng.integers(0, 5, 60).tolist()
-    scores: Scores = {"A": [*easy, *["-"] * 60], "E": [*["-"] * 60, *rng.integers(0, 5, 60).tolist()]}
+    scores: Scores = {
+        "A": [*easy, *["-"] * 60],
+        "E": [*["-"] * 60, *rng.integers(0, 5, 60).tolist()],
+    }
     scores |= {name: [*easy, *rng.integers(0, 5, 60).tolist()] for name in "BCD"}
     found = rows(made(scores))
     assert found["E"]["majority_agreement"] < 0.4
@@ -149,25 +175,41 @@ def test_severe_and_mild_and_the_direction_of_the_scale() -> None:
     found = rows(made(people | {"mild": np.clip(truth + 1, 0, 4).tolist()}))
     assert found["mild"]["severity"] < 0
     (words,) = (reason for reason in stands_out(found["mild"]) if "milder" in reason)
-    assert re.search(r"(\d+%) of the scale above theirs \(\1 \[\d+%, \d+%\], p < 0.001", words)  # signs oppose no word
-    assert not_compared(found["mild"] | {"ratings": 0, "unanswered": 1080}) == "answered none of 1,080 questions"
+    # signs oppose no word
+    assert re.search(r"(\d+%) of the scale above theirs \(\1 \[\d+%, \d+%\], p < 0.001", words)
+    assert (
+        not_compared(found["mild"] | {"ratings": 0, "unanswered": 1080})
+        == "answered none of 1,080 questions"
+    )
     yes = np.random.default_rng(0).random((4, 80)) < 0.1
-    scores: Scores = {f"A{one}": yes[one].astype(int).tolist() for one in range(4)} | {"sees": [1] * 80}
+    scores: Scores = {f"A{one}": yes[one].astype(int).tolist() for one in range(4)} | {
+        "sees": [1] * 80
+    }
     found = rows(made({ERRORS: scores}), "errors")
-    assert "severer" in " ".join(stands_out(found["sees"]))  # finds errors everywhere, and errors are bad
+    # finds errors everywhere, and errors are bad
+    assert "severer" in " ".join(stands_out(found["sees"]))
     assert found["sees"]["severity"] > 0.8
 
 
 def test_a_worker_who_is_always_wrong_and_one_alone() -> None:
     truth = np.random.default_rng(0).integers(0, 2, 60)
-    scores: Scores = {f"A{one}": truth.tolist() for one in range(3)} | {"wrong": (1 - truth).tolist()}
+    scores: Scores = {f"A{one}": truth.tolist() for one in range(3)} | {
+        "wrong": (1 - truth).tolist()
+    }
     found = rows(made({ERRORS: scores}), "errors")
-    assert "never gives the label of the majority of the others (0 of 60 ratings)" in stands_out(found["wrong"])
+    assert "never gives the label of the majority of the others (0 of 60 ratings)" in stands_out(
+        found["wrong"]
+    )
     assert found["A0"]["majority_agreement"] == 1
     alone = rows(made({"A": [1, 2, 3]}))["A"]
-    assert not_compared(alone) == "shares none of 3 ratings with a colleague: there is nothing to compare with"
+    assert (
+        not_compared(alone)
+        == "shares none of 3 ratings with a colleague: there is nothing to compare with"
+    )
     assert stands_out(alone) == []
-    assert np.isnan([alone["agreement"], alone["severity"], alone["dawid_skene"], alone["label_share"]]).all()
+    assert np.isnan(
+        [alone["agreement"], alone["severity"], alone["dawid_skene"], alone["label_share"]]
+    ).all()
     assert "severity: no colleague rated these outputs" in alone["undefined"]
 
 
@@ -175,7 +217,10 @@ def test_no_answers_few_answers_and_one_colleague() -> None:
     truth, people = crowd(40, 2)
     few: Scores = {"few": [*truth[:6].tolist(), *["-"] * 34], "silent": [None] * 40}
     found = rows(made(people | few))
-    assert not_compared(found["few"]) == "too few shared ratings to say: 6 on 3 sources (20 on 10 needed)"
+    assert (
+        not_compared(found["few"])
+        == "too few shared ratings to say: 6 on 3 sources (20 on 10 needed)"
+    )
     assert stands_out(found["few"]) == []
     assert not_compared(found["silent"]) == "answered none of 40 questions"
     assert (found["silent"]["ratings"], found["silent"]["unanswered"]) == (0, 40)
@@ -188,7 +233,11 @@ def test_comments_said_again_on_other_outputs() -> None:
     own = [f"remark {number}" for number in range(60)]
     comments = {"A0": ["  Good   answer"] * 40 + ["good answer"] * 20, "A1": own, "A2": [""] * 60}
     found = rows(made(people, comments=comments))
-    assert (found["A0"]["commented"], found["A0"]["repeated"], found["A0"]["repeated_outputs"]) == (1, 1, 60)
+    assert (found["A0"]["commented"], found["A0"]["repeated"], found["A0"]["repeated_outputs"]) == (
+        1,
+        1,
+        60,
+    )
     assert found["A0"]["colleagues_repeated"] == 0
     assert any("“Good answer” on 60 outputs" in reason for reason in stands_out(found["A0"]))
     assert found["A1"]["repeated"] == 0
@@ -229,11 +278,14 @@ def test_the_order_of_ratings_does_not_matter() -> None:
 
 @pytest.mark.reference
 def test_pariksha(reference: Path) -> None:
-    """Released ratings: a severe worker, opposite scales, copied comments, and one with nine ratings."""
+    """Released ratings: a severe worker, opposite scales, copied comments, and one with nine
+    ratings.
+    """
     dataset = formats.read("pariksha", reference / "pariksha", {}).assemble(Path("pariksha"))
     found = behaviour(dataset, resamples=200)
     said = {
-        (row["language"], row["rater"], row["criterion"]): " ".join(stands_out(row)) for row in found.to_dict("records")
+        (row["language"], row["rater"], row["criterion"]): " ".join(stands_out(row))
+        for row in found.to_dict("records")
     }
     assert "severer" in said["bn", "2429", ALL_CRITERIA]
     assert "disagrees" in said["hi", "10198", ALL_CRITERIA]
@@ -290,7 +342,8 @@ def test_a_copied_column_is() -> None:
 
 def test_few_outputs_people_or_criteria_suspect_nobody() -> None:
     same = np.full((100, 2, 3), 2)
-    assert not any(one.suspicious for one in unanimous(*by_all(same)))  # one label for all: alike by chance too
+    # one label for all: alike by chance too
+    assert not any(one.suspicious for one in unanimous(*by_all(same)))
     assert not list(unanimous(*by_all(same[:, :1])))
     assert not list(unanimous(*by_all(same[:, :, :2])))
     assert not Unanimous("", "en", 3, 2, 40, 30, 0.01).suspicious

@@ -36,7 +36,10 @@ def words(text: str) -> str:
 
 
 def questions(
-    sources: list[Source], shares: Shares = HALF, generators: tuple[str, ...] = ("good",), **more: object
+    sources: list[Source],
+    shares: Shares = HALF,
+    generators: tuple[str, ...] = ("good",),
+    **more: object,
 ) -> DrawnQuestions:
     return draw(by_name(sources), outputs_of(sources, generators), shares, **more)  # type: ignore[arg-type]
 
@@ -50,23 +53,43 @@ def of(side: str, drawn: DrawnQuestions) -> list[Output]:
 
 @pytest.mark.parametrize(
     ("text", "positive", "negative"),
-    [("5%+5%", 0.05, 0.05), (" 2.5 % + 10% ", 0.025, 0.1), ("0%+100%", 0.0, 1.0), ("7%+0%", 0.07, 0.0)],
+    [
+        ("5%+5%", 0.05, 0.05),
+        (" 2.5 % + 10% ", 0.025, 0.1),
+        ("0%+100%", 0.0, 1.0),
+        ("7%+0%", 0.07, 0.0),
+    ],
 )
 def test_shares_are_read(text: str, positive: float, negative: float) -> None:
     assert Shares.read(text) == Shares(pytest.approx(positive), pytest.approx(negative))
 
 
 def test_other_shares_are_refused_in_one_line() -> None:
-    for text in ("", "5%", "5+5", "5%+5%+5%", "0%+0%", "101%+5%", "-5%+5%", "five", "5%+5% of all", "1e1%+5%", "5%\n"):
+    for text in (
+        "",
+        "5%",
+        "5+5",
+        "5%+5%+5%",
+        "0%+0%",
+        "101%+5%",
+        "-5%+5%",
+        "five",
+        "5%+5% of all",
+        "1e1%+5%",
+        "5%\n",
+    ):
         with pytest.raises(UsageError, match=r'e\.g\. `test_questions="5%\+5%"`') as raised:
             Shares.read(text)
         assert "\n" not in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("outputs", "expected"), [(0, (0, 0)), (1, (1, 1)), (29, (1, 3)), (30, (2, 3)), (1000, (50, 100))]
+    ("outputs", "expected"),
+    [(0, (0, 0)), (1, (1, 1)), (29, (1, 3)), (30, (2, 3)), (1000, (50, 100))],
 )
-def test_shares_of_so_many_outputs_are_at_least_one(outputs: int, expected: tuple[int, int]) -> None:
+def test_shares_of_so_many_outputs_are_at_least_one(
+    outputs: int, expected: tuple[int, int]
+) -> None:
     assert tuple(Shares(0.05, 0.1).of(outputs).values()) == expected
 
 
@@ -88,7 +111,9 @@ def test_a_positive_shows_the_own_gold_and_a_negative_that_of_another_source() -
     for one in of(NEGATIVE, drawn):
         assert one.note != one.source
         assert one.text == known[one.note].references[0] != known[one.source].references[0]
-    assert not {one.source for one in of(POSITIVE, drawn)} & {one.source for one in of(NEGATIVE, drawn)}
+    assert not {one.source for one in of(POSITIVE, drawn)} & {
+        one.source for one in of(NEGATIVE, drawn)
+    }
     assert drawn.short == {}
 
 
@@ -103,24 +128,37 @@ def test_negatives_permute_the_golds_cyclically() -> None:
 
 
 @pytest.mark.parametrize(
-    "golds", [("same", "same", "same"), ("a b", " a\n\tb ", "A  B"), ("Straße", "STRASSE", "straße")]
+    "golds",
+    [("same", "same", "same"), ("a b", " a\n\tb ", "A  B"), ("Straße", "STRASSE", "straße")],
 )
 def test_golds_that_differ_in_white_space_and_case_are_the_same(golds: tuple[str, ...]) -> None:
-    drawn = questions([source(f"en-{number}", gold) for number, gold in enumerate(golds)], Shares(1, 1))
+    drawn = questions(
+        [source(f"en-{number}", gold) for number, gold in enumerate(golds)], Shares(1, 1)
+    )
     assert of(NEGATIVE, drawn) == []
     assert len(of(POSITIVE, drawn)) == 3
     assert drawn.short == {("en", NEGATIVE): 3}
 
 
 def test_all_references_of_a_source_are_its_golds() -> None:
-    drawn = questions([source("en-0", "a", "b"), source("en-1", "b"), source("en-2", " ", "c")], Shares(1, 1))
+    drawn = questions(
+        [source("en-0", "a", "b"), source("en-1", "b"), source("en-2", " ", "c")], Shares(1, 1)
+    )
     shown = {one.source: one.text for one in of(NEGATIVE, drawn)}
     assert shown["en-0"] == "c"
-    assert {one.source: one.text for one in of(POSITIVE, drawn)} == {"en-0": "a", "en-1": "b", "en-2": "c"}
+    assert {one.source: one.text for one in of(POSITIVE, drawn)} == {
+        "en-0": "a",
+        "en-1": "b",
+        "en-2": "c",
+    }
 
 
 def test_golds_stay_within_their_language() -> None:
-    sources = [source(f"{language}-{number}", f"{language} {number}") for language in ("en", "hi") for number in (0, 1)]
+    sources = [
+        source(f"{language}-{number}", f"{language} {number}")
+        for language in ("en", "hi")
+        for number in (0, 1)
+    ]
     for one in questions(sources, Shares(1, 1)).questions:
         assert one.text.startswith(one.language)
         assert one.source.startswith(one.language)
@@ -129,7 +167,11 @@ def test_golds_stay_within_their_language() -> None:
 def test_only_sources_that_are_rated_are_asked_about() -> None:
     sources = [source(f"en-{number}", f"gold {number}") for number in range(10)]
     drawn = draw(by_name(sources), outputs_of(sources[:3]), Shares(1, 1))
-    assert {one.source for one in drawn.questions} == {one.note for one in drawn.questions} == {"en-0", "en-1", "en-2"}
+    assert (
+        {one.source for one in drawn.questions}
+        == {one.note for one in drawn.questions}
+        == {"en-0", "en-1", "en-2"}
+    )
 
 
 def test_seed_and_ids_decide_and_no_order() -> None:
@@ -143,15 +185,25 @@ def test_questions_of_earlier_exports_stay_as_they_were_asked() -> None:
     sources = [source(f"en-{number}", f"gold {number}") for number in range(10)]
     first = questions(sources, Shares(0.5, 0.5))
     changed = [replace(one, references=("another gold of " + one.source,)) for one in sources]
-    again = questions([*changed, source("en-99", "late")], earlier={one.output: one for one in first.questions})
+    again = questions(
+        [*changed, source("en-99", "late")], earlier={one.output: one for one in first.questions}
+    )
     before = {one.output: one.text for one in first.questions}
     kept = [one for one in again.questions if one.output in before]
     assert kept
     assert all(one.text == before[one.output] for one in kept)
-    assert all("another" in one.text or one.text == "late" for one in again.questions if one.output not in before)
+    assert all(
+        "another" in one.text or one.text == "late"
+        for one in again.questions
+        if one.output not in before
+    )
 
 
-golds = st.lists(st.lists(st.sampled_from(["a", "b", " A ", "c d", "c  d", ""]), max_size=2), min_size=1, max_size=9)
+golds = st.lists(
+    st.lists(st.sampled_from(["a", "b", " A ", "c d", "c  d", ""]), max_size=2),
+    min_size=1,
+    max_size=9,
+)
 percent = st.integers(0, 100).map(lambda number: number / 100)
 
 
@@ -177,7 +229,12 @@ def test_no_source_ever_meets_its_own_gold_as_a_negative(
 
 @given(golds, percent, percent, percent, percent, st.integers(1, 3))
 def test_more_questions_keep_those_of_fewer(
-    texts: list[list[str]], positive: float, negative: float, more: float, further: float, generators: int
+    texts: list[list[str]],
+    positive: float,
+    negative: float,
+    more: float,
+    further: float,
+    generators: int,
 ) -> None:
     sources = [source(f"en-{number}", *mine) for number, mine in enumerate(texts)]
     names = tuple(f"g{number}" for number in range(generators))
@@ -215,7 +272,9 @@ def test_which_of_metals_criteria_tell_something() -> None:
 
 @pytest.mark.parametrize("direction", ["higher", "lower"])
 @pytest.mark.parametrize("comparative", [False, True])
-def test_the_middle_is_wrong_but_where_the_gold_meets_itself(direction: str, comparative: bool) -> None:
+def test_the_middle_is_wrong_but_where_the_gold_meets_itself(
+    direction: str, comparative: bool
+) -> None:
     scale = Scale("ordinal", tuple(Level(value, f"l{value}") for value in range(1, 6)))
     criterion = Criterion("likert", scale, direction)  # type: ignore[arg-type]
     best_first = np.array([5.0, 4, 3, 2, 1] if direction == "higher" else [1.0, 2, 3, 4, 5])
@@ -232,7 +291,10 @@ def test_no_score_is_neither() -> None:
 
 
 def test_scales_without_ends_tell_nothing() -> None:
-    for scale in (Scale("interval"), Scale("nominal", tuple(Level(value, f"l{value}") for value in range(3)))):
+    for scale in (
+        Scale("interval"),
+        Scale("nominal", tuple(Level(value, f"l{value}") for value in range(3))),
+    ):
         criterion = Criterion("open", scale)
         assert not tells(criterion, POSITIVE)
         assert np.isnan(rightness(criterion, POSITIVE, np.array([0.0, 1.0]))).all()
@@ -242,18 +304,33 @@ def test_scales_without_ends_tell_nothing() -> None:
 
 
 def test_sides_are_told_by_their_ids() -> None:
-    ids = ["test:positive:en:x", "test:negative:en:x", "test:other:x", "en/positive:x", "positive", "test:"]
+    ids = [
+        "test:positive:en:x",
+        "test:negative:en:x",
+        "test:other:x",
+        "en/positive:x",
+        "positive",
+        "test:",
+    ]
     assert [side_of(name) for name in ids] == [POSITIVE, NEGATIVE, "", "", "", ""]
 
 
 def test_answers_are_set_apart_by_what_was_asked() -> None:
-    asked = draw(by_name([source("en-0", "a"), source("en-1", "b")]), outputs_of([source("en-0", "a")]), HALF)
+    asked = draw(
+        by_name([source("en-0", "a"), source("en-1", "b")]), outputs_of([source("en-0", "a")]), HALF
+    )
     name = asked.questions[0].output
     rows = [
-        Rating(one, "task_quality", rater, 1.0) for one in (name, "o", "test:positive:mine") for rater in ("A", "B")
+        Rating(one, "task_quality", rater, 1.0)
+        for one in (name, "o", "test:positive:mine")
+        for rater in ("A", "B")
     ]
     ratings, answers = apart(facts_from(rows), {name: asked.questions[0]})
-    assert set(ratings["output"]) == set(ratings["output"].cat.categories) == {"o", "test:positive:mine"}
+    assert (
+        set(ratings["output"])
+        == set(ratings["output"].cat.categories)
+        == {"o", "test:positive:mine"}
+    )
     assert set(answers["output"]) == set(answers["output"].cat.categories) == {name}
     for table in apart(facts_from([]), {}):
         assert len(table) == 0
@@ -265,7 +342,9 @@ def test_a_dataset_with_its_questions() -> None:
     whole = with_questions(dataset, drawn.questions)
     assert whole.outputs.keys() == dataset.outputs.keys() | {one.output for one in drawn.questions}
     assert whole.ratings is dataset.ratings
-    with pytest.raises(UsageError, match=r"output 'test:[a-z]+:en:en-\d' has the id of a test question; rename it"):
+    with pytest.raises(
+        UsageError, match=r"output 'test:[a-z]+:en:en-\d' has the id of a test question; rename it"
+    ):
         with_questions(whole, drawn.questions)
 
 
@@ -276,7 +355,8 @@ def test_leaks_are_found() -> None:
     assert leaked(dataset, asked) == []
     negative = of(NEGATIVE, drawn)[0]
     own = Output("mine", negative.source, "g", "en", f"  {negative.text.upper()} ")
-    elsewhere = replace(own, output="elsewhere", source=negative.note)  # there it is the gold: somebody may write it
+    # there it is the gold: somebody may write it
+    elsewhere = replace(own, output="elsewhere", source=negative.note)
     positive = of(POSITIVE, drawn)[0]
     outputs = {**dataset.outputs, "mine": own, "elsewhere": elsewhere, positive.output: positive}
     assert leaked(replace(dataset, outputs=outputs), asked) == ["mine", positive.output]

@@ -56,10 +56,21 @@ def row(found: Monitoring, rater: str) -> dict[str, Any]:
 
 
 def test_wrong_on_either_side_is_noisy() -> None:
-    found = answered(CAREFUL | {"yes": ((20, 20), (0, 20)), "no": ((0, 20), (20, 20)), "dice": ((9, 20), (11, 20))})
+    found = answered(
+        CAREFUL
+        | {
+            "yes": ((20, 20), (0, 20)),
+            "no": ((0, 20), (20, 20)),
+            "dice": ((9, 20), (11, 20)),
+        }
+    )
     assert list(found.noisy) == ["dice", "no", "yes"]
-    assert found.noisy["yes"] == ("negative questions on task_quality (English): 0 of 20 right, P above 0.999",)
-    assert found.noisy["no"] == ("positive questions on task_quality (English): 0 of 20 right, P above 0.999",)
+    assert found.noisy["yes"] == (
+        "negative questions on task_quality (English): 0 of 20 right, P above 0.999",
+    )
+    assert found.noisy["no"] == (
+        "positive questions on task_quality (English): 0 of 20 right, P above 0.999",
+    )
     assert len(found.noisy["dice"]) == 2
     assert row(found, "yes")["weakest"] == "negative questions on task_quality (English)"
     assert (row(found, "yes")["positive_right"], row(found, "yes")["negative_right"]) == (20, 0)
@@ -90,7 +101,10 @@ def test_all_right_all_wrong_and_one_worker_only() -> None:
     assert not answered(CAREFUL).noisy
     wrong = answered(dict.fromkeys(CAREFUL, ((0, 20), (0, 20))))
     assert not wrong.noisy  # where everybody fails, the questions are doubted
-    assert {(one.side, one.failed, one.people) for one in wrong.doubted} == {(POSITIVE, 5, 5), (NEGATIVE, 5, 5)}
+    assert {(one.side, one.failed, one.people) for one in wrong.doubted} == {
+        (POSITIVE, 5, 5),
+        (NEGATIVE, 5, 5),
+    }
     assert set(answered(dict.fromkeys(("A", "B"), ((0, 20), (0, 20)))).noisy) == {"A", "B"}
     assert not answered({"A": ((20, 20), (20, 20))}).noisy
     alone = answered({"A": ((0, 20), (20, 20))})
@@ -132,7 +146,9 @@ def test_a_judge_is_held_against_what_was_learned_from_people() -> None:
 
 
 def test_judges_alone_are_learned_from() -> None:
-    found = answered({"j": ((20, 20), (2, 20)), "k": ((20, 20), (20, 20))}, {"j": "llm", "k": "llm"})
+    found = answered(
+        {"j": ((20, 20), (2, 20)), "k": ((20, 20), (20, 20))}, {"j": "llm", "k": "llm"}
+    )
     assert set(found.mixtures["fitted_on"]) == {"all raters"}
     assert list(found.noisy) == ["j"]
 
@@ -140,12 +156,16 @@ def test_judges_alone_are_learned_from() -> None:
 # ---------------------------------------------------------------- tasks apart
 
 
-def everybody(opinions: Mapping[str, Opinion], raters: Sequence[str], missing: str = "") -> Monitoring:
+def everybody(
+    opinions: Mapping[str, Opinion], raters: Sequence[str], missing: str = ""
+) -> Monitoring:
     """On METAL's criteria, in two languages; raters are of all languages, or `LANGUAGE-...` of one."""
     dataset = with_golds(20)
     questions = draw(dataset.sources, dataset.outputs.values(), QuestionShares(0.2, 0.2)).questions
     ratings = [
-        Rating(one.output, name, rater, float(opinions.get(rater, careful)(rater, one.output, name)))
+        Rating(
+            one.output, name, rater, float(opinions.get(rater, careful)(rater, one.output, name))
+        )
         for rater in raters
         for one in questions
         if rater.startswith((one.language, "all"))
@@ -176,12 +196,17 @@ def test_languages_and_criteria_are_tasks_of_their_own() -> None:
         "negative questions on Hallucinations (Swahili)",
     ]
     cells = found.workers.groupby(["language", "criterion"], sort=False).size()
-    assert cells.to_dict() == {(language, name): n for language, n in (("en", 4), ("sw", 3)) for name in METAL}
+    assert cells.to_dict() == {
+        (language, name): n for language, n in (("en", 4), ("sw", 3)) for name in METAL
+    }
     assert row(found, "all-1")["languages"] == "en, sw"
     silent = found.workers[~found.workers["criterion"].isin(["task_quality", "hallucinations"])]
     assert (silent["negative_asked"] == 0).all()
     assert (found.workers["positive_asked"] == 8).all()
-    assert (row(found, "all-1")["positive_asked"], row(found, "all-1")["negative_asked"]) == (80, 32)
+    assert (row(found, "all-1")["positive_asked"], row(found, "all-1")["negative_asked"]) == (
+        80,
+        32,
+    )
 
 
 def test_questions_are_counted_so_that_bad_golds_show() -> None:
@@ -211,7 +236,9 @@ def test_an_answer_left_open_counts_neither_way() -> None:
     raters = {"A": Rater("A", "human"), "B": Rater("B", "human")}
     ratings += [Rating(one.output, "task_quality", "B", None, "no answer") for one in ids]
     found = monitor(facts_from(ratings), asked, {"task_quality": TASK_QUALITY}, raters)
-    assert found.workers[["rater", "positive_asked", "positive_right", "unanswered"]].to_numpy().tolist() == [
+    assert found.workers[
+        ["rater", "positive_asked", "positive_right", "unanswered"]
+    ].to_numpy().tolist() == [
         ["A", 2, 1, 1],
         ["B", 0, 0, 3],
     ]
@@ -234,7 +261,11 @@ def test_what_can_be_neither_right_nor_wrong_is_left_out() -> None:
     fluency = replace(TASK_QUALITY, name="fluency", of_source=False)
     number = Criterion("number", Scale("interval"))
     asked = {one.output: one for one in (question(POSITIVE, 0), question(NEGATIVE, 0))}
-    rows = [Rating(name, on, "A", 0.0) for name in asked for on in ("fluency", "number", "hallucinations")]
+    rows = [
+        Rating(name, on, "A", 0.0)
+        for name in asked
+        for on in ("fluency", "number", "hallucinations")
+    ]
     criteria = {one.name: one for one in (fluency, number, HALLUCINATIONS)}
     found = trials(facts_from(rows), asked, criteria)
     assert {(line.criterion, line.side, line.right) for line in found.itertuples()} == {
@@ -259,12 +290,19 @@ def test_nothing_asked_gives_empty_tables() -> None:
 def test_answers_that_the_dataset_cannot_place() -> None:
     one = question(POSITIVE, 0)
     ratings = facts_from([Rating(one.output, "task_quality", "A", 2.0)])
-    asked, criteria, raters = {one.output: one}, {"task_quality": TASK_QUALITY}, {"A": Rater("A", "human")}
+    asked, criteria, raters = (
+        {one.output: one},
+        {"task_quality": TASK_QUALITY},
+        {"A": Rater("A", "human")},
+    )
     with pytest.raises(
-        UsageError, match="answers of test question 'test:positive:en:en-0', which the dataset does not"
+        UsageError,
+        match="answers of test question 'test:positive:en:en-0', which the dataset does not",
     ):
         monitor(ratings, {}, criteria, raters)
-    with pytest.raises(UsageError, match="answers of criterion 'task_quality', which the dataset does not have"):
+    with pytest.raises(
+        UsageError, match="answers of criterion 'task_quality', which the dataset does not have"
+    ):
         monitor(ratings, asked, {}, raters)
     with pytest.raises(UsageError, match="answers of rater 'A', which the dataset does not have"):
         monitor(ratings, asked, criteria, {})
@@ -297,7 +335,11 @@ LISTED = (
     Rater("tests-only", "human", "native"),
     Rater("judge", "llm", "judge"),
 )
-WHY = {"A": ("wrong here", "and there"), "judge": ("a judge",), "somebody else": ("not of this dataset",)}
+WHY = {
+    "A": ("wrong here", "and there"),
+    "judge": ("a judge",),
+    "somebody else": ("not of this dataset",),
+}
 
 
 def rated() -> Dataset:
@@ -320,7 +362,11 @@ def test_ratings_of_noisy_people_are_dropped_and_no_others() -> None:
     pd.testing.assert_frame_equal(left.ratings.astype(str), kept.reset_index(drop=True).astype(str))
     assert list(left.raters) == ["B", "tests-only", "judge"]
     assert "A" not in left.ratings["rater"].cat.categories
-    assert (left.outputs, left.sources, left.criteria) == (dataset.outputs, dataset.sources, dataset.criteria)
+    assert (left.outputs, left.sources, left.criteria) == (
+        dataset.outputs,
+        dataset.sources,
+        dataset.criteria,
+    )
     assert left.digest != dataset.digest
 
 
@@ -328,7 +374,13 @@ def test_what_was_dropped_is_counted_and_named() -> None:
     _, excluded = without(rated(), WHY)
     assert excluded.lines == ["A is excluded as noisy (wrong here; and there): 12 ratings dropped"]
     assert excluded.table.astype(str).to_dict("records") == [
-        {"rater": "A", "language": "en", "criterion": name, "ratings": "6", "why": "wrong here; and there"}
+        {
+            "rater": "A",
+            "language": "en",
+            "criterion": name,
+            "ratings": "6",
+            "why": "wrong here; and there",
+        }
         for name in ("hallucinations", "task_quality")
     ]
 
@@ -357,7 +409,9 @@ def test_the_dataset_itself_stays_as_it_was() -> None:
 
 def test_somebody_has_to_be_left() -> None:
     everybody = {rater.rater: ("wrong",) for rater in LISTED if rater.kind == "human"}
-    with pytest.raises(UsageError, match="all 3 people are noisy by their test questions") as raised:
+    with pytest.raises(
+        UsageError, match="all 3 people are noisy by their test questions"
+    ) as raised:
         without(rated(), everybody)
     assert "\n" not in str(raised.value)
 

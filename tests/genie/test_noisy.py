@@ -1,4 +1,6 @@
-"""Noisy annotators: the eight models by hand, against the published code, and how well they find whom they should."""
+"""Noisy annotators: the eight models by hand, against the published code, and how well they find
+whom they should.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,14 @@ ALL = sorted(MODELS)
 
 def judged(right: ArrayLike, asked: ArrayLike, *arguments: Any, **options: Any) -> Examination:
     """`examine`, from lists too."""
-    return examine(np.array(right, dtype=np.int64), np.array(asked, dtype=np.int64), *arguments, **options)
+    return examine(
+        np.array(right, dtype=np.int64), np.array(asked, dtype=np.int64), *arguments, **options
+    )
 
 
 def test_one_wrong_answer_is_not_above_the_certainty() -> None:
-    # Uniform prior, 0 of 1: Beta(1, 2), below 0.9 with 1 - 0.1**2 = 0.99: not above. 0 of 2: 1 - 0.1**3 = 0.999.
+    # Uniform prior, 0 of 1: Beta(1, 2), below 0.9 with 1 - 0.1**2 = 0.99: not above. 0 of 2: 1 -
+    # 0.1**3 = 0.999.
     found = judged([0, 0, 1], [1, 2, 2], "rate-uniform")
     # 1 of 2: Beta(2, 2), whose distribution is 3p^2 - 2p^3: 2.43 - 1.458 = 0.972.
     assert found.p_noisy == pytest.approx([0.99, 0.999, 0.972], abs=1e-14)
@@ -66,7 +71,8 @@ def test_the_printed_noisy_component_flags_nobody_with_four_questions() -> None:
 
 
 def test_class_fixed_by_hand() -> None:
-    # 0 of 1: Beta(0.5, 4.5) gives 0.9, Beta(9.5, 0.5) 0.05: 0.05 * 0.9 / (0.05 * 0.9 + 0.95 * 0.05) = 18/37.
+    # 0 of 1: Beta(0.5, 4.5) gives 0.9, Beta(9.5, 0.5) 0.05: 0.05 * 0.9 / (0.05 * 0.9 + 0.95 * 0.05)
+    # = 18/37.
     assert judged([0], [1], "class-fixed-2").p_noisy == pytest.approx([18 / 37])
 
 
@@ -95,7 +101,9 @@ def test_good_and_bad_workers_are_told_apart(model: str) -> None:
 @pytest.mark.parametrize(
     ("right", "asked", "workers", "noisy"), [(7, 7, 9, 0), (0, 7, 9, 9), (3, 3, 1, 0), (0, 3, 1, 1)]
 )
-def test_all_right_all_wrong_and_one_worker(model: str, right: int, asked: int, workers: int, noisy: int) -> None:
+def test_all_right_all_wrong_and_one_worker(
+    model: str, right: int, asked: int, workers: int, noisy: int
+) -> None:
     found = judged([right] * workers, [asked] * workers, model)
     assert found.noisy.sum() == noisy
     assert np.isfinite(found.p_noisy).all()
@@ -105,11 +113,14 @@ def test_two_components_of_learned_models_are_one_fit() -> None:
     right, asked = [10, 9, 0, 4, 30], [10, 10, 8, 9, 31]
     rate, by_class = (judged(right, asked, name) for name in ("rate-learned-2", "class-learned-2"))
     assert rate.mixture.alpha.tolist() == by_class.mixture.alpha.tolist()
-    assert by_class.p_noisy == pytest.approx(by_class.mixture.responsibilities(np.array(right), np.array(asked))[:, 0])
+    assert by_class.p_noisy == pytest.approx(
+        by_class.mixture.responsibilities(np.array(right), np.array(asked))[:, 0]
+    )
 
 
 def test_by_class_those_a_little_less_accurate_are_flagged_when_asked_often() -> None:
-    # 470 of 500 is 94%, far above the threshold, but surely not from the component of those with 99%.
+    # 470 of 500 is 94%, far above the threshold, but surely not from the component of those with
+    # 99%.
     right, asked = [495] * 40 + [470] * 5, [500] * 45
     assert judged(right, asked, "class-learned-2").noisy.tolist() == [False] * 40 + [True] * 5
     assert not judged(right, asked, "rate-learned-2").noisy.any()
@@ -124,9 +135,15 @@ def test_later_counts_under_the_mixture_as_it_stands() -> None:
     assert len(later.noisy) == 4
 
 
-@given(st.lists(st.integers(0, 20).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), max_size=12))
+@given(
+    st.lists(
+        st.integers(0, 20).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), max_size=12
+    )
+)
 @settings(max_examples=15)
-def test_order_does_not_matter_and_one_more_right_is_never_noisier(counts: list[tuple[int, int]]) -> None:
+def test_order_does_not_matter_and_one_more_right_is_never_noisier(
+    counts: list[tuple[int, int]],
+) -> None:
     right, asked = np.array(counts, dtype=int).reshape(-1, 2).T
     found = judged(right, asked)
     assert judged(right[::-1], asked[::-1]).p_noisy.tolist() == found.p_noisy[::-1].tolist()
@@ -152,7 +169,11 @@ THEIRS = {
     "rate_fixed2": ("rate-fixed-2", 4.5),
     "rate_fixed2_beta9.5": ("rate-fixed-2", 9.5),
 }
-LEARNED = {"rate_learned1": "rate-learned-1", "rate_learned2": "rate-learned-2", "class_learned2": "class-learned-2"}
+LEARNED = {
+    "rate_learned1": "rate-learned-1",
+    "rate_learned2": "rate-learned-2",
+    "class_learned2": "class-learned-2",
+}
 
 
 @pytest.fixture
@@ -166,7 +187,10 @@ def test_the_largest_flagged_count_per_number_of_questions(oracle: dict[str, Any
     right = np.concatenate([np.arange(n + 1) for n in range(1, 61)])
     for theirs, (model, noisy_beta) in THEIRS.items():
         found = judged(right, asked, model, noisy_beta=noisy_beta)
-        flagged = {str(n): max((int(x) for x in right[found.noisy & (asked == n)]), default=None) for n in range(1, 61)}
+        flagged = {
+            str(n): max((int(x) for x in right[found.noisy & (asked == n)]), default=None)
+            for n in range(1, 61)
+        }
         assert flagged == oracle["fixed_model_max_flagged_successes_by_trials"][theirs], theirs
 
 
@@ -192,7 +216,8 @@ def test_learned_priors_flag_whom_the_optimum_flags(oracle: dict[str, Any]) -> N
     compared = 0
     for one in oracle["sets"]:
         if not one["fit_with_pseudo_data"]:
-            continue  # a learned model always has the pseudo-workers; the fit without is in tests/stats
+            # a learned model always has the pseudo-workers; the fit without is in tests/stats
+            continue
         for theirs, model in LEARNED.items():
             wanted = one["models"][theirs]
             found = judged(one["successes"], one["trials"], model)
@@ -212,7 +237,8 @@ def test_a_model_may_come_with_its_beta() -> None:
         model_and_beta("datasets/mine")
 
 
-# Precision and recall in % by 40 seeds x 25 rounds x 60 workers of an independent program (None: nobody flagged).
+# Precision and recall in % by 40 seeds x 25 rounds x 60 workers of an independent program (None:
+# nobody flagged).
 EXPECTED = {
     "class-fixed-2": ((None, 0), (100, 37), (100, 54)),
     "class-learned-2": ((100, 23), (100, 82), (100, 99)),
@@ -234,7 +260,8 @@ def study() -> pd.DataFrame:
 def test_rounds_are_drawn_as_published() -> None:
     rounds = [draw_round(np.random.default_rng(seed), 200) for seed in range(400)]
     asked, right, noisy = (
-        np.concatenate([getattr(one, name) for one in rounds]) for name in ("asked", "right", "noisy")
+        np.concatenate([getattr(one, name) for one in rounds])
+        for name in ("asked", "right", "noisy")
     )
     assert asked.min() == 1
     assert asked.mean() == pytest.approx(10, abs=0.15)
@@ -246,13 +273,17 @@ def test_rounds_are_drawn_as_published() -> None:
 
 
 def test_precision_and_recall_by_hand() -> None:
-    # Two rounds, 5 to 14 questions. First: 1 noisy flagged, 1 not, 1 other flagged; second: 2 noisy flagged.
+    # Two rounds, 5 to 14 questions. First: 1 noisy flagged, 1 not, 1 other flagged; second: 2 noisy
+    # flagged.
     # Precision 3/4, recall 3/4. Over rounds flagged is (2, 2), found - 3/4 flagged = (-1/2, 1/2):
     # standard error sqrt((1/4 + 1/4) * 2) / 4 = 1/4, and the same of recall, where noisy is (2, 2).
     asked = np.array([5, 14, 9, 4, 15])
     first = Round(asked, asked, np.array([True, True, False, False, False]))
     second = Round(asked, asked, np.array([True, True, False, False, True]))
-    flags = [np.array([True, False, True, False, False]), np.array([True, True, False, False, False])]
+    flags = [
+        np.array([True, False, True, False, False]),
+        np.array([True, True, False, False, False]),
+    ]
     rows = {row["bucket"]: row for row in _rows("m", _count([first, second], flags))}
     middle = rows["5-14"]
     assert (middle["precision"], middle["recall"]) == (0.75, 0.75)
@@ -288,7 +319,8 @@ def test_the_table_is_as_expected(study: pd.DataFrame) -> None:
                 if percent is None:
                     assert math.isnan(row[what])
                     continue
-                # Theirs is rounded and has an error too; where ours is 0, a few odd people are no surprise.
+                # Theirs is rounded and has an error too; where ours is 0, a few odd people are no
+                # surprise.
                 slack = 0.5 + 300 * 1.1 * row[f"{what}_se"] + 300 / (row["flagged"] + row["noisy"])
                 assert abs(100 * row[what] - percent) <= slack, (name, row["bucket"], what)
 
@@ -309,12 +341,17 @@ def test_the_same_seed_gives_the_same_table_and_models_share_the_workers() -> No
         one.sort_values("model", kind="stable").reset_index(drop=True),
         again.sort_values("model", kind="stable").reset_index(drop=True),
     )
-    assert simulate(["rate-uniform"], seeds=2, rounds=5, seed=7)["noisy"].tolist() != one["noisy"].tolist()[:3]
+    assert (
+        simulate(["rate-uniform"], seeds=2, rounds=5, seed=7)["noisy"].tolist()
+        != one["noisy"].tolist()[:3]
+    )
 
 
 def test_progress_and_wrong_requests() -> None:
     seen: list[tuple[int, int]] = []
-    simulate(["rate-uniform"], seeds=3, rounds=1, progress=lambda done, total: seen.append((done, total)))
+    simulate(
+        ["rate-uniform"], seeds=3, rounds=1, progress=lambda done, total: seen.append((done, total))
+    )
     assert seen == [(0, 3), (1, 3), (2, 3), (3, 3)]
     with pytest.raises(UnknownName, match="rate-uniform"):
         simulate(["rate-unifrm"])
@@ -328,7 +365,9 @@ def test_progress_and_wrong_requests() -> None:
 
 def test_the_command_prints_the_papers_layout() -> None:
     result = CliRunner().invoke(
-        command_line, ["monitor", "simulate", "--seeds", "2", "--rounds", "5"], catch_exceptions=False
+        command_line,
+        ["monitor", "simulate", "--seeds", "2", "--rounds", "5"],
+        catch_exceptions=False,
     )
     assert result.exit_code == 0
     lines = result.output.splitlines()
@@ -336,8 +375,14 @@ def test_the_command_prints_the_papers_layout() -> None:
     heading = next(line for line in lines if line.startswith("model"))
     assert heading.split() == ["model", "1-4", "paper", "5-14", "paper", "15+", "paper"]
     for name, cells in PRINTED.items():
-        line = next(line for line in lines if line.startswith(name)).replace("/ ", "/").replace("/ ", "/")
-        assert [line.split()[place] for place in (2, 4, 6)] == ["{}/{}".format(*cells[bucket]) for bucket in BUCKETS]
+        line = (
+            next(line for line in lines if line.startswith(name))
+            .replace("/ ", "/")
+            .replace("/ ", "/")
+        )
+        assert [line.split()[place] for place in (2, 4, 6)] == [
+            "{}/{}".format(*cells[bucket]) for bucket in BUCKETS
+        ]
     assert "do not follow from the paper's text" in " ".join(result.output.split())
 
 

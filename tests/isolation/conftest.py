@@ -31,9 +31,13 @@ def program(tmp_path: Path) -> Callable[[str], Path]:
 
 @pytest.fixture
 def run(program: Callable[[str], Path]) -> Run:
-    """run(code, texts=("a",), seconds=120): the scores that the code's function `score` gives to texts."""
+    """run(code, texts=("a",), seconds=120): the scores that the code's function `score` gives to
+    texts.
+    """
 
-    def score(code: str, texts: tuple[str, ...] = ("a",), seconds: float = 120, memory_mb: int = 4096) -> list[Scored]:
+    def score(
+        code: str, texts: tuple[str, ...] = ("a",), seconds: float = 120, memory_mb: int = 4096
+    ) -> list[Scored]:
         metric = isolated_metric(program(code), limits=Limits(seconds, memory_mb))
         return scored(metric, [Item(text) for text in texts])
 
@@ -45,7 +49,9 @@ def landlock() -> int:
     """The version of Landlock; skips where there is none."""
     version = landlock_version() if sys.platform == "linux" else 0
     if version == 0:
-        pytest.skip("this kernel has no Landlock: files are not protected, and protections() says so")
+        pytest.skip(
+            "this kernel has no Landlock: files are not protected, and protections() says so"
+        )
     return version
 
 
@@ -53,5 +59,9 @@ def landlock() -> int:
 def filtered() -> None:
     """Skips where system calls cannot be filtered."""
     status = Path("/proc/self/status")
-    if not status.is_file() or "Seccomp_filters:" not in status.read_text() or platform.machine() not in MACHINES:
+    if (
+        not status.is_file()
+        or "Seccomp_filters:" not in status.read_text()
+        or platform.machine() not in MACHINES
+    ):
         pytest.skip("system calls cannot be filtered here: protections() says what stays open")

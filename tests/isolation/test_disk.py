@@ -114,8 +114,12 @@ MAKING = {
 
 @pytest.mark.parametrize("what", MAKING)
 @pytest.mark.parametrize("system", SYSTEMS)
-def test_what_it_makes_is_counted(what: str, system: str, program: Write, tmp_path: Path, filtered: None) -> None:
-    path = program(HOLD.format(make=f"size = 1 << 10\n{MAKING[what]}".replace("\n", "\n            ")))
+def test_what_it_makes_is_counted(
+    what: str, system: str, program: Write, tmp_path: Path, filtered: None
+) -> None:
+    path = program(
+        HOLD.format(make=f"size = 1 << 10\n{MAKING[what]}".replace("\n", "\n            "))
+    )
     answer = in_container(path, tmp_path / "temporary", SYSTEMS[system], limits=LIMITS)
     assert float(answer) * 1024 <= 500
     assert not list((tmp_path / "temporary").iterdir())
@@ -144,7 +148,11 @@ def test_the_reason_names_the_limit(
         ),
     }
     answer = in_container(
-        program(program_of(deeds, "import mmap")), tmp_path / "temporary", SYSTEMS[system], deed, LIMITS
+        program(program_of(deeds, "import mmap")),
+        tmp_path / "temporary",
+        SYSTEMS[system],
+        deed,
+        LIMITS,
     )
     if system == "as it is" and "grants it no file system" in answer:
         pytest.skip("this system grants a program no file system of its own")
@@ -176,7 +184,9 @@ def test_a_program_that_keeps_a_cache_works(system: str, program: Write, tmp_pat
     assert float(answer) == 5 + 1 + 3
 
 
-def test_where_nothing_holds_it_writes_nothing(program: Write, tmp_path: Path, filtered: None) -> None:
+def test_where_nothing_holds_it_writes_nothing(
+    program: Write, tmp_path: Path, filtered: None
+) -> None:
     deeds = {
         "file": "with open('file', 'w') as f: f.write('x')",
         "folder": "os.mkdir('folder')",
@@ -187,7 +197,9 @@ def test_where_nothing_holds_it_writes_nothing(program: Write, tmp_path: Path, f
     for refused in (NOWHERE, (*NOWHERE, "Landlock")):
         for deed in ("file", "folder", "link"):
             answer = in_container(path, tmp_path / "temporary", refused, deed)
-            assert answer.endswith("(it may write nothing: this system cannot limit what it writes)"), deed
+            assert answer.endswith(
+                "(it may write nothing: this system cannot limit what it writes)"
+            ), deed
         assert in_container(path, tmp_path / "temporary", refused, "nothing") == "1.0"
     assert not list((tmp_path / "temporary").iterdir())
 
@@ -253,7 +265,9 @@ def test_it_yields_to_other_programs(program: Write, tmp_path: Path) -> None:
     assert float(answer) == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 5)
 
 
-def test_odd_files_and_what_concerns_others_are_refused(program: Write, tmp_path: Path, filtered: None) -> None:
+def test_odd_files_and_what_concerns_others_are_refused(
+    program: Write, tmp_path: Path, filtered: None
+) -> None:
     deeds = {
         "setuid": "os.close(os.open('file', os.O_CREAT | os.O_WRONLY, 0o4755))",
         "setgid": "os.mknod('file', 0o102755)",

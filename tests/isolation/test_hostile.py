@@ -39,7 +39,11 @@ def board(tmp_path: Path) -> Path:
 
 def state(folder: Path) -> dict[str, tuple[bytes, int, float]]:
     return {
-        path.name: (path.read_bytes() if path.is_file() else b"", path.lstat().st_mode, path.lstat().st_mtime)
+        path.name: (
+            path.read_bytes() if path.is_file() else b"",
+            path.lstat().st_mode,
+            path.lstat().st_mtime,
+        )
         for path in [folder, *folder.iterdir()]
     }
 
@@ -47,10 +51,14 @@ def state(folder: Path) -> dict[str, tuple[bytes, int, float]]:
 def program_of(deeds: Mapping[str, str], before: str = "") -> str:
     """A program whose function does the deed that the text names, and gives 1 when it worked."""
     cases = "".join(
-        f"    if output == {name!r}:\n" + "".join(f"        {line}\n" for line in lines.splitlines())
+        f"    if output == {name!r}:\n"
+        + "".join(f"        {line}\n" for line in lines.splitlines())
         for name, lines in deeds.items()
     )
-    return f"import os, resource, signal, socket, subprocess\n{before}\ndef score(output):\n{cases}    return 1\n"
+    return (
+        f"import os, resource, signal, socket, subprocess\n{before}\ndef score(output):\n{cases}   "
+        " return 1\n"
+    )
 
 
 def files_of(board: Path) -> str:
@@ -109,7 +117,17 @@ def test_the_same_deeds_succeed_where_nothing_holds_them_back(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     deeds = {**READS, **WRITES, **MARKS}
-    names = ["read", "list", "append", "cut", "new file", "new folder", "dates", "permissions", "rename"]
+    names = [
+        "read",
+        "list",
+        "append",
+        "cut",
+        "new file",
+        "new folder",
+        "dates",
+        "permissions",
+        "rename",
+    ]
     path = program(program_of(deeds, files_of(board)))
     result = scored(find_metric(f"{path}:score"), [Item(name) for name in names])
     assert [item.score for item in result] == [1] * len(names)
@@ -159,7 +177,9 @@ def test_nothing_is_sent(run: Run, servers: dict[str, socket.socket], filtered: 
             server.accept() if kind == "tcp" else server.recv(10)
 
 
-def test_the_same_is_sent_where_nothing_holds_it_back(program: Write, servers: dict[str, socket.socket]) -> None:
+def test_the_same_is_sent_where_nothing_holds_it_back(
+    program: Write, servers: dict[str, socket.socket]
+) -> None:
     before = "\n".join(f"{kind.upper()} = {item.getsockname()!r}" for kind, item in servers.items())
     path = program(program_of(SENDING, before))
     assert scored(find_metric(f"{path}:score"), [Item("udp"), Item("tcp")])[0].score == 1
@@ -171,7 +191,9 @@ STARTING = {
     "fork bomb": "while True: os.fork()",
     "spawn": "os.spawnv(os.P_NOWAIT, '/bin/sleep', ['sleep', '60'])",
     "subprocess": "subprocess.run(['/bin/sleep', '60'])",
-    "multiprocessing": "import multiprocessing as m\nm.get_context('fork').Process(target=print).start()",
+    "multiprocessing": (
+        "import multiprocessing as m\nm.get_context('fork').Process(target=print).start()"
+    ),
     "instead of itself": "os.execv('/bin/sleep', ['sleep', '60'])",
 }
 PARENT = {
@@ -188,13 +210,20 @@ PARENT = {
 
 
 @pytest.mark.parametrize("deeds", [STARTING, PARENT], ids=["starting", "parent"])
-def test_other_processes_are_out_of_reach(deeds: dict[str, str], run: Run, landlock: int, filtered: None) -> None:
+def test_other_processes_are_out_of_reach(
+    deeds: dict[str, str], run: Run, landlock: int, filtered: None
+) -> None:
     for name, item in zip(deeds, run(program_of(deeds), tuple(deeds)), strict=True):
-        assert item.reason.startswith((REFUSED, "the metric raised ValueError: not allowed to raise")), name
+        assert item.reason.startswith(
+            (REFUSED, "the metric raised ValueError: not allowed to raise")
+        ), name
 
 
 def test_a_signal_to_itself_is_its_own_affair(run: Run) -> None:
-    code = "import os, signal\ndef score(output):\n    os.kill(os.getpid(), signal.SIGTERM)\n    return 1"
+    code = (
+        "import os, signal\ndef score(output):\n    os.kill(os.getpid(), signal.SIGTERM)\n   "
+        " return 1"
+    )
     with pytest.raises(UsageError, match=r"it was ended by SIGTERM .* after 0 of 1 answers"):
         run(code)
 
@@ -209,7 +238,10 @@ def test_memory_is_limited(run: Run) -> None:
 
 
 def test_files_are_limited(run: Run) -> None:
-    code = "def score(output):\n    with open('big', 'wb') as f:\n        return f.write(bytes(100 << 20))"
+    code = (
+        "def score(output):\n    with open('big', 'wb') as f:\n        return f.write(bytes(100 <<"
+        " 20))"
+    )
     assert "File too large" in run(code)[0].reason
 
 
@@ -229,7 +261,8 @@ IGNORED = "[signal.signal(n, signal.SIG_IGN) for n in range(1, 32) if n not in (
 
 
 @pytest.mark.parametrize(
-    "code", ["while True: pass", f"{IGNORED}; time.sleep(1000)", "os.closerange(0, 256); time.sleep(1000)"]
+    "code",
+    ["while True: pass", f"{IGNORED}; time.sleep(1000)", "os.closerange(0, 256); time.sleep(1000)"],
 )
 def test_time_is_limited(code: str, run: Run) -> None:
     begun = time.monotonic()
@@ -239,7 +272,9 @@ def test_time_is_limited(code: str, run: Run) -> None:
 
 
 def test_a_process_that_it_leaves_behind_ends_with_it(run: Run) -> None:
-    """Where system calls are not filtered it can start one; the group is ended. Where they are, none is started."""
+    """Where system calls are not filtered it can start one; the group is ended. Where they are,
+    none is started.
+    """
     code = "import os, time\nif os.fork() == 0:\n    time.sleep(1000)\ndef score(output): return 1"
     with pytest.raises(UsageError, match=r"PermissionError|not done after 2 s"):
         run(code, seconds=2)
@@ -247,12 +282,20 @@ def test_a_process_that_it_leaves_behind_ends_with_it(run: Run) -> None:
 
 FAILING: dict[str, tuple[str, type[Exception], str]] = {
     "gone": ("os._exit(0)", UsageError, r"it ended itself \(code 0\) after 0 of 2 answers"),
-    "said": ("os.write(1, b'last words'); os._exit(3)", UsageError, r"\(code 3, its last line 'last words'\)"),
+    "said": (
+        "os.write(1, b'last words'); os._exit(3)",
+        UsageError,
+        r"\(code 3, its last line 'last words'\)",
+    ),
     "exit": ("sys.exit('enough')", UsageError, "SystemExit: enough"),
     "interrupt": ("raise KeyboardInterrupt", UsageError, "KeyboardInterrupt"),
     "more": ("answer(b'1\\n' * 5)", DataError, "7 scores for 2 texts"),
     "less": ("answer(b'1\\n'); os._exit(0)", UsageError, "after 1 of 2 answers"),
-    "flood": ("answer(b'1' * 100_000_000)", UsageError, "it answered more than 4,096 bytes per text"),
+    "flood": (
+        "answer(b'1' * 100_000_000)",
+        UsageError,
+        "it answered more than 4,096 bytes per text",
+    ),
     "error": ('answer(b\'{"error": "x\\\\u0085\\\\ny"}\\n\'); os._exit(0)', UsageError, "x y"),
     "no error": ("answer(b'{\"error\": 1}\\n'); os._exit(0)", UsageError, "after 1 of 2 answers"),
     "crash": ("ctypes.string_at(0)", UsageError, "it was ended by SIGSEGV"),
@@ -272,7 +315,9 @@ def answer(what):
             pass
 """
     path = tmp_path_factory.mktemp("failing") / "metric.py"
-    path.write_text(program_of({name: code for name, (code, _, _) in FAILING.items()}, before), encoding="utf-8")
+    path.write_text(
+        program_of({name: code for name, (code, _, _) in FAILING.items()}, before), encoding="utf-8"
+    )
     return isolated_metric(path)
 
 
@@ -374,7 +419,13 @@ def test_a_description_is_a_strangers(
     path = tmp_path / "metric.py"
     path.write_text("", encoding="utf-8")
     digest = hashlib.blake2b(b"", digest_size=8).hexdigest()
-    entire = {"needs": [], "direction": "higher", "signature": f"any|blake2b:{digest}", "summary": 3, **fields}
+    entire = {
+        "needs": [],
+        "direction": "higher",
+        "signature": f"any|blake2b:{digest}",
+        "summary": 3,
+        **fields,
+    }
     message = json.dumps(entire).encode() + b"\n"
     monkeypatch.setattr("metal.raters.isolation.ask", lambda *_: ChildReply(message, 0, ""))
     with pytest.raises(DataError, match=problem) as raised:
@@ -405,13 +456,19 @@ scored(isolated_metric(Path(sys.argv[1])), [Item(sys.argv[2])])
 
 @pytest.mark.parametrize("how", ["interrupted", "killed"])
 def test_it_ends_with_its_parent(how: str, program: Write, tmp_path: Path, filtered: None) -> None:
-    code = "import time\ndef score(output):\n    open('begun', 'w')\n    time.sleep(1000)\n    return 1"
+    code = (
+        "import time\ndef score(output):\n    open('begun', 'w')\n    time.sleep(1000)\n   "
+        " return 1"
+    )
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     environment = {**os.environ, "TMPDIR": str(temporary)}
     command = [sys.executable, "-c", STARTER, program(code), "a"]
-    unignored = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # a shell's background job is deaf to it
-    parent = subprocess.Popen(command, stderr=subprocess.PIPE, env=environment, preexec_fn=unignored)
+    # a shell's background job is deaf to it
+    unignored = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    parent = subprocess.Popen(
+        command, stderr=subprocess.PIPE, env=environment, preexec_fn=unignored
+    )
     children = Path(f"/proc/{parent.pid}/task/{parent.pid}/children")
     until(lambda: _begun(children) or parent.poll() is not None)
     child = int(children.read_text())
@@ -424,7 +481,9 @@ def test_it_ends_with_its_parent(how: str, program: Write, tmp_path: Path, filte
 def _begun(children: Path) -> bool:
     """Whether the one child has written its file, in a folder that only it may see."""
     with suppress(OSError):
-        return any(Path("/proc", child, "cwd", "begun").exists() for child in children.read_text().split())
+        return any(
+            Path("/proc", child, "cwd", "begun").exists() for child in children.read_text().split()
+        )
     return False
 
 

@@ -67,7 +67,10 @@ def test_much_print_is_let_go(run: Run) -> None:
 
 def test_its_environment_is_not_ours(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    code = "import os\ndef score(output):\n    return ' '.join(sorted(os.environ)) + os.environ['HOME']"
+    code = (
+        "import os\ndef score(output):\n    return ' '.join(sorted(os.environ)) +"
+        " os.environ['HOME']"
+    )
     reason = run(code)[0].reason
     assert "OPENAI" not in reason
     assert str(Path.home()) not in reason.split()
@@ -104,7 +107,9 @@ def score(output):
     assert scored(isolated_metric(path, readable=(words.parent,)), [Item("a")])[0].score == 3
 
 
-def test_its_folder_is_its_own_and_is_deleted(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_its_folder_is_its_own_and_is_deleted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     code = """
 import os, pathlib, tempfile
@@ -147,7 +152,10 @@ def score(output):
         ("import os; print('dying'); os.abort()", "it was ended by SIGABRT"),
         ("x = bytearray(10 << 30)", r"MemoryError: .*it may use 4,096 MB"),
         ("def score(output): return 0\nscore.range = 1", "TypeError"),
-        ("def score(output): return 0\nscore.range = ('a', 'b')", "a range that is not two numbers"),
+        (
+            "def score(output): return 0\nscore.range = ('a', 'b')",
+            "a range that is not two numbers",
+        ),
         ("def score(output): return 0\nscore.direction = 'up'", "direction 'up'"),
         ("def score(output): return 0\nscore.direction = {1}", "direction"),
     ],
@@ -175,7 +183,9 @@ def test_a_file_that_changed_is_not_run(program: Write) -> None:
         scored(metric, [Item("a")])
 
 
-@pytest.mark.parametrize("wrong", [{"seconds": 0}, {"memory_mb": -1}, {"seconds": float("nan")}, {"file_mb": 0}])
+@pytest.mark.parametrize(
+    "wrong", [{"seconds": 0}, {"memory_mb": -1}, {"seconds": float("nan")}, {"file_mb": 0}]
+)
 def test_limits_are_more_than_nothing(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="more than 0"):
         Limits(**wrong)  # type: ignore[arg-type]

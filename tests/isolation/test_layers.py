@@ -19,12 +19,15 @@ from metal.raters.isolation.calls import MACHINES, REFUSED, SOMETIMES_REFUSED, f
 from metal.raters.isolation.limits import Disk
 from metal.raters.metrics import Item, scored
 
-HEADERS = ["x86_64-linux-gnu/asm/unistd_64.h", "asm-generic/unistd.h"]  # of x86-64, of other machines
+# of x86-64, of other machines
+HEADERS = ["x86_64-linux-gnu/asm/unistd_64.h", "asm-generic/unistd.h"]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="these layers are Linux's")
 
 
 def tried(layer: str, deed: str) -> str:
-    """What a process says that has one layer and does a deed: `done`, the exception's name, or `no layer`."""
+    """What a process says that has one layer and does a deed: `done`, the exception's name, or `no
+    layer`.
+    """
     code = f"""
 import os, signal, socket, sys
 sys.path[:] = {child_path()!r}
@@ -41,7 +44,9 @@ try:
 except OSError as error:
     print(type(error).__name__)
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=240)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=240
+    )
     return result.stdout.strip() or result.stderr
 
 
@@ -86,7 +91,9 @@ def test_a_network_of_its_own_is_none(port: int) -> None:
     assert (tried("True", deed), result) == ("done", "OSError")
 
 
-def test_the_filter_alone_shuts_the_network_and_other_processes(filtered: None, tmp_path: Path) -> None:
+def test_the_filter_alone_shuts_the_network_and_other_processes(
+    filtered: None, tmp_path: Path
+) -> None:
     our = str(tmp_path)
     for deed in (
         "socket.socket(socket.AF_INET, socket.SOCK_DGRAM)",
@@ -124,7 +131,8 @@ def test_a_filter_is_a_program_the_kernel_takes_on_every_machine() -> None:
 
 def test_no_system_call_is_listed_twice() -> None:
     listed = REFUSED + SOMETIMES_REFUSED
-    assert len(numbers(listed)) == listed.count(";") + len(listed.split("\n")) - 3  # a break at both ends of each table
+    # a break at both ends of each table
+    assert len(numbers(listed)) == listed.count(";") + len(listed.split("\n")) - 3
     for column in (0, 1):
         own = [call[column] for call in numbers(listed).values() if call[column] >= 0]
         assert len(own) == len(set(own))
@@ -173,7 +181,9 @@ from metal.raters.isolation import Limits
 print(*confine(Limits(), Path.cwd(), [], os.getppid()), sep="\\n")
 open(os.devnull).close()
 """
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240)
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=240
+    )
     message = result.stdout.splitlines()
     assert message[0].startswith("network: open")
     assert message[1].startswith("files: it reads and writes whatever its user may")

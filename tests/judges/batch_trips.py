@@ -8,7 +8,14 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
-from metal.raters.judges.call import BatchClient, CallFailed, ModelRequest, Reply, Status, answer_schema
+from metal.raters.judges.call import (
+    BatchClient,
+    CallFailed,
+    ModelRequest,
+    Reply,
+    Status,
+    answer_schema,
+)
 from metal.raters.judges.prompts import Message
 from tests.conftest import TASK_QUALITY
 
@@ -44,7 +51,9 @@ def trip(client: BatchClient, steps: Callable[[BatchClient], Awaitable[T]]) -> T
     return asyncio.run(run())
 
 
-async def submitted(client: BatchClient, folder: Path, questions: dict[str, ModelRequest], token: str = TOKEN) -> str:
+async def submitted(
+    client: BatchClient, folder: Path, questions: dict[str, ModelRequest], token: str = TOKEN
+) -> str:
     """The id of a batch with these questions."""
     file = folder / "requests.jsonl"
     file.write_bytes(b"".join(client.line(key, ask) + b"\n" for key, ask in questions.items()))
@@ -60,7 +69,9 @@ async def ended(client: BatchClient, batch: str, seconds: float = 60.0) -> Statu
     return status
 
 
-async def results(client: BatchClient, batch: str, folder: Path) -> tuple[Status, list[tuple[str, Reply | CallFailed]]]:
+async def results(
+    client: BatchClient, batch: str, folder: Path
+) -> tuple[Status, list[tuple[str, Reply | CallFailed]]]:
     """The last status of a batch, and what came of its requests, in the order of the results."""
     status = await ended(client, batch)
     if status.failure:

@@ -36,7 +36,9 @@ def with_client(server: AnthropicBatchServer, does: Callable[[BatchClient], Awai
     return trip(open_batch_client(with_settings(find_model(NAME, {}), base_url=server.url)), does)
 
 
-def test_a_batch_whose_submission_was_not_answered_is_found(server: AnthropicBatchServer, tmp_path: Path) -> None:
+def test_a_batch_whose_submission_was_not_answered_is_found(
+    server: AnthropicBatchServer, tmp_path: Path
+) -> None:
     server.service.behaviour = in_turn(Behaviour(), Behaviour(lost=True, wait=0.0))
     server.page = 1  # the list comes in pages
 
@@ -91,7 +93,9 @@ def test_a_batch_and_a_file_there_are_not(server: AnthropicBatchServer, tmp_path
 
 
 def test_judging_through_batches(server: AnthropicBatchServer, tmp_path: Path) -> None:
-    """The same ratings as by single calls, at half the price, through a lost answer and requests that failed."""
+    """The same ratings as by single calls, at half the price, through a lost answer and requests
+    that failed.
+    """
     server.service.behaviour = in_turn(Behaviour(failing=0.3), Behaviour(expires_after=0.5))
     ask: dict[str, Any] = {"criteria": "task_quality", "languages": "en", "sample": 12}
     batched = metal.judge("datasets/demo", NAME, batch=True, out=tmp_path / "batch", **ask)
@@ -119,8 +123,13 @@ def test_what_a_message_says() -> None:
     }
     message = {"content": blocks, "stop_reason": "end_turn", "model": "claude-x", "usage": usage}
     reply = read_body(json.dumps(message).encode())
-    assert (reply.text, reply.tokens_in, reply.tokens_out) == ('{"score": 2}', 100, 70)  # thoughts are paid, not read
-    endings = {"refusal": calls.REFUSED, "max_tokens": calls.TRUNCATED, "stop_sequence": calls.COMPLETE}
+    # thoughts are paid, not read
+    assert (reply.text, reply.tokens_in, reply.tokens_out) == ('{"score": 2}', 100, 70)
+    endings = {
+        "refusal": calls.REFUSED,
+        "max_tokens": calls.TRUNCATED,
+        "stop_sequence": calls.COMPLETE,
+    }
     for reason, ending in endings.items():
         assert read_body(json.dumps(message | {"stop_reason": reason}).encode()).ending == ending
     assert read_body(b'{"content": null}').ending == calls.NO_CHOICES
@@ -129,11 +138,36 @@ def test_what_a_message_says() -> None:
 @pytest.mark.parametrize(
     ("status", "kind", "message", "expected"),
     [
-        (400, "invalid_request_error", "Your credit balance is too low to access the Anthropic API.", calls.QUOTA),
-        (400, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum", calls.TOO_LONG),
-        (400, "invalid_request_error", "`temperature` is deprecated for this model.", calls.PARAMETER),
-        (400, "invalid_request_error", "output_config.format: not supported by this model", calls.PARAMETER),
-        (429, "rate_limit_error", "This request would exceed your organization's rate limit.", calls.BUSY),
+        (
+            400,
+            "invalid_request_error",
+            "Your credit balance is too low to access the Anthropic API.",
+            calls.QUOTA,
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "prompt is too long: 208310 tokens > 200000 maximum",
+            calls.TOO_LONG,
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "`temperature` is deprecated for this model.",
+            calls.PARAMETER,
+        ),
+        (
+            400,
+            "invalid_request_error",
+            "output_config.format: not supported by this model",
+            calls.PARAMETER,
+        ),
+        (
+            429,
+            "rate_limit_error",
+            "This request would exceed your organization's rate limit.",
+            calls.BUSY,
+        ),
         (529, "overloaded_error", "Overloaded", calls.SERVER),
     ],
 )

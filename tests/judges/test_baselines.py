@@ -41,7 +41,9 @@ def test_never_fitted_on_what_it_scores(make_dataset: MakeDataset) -> None:
     changed = base | {"hi": {"A1": rng.integers(0, 3, 30).tolist()}}
     for name in ("majority", "random"):
         before, after = scores(make_dataset(base), name), scores(make_dataset(changed), name)
-        assert [before[o] for o in before if o.startswith("hi")] == [after[o] for o in after if o.startswith("hi")]
+        assert [before[o] for o in before if o.startswith("hi")] == [
+            after[o] for o in after if o.startswith("hi")
+        ]
 
 
 def test_random_is_seeded_and_follows_the_frequencies(make_dataset: MakeDataset) -> None:
@@ -98,7 +100,10 @@ def test_lexical_uses_the_ends_and_the_middle_of_longer_scales() -> None:
     five = Scale("ordinal", tuple(Level(float(value), str(value)) for value in range(1, 6)))
     source = Source("s", "en", "The cat sat on the mat. " * 5)
     predicted = {
-        text: [lexical_rating(Output("o", "s", "g", "en", text), source, Criterion(name, five))[0] for name in NEWS]
+        text: [
+            lexical_rating(Output("o", "s", "g", "en", text), source, Criterion(name, five))[0]
+            for name in NEWS
+        ]
         for text in ("The cat sat on the mat", "A dog ran past 3 trees", source.text)
     }
     assert predicted == {

@@ -1,4 +1,6 @@
-"""What every batch client has to do, whoever's service it is: the same questions put to local servers of each."""
+"""What every batch client has to do, whoever's service it is: the same questions put to local
+servers of each.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +26,19 @@ from tests.judges.batch_trips import TOKEN, asks, results, submitted, trip
 from tests.llm_server import Fault, HttpReply
 from tests.openai_batch_server import OpenAIBatchServer
 
-pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::{kind}")
+    for kind in ("DeprecationWarning", "FutureWarning")
+]
 T = TypeVar("T")
 JOB = "projects/p1/locations/global/batchPredictionJobs/1"
 
 
 @dataclass(frozen=True)
 class Service:
-    """A model, the kind of its server and the address there; a batch's id, and what is in the path of its results."""
+    """A model, the kind of its server and the address there; a batch's id, and what is in the path
+    of its results.
+    """
 
     model: str
     kind: type[Any]
@@ -45,15 +52,24 @@ GOOGLE = (("timeout", 5.0), ("batch", BatchSettings(bucket="gs://ours/judging"))
 VERTEX = (*GOOGLE, ("api_key_env", "VERTEX_TOKEN"))
 SERVICES = {
     "openai": Service("openai:gpt-4o", OpenAIBatchServer, "/v1", "batch_1", "/content"),
-    "compatible": Service("openai-compatible:org/llama", OpenAIBatchServer, "/v1", "batch_1", "/content"),
+    "compatible": Service(
+        "openai-compatible:org/llama", OpenAIBatchServer, "/v1", "batch_1", "/content"
+    ),
     "azure": Service("azure:my-deployment", OpenAIBatchServer, "", "batch_1", "/content"),
-    "azure v1": Service("azure:v1-deployment", OpenAIBatchServer, "/openai/v1", "batch_1", "/content"),
-    "gemini": Service("gemini:gemini-2.5-flash", GoogleBatchServer, "", "batches/1", "download", GOOGLE),
+    "azure v1": Service(
+        "azure:v1-deployment", OpenAIBatchServer, "/openai/v1", "batch_1", "/content"
+    ),
+    "gemini": Service(
+        "gemini:gemini-2.5-flash", GoogleBatchServer, "", "batches/1", "download", GOOGLE
+    ),
     "vertex": Service("vertex:gemini-2.5-flash", GoogleBatchServer, "", JOB, "download", VERTEX),
     "endpoint": Service("vertex-endpoint:123", GoogleBatchServer, "", JOB, "download", VERTEX),
-    "anthropic": Service("anthropic:claude-haiku-4-5", AnthropicBatchServer, "", "msgbatch_1", "/results"),
+    "anthropic": Service(
+        "anthropic:claude-haiku-4-5", AnthropicBatchServer, "", "msgbatch_1", "/results"
+    ),
 }
-OTHERS = [name for name in SERVICES if name != "anthropic"]  # it has neither files nor a place for a token
+# it has neither files nor a place for a token
+OTHERS = [name for name in SERVICES if name != "anthropic"]
 EACH, ALL = pytest.mark.parametrize("name", OTHERS), pytest.mark.parametrize("name", SERVICES)
 
 
@@ -65,7 +81,9 @@ class Asked:
         url = server.url + self.service.address
         settings = {"base_url": url} | dict(self.service.own)
         self.done: int | None = None
-        self.model: Model = with_settings(find_model(self.service.model, {}, base_url=url), **settings)
+        self.model: Model = with_settings(
+            find_model(self.service.model, {}, base_url=url), **settings
+        )
 
     def do(self, steps: Callable[[BatchClient], Awaitable[T]]) -> T:
         """What the steps give."""
@@ -76,7 +94,9 @@ class Asked:
         self.server.service.behaviour = in_turn(behaviour)
 
         async def steps(client: BatchClient) -> dict[str, Reply | CallFailed]:
-            status, lines = await results(client, await submitted(client, self.folder, asks(count)), self.folder)
+            status, lines = await results(
+                client, await submitted(client, self.folder, asks(count)), self.folder
+            )
             assert (status.ended, status.failure) == (True, None)
             assert len(dict(lines)) == len(lines)
             self.done = status.done
@@ -84,7 +104,9 @@ class Asked:
 
         return self.do(steps)
 
-    def fails(self, steps: Callable[[BatchClient], Awaitable[object]], match: str = ".") -> CallFailed:
+    def fails(
+        self, steps: Callable[[BatchClient], Awaitable[object]], match: str = "."
+    ) -> CallFailed:
         """How the steps fail."""
         with pytest.raises(CallFailed, match=match) as failed:
             self.do(steps)
@@ -92,7 +114,9 @@ class Asked:
 
 
 @pytest.fixture
-def asked(name: str, openai_environment: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Asked]:
+def asked(
+    name: str, openai_environment: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[Asked]:
     with ExitStack() as opened:
         server = opened.enter_context(SERVICES[name].kind())
         for key in ("GEMINI_API_KEY", "VERTEX_TOKEN", "ANTHROPIC_API_KEY"):
@@ -131,7 +155,10 @@ def test_a_batch_is_answered_as_single_calls_are(name: str, asked: Asked) -> Non
 @pytest.mark.parametrize(
     ("name", "behaviour", "kinds"),
     [
-        *((name, Behaviour(expires_after=0.5), ["reply"] * 2 + [calls.EXPIRED] * 2) for name in ("openai", "vertex")),
+        *(
+            (name, Behaviour(expires_after=0.5), ["reply"] * 2 + [calls.EXPIRED] * 2)
+            for name in ("openai", "vertex")
+        ),
         ("anthropic", Behaviour(expires_after=0.5), ["reply"] * 2 + [calls.EXPIRED] * 2),
         ("anthropic", Behaviour(stops_after=0.5), ["reply"] * 2 + [calls.EXPIRED] * 2),
         ("openai", Behaviour(expires_after=0.5, silent=True), ["reply"] * 2),
@@ -144,7 +171,9 @@ def test_a_batch_that_ends_early_has_what_there_is(
     name: str, behaviour: Behaviour, kinds: list[str], asked: Asked
 ) -> None:
     answers = asked.answers(behaviour)
-    assert [each.kind if isinstance(each, CallFailed) else "reply" for each in answers.values()] == kinds
+    assert [
+        each.kind if isinstance(each, CallFailed) else "reply" for each in answers.values()
+    ] == kinds
     assert list(answers) == list(asks(len(kinds)))
     assert calls.EXPIRED in calls.TRANSIENT  # it can be asked again
 
@@ -162,7 +191,11 @@ FAILING = {
     },
     "gemini": {Fault("500"): calls.SERVER, Fault("429"): calls.BUSY, Fault("400"): calls.REJECTED},
     "vertex": {Fault("500"): calls.SERVER, Fault("429"): calls.BUSY, Fault("400"): calls.REJECTED},
-    "anthropic": {Fault("429"): calls.BUSY, Fault("400"): calls.REJECTED, Fault("503"): calls.SERVER},
+    "anthropic": {
+        Fault("429"): calls.BUSY,
+        Fault("400"): calls.REJECTED,
+        Fault("503"): calls.SERVER,
+    },
 }
 
 
@@ -226,7 +259,9 @@ def test_a_refused_call_makes_no_batch(name: str, asked: Asked) -> None:
 
 
 @EACH
-def test_a_request_file_is_taken_away_and_that_is_no_fault_of_the_model(name: str, asked: Asked) -> None:
+def test_a_request_file_is_taken_away_and_that_is_no_fault_of_the_model(
+    name: str, asked: Asked
+) -> None:
     (file := asked.folder / "requests.jsonl").write_bytes(b"{}\n")
 
     async def steps(client: BatchClient) -> None:
@@ -240,7 +275,9 @@ def test_a_request_file_is_taken_away_and_that_is_no_fault_of_the_model(name: st
 
 
 @ALL
-def test_nothing_goes_to_another_host(name: str, asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_goes_to_another_host(
+    name: str, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
     away = HttpReply(b"", 302, headers={"location": "http://portal.example/"})
     monkeypatch.setattr(asked.server, "side_reply", lambda request: away)
     assert asked.fails(lambda client: client.status(asked.service.batch)).kind == calls.REDIRECTED
@@ -253,7 +290,11 @@ def test_nothing_goes_to_another_host(name: str, asked: Asked, monkeypatch: pyte
 @pytest.mark.parametrize("fault", ["drop", "drop_mid_body", "500"])
 def test_results_that_do_not_come_whole_leave_no_file(name: str, fault: str, asked: Asked) -> None:
     def disturbs(request: Any, number: int) -> Fault | None:
-        return Fault(fault) if request.method == "GET" and asked.service.results in request.path else None
+        return (
+            Fault(fault)
+            if request.method == "GET" and asked.service.results in request.path
+            else None
+        )
 
     async def steps(client: BatchClient) -> None:
         batch = await submitted(client, asked.folder, asks(3))

@@ -1,4 +1,6 @@
-"""A run through batch services, against a local one: what is submitted, what is asked again, what a kill leaves."""
+"""A run through batch services, against a local one: what is submitted, what is asked again, what a
+kill leaves.
+"""
 
 from __future__ import annotations
 
@@ -40,11 +42,21 @@ from metal.raters.judges.secrets import Secrets
 from tests.batch_jobs import TOO_MANY_TOKENS, Behaviour, Job, Refusal, drawn, in_turn
 from tests.judges.test_runner import HALLUCINATIONS, KEY, TASK_QUALITY, Outcome, a_plan, carried_out
 from tests.judges.test_runner import session as local_session
-from tests.llm_server import Fault, SideRequest, always, by_attempt, rejects_parameters, when_prompt_has
+from tests.llm_server import (
+    Fault,
+    SideRequest,
+    always,
+    by_attempt,
+    rejects_parameters,
+    when_prompt_has,
+)
 from tests.openai_batch_server import ROUGH, OpenAIBatchServer
 
 pytestmark = [
-    *[pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")],
+    *[
+        pytest.mark.filterwarnings(f"ignore::{kind}")
+        for kind in ("DeprecationWarning", "FutureWarning")
+    ],
     pytest.mark.usefixtures("openai_environment"),
 ]
 
@@ -59,12 +71,22 @@ def server() -> Iterator[OpenAIBatchServer]:
 
 
 def a_model(server: OpenAIBatchServer, name: str = "gpt-4o", **settings: Any) -> Model:
-    return Model(f"openai:{name}", "openai", name, **({"base_url": server.openai_url, "batch": SOON} | settings))
+    return Model(
+        f"openai:{name}",
+        "openai",
+        name,
+        **({"base_url": server.openai_url, "batch": SOON} | settings),
+    )
 
 
 def on_azure(server: OpenAIBatchServer, **settings: Any) -> Model:
     """Asked in batches from the first question on."""
-    return Model("azure:gpt-4o", "azure", "gpt-4o", **({"base_url": server.azure_v1_url, "batch": SOON} | settings))
+    return Model(
+        "azure:gpt-4o",
+        "azure",
+        "gpt-4o",
+        **({"base_url": server.azure_v1_url, "batch": SOON} | settings),
+    )
 
 
 @dataclass
@@ -94,7 +116,11 @@ def session(
 
     def make(journal: Journal, answered: Answered) -> BatchRun:
         options, secrets = EngineOptions(**how), Secrets([KEY])
-        return BatchRun(Session(plan, journal, answered, rules, secrets, folder, options, open_batch_client=opener))
+        return BatchRun(
+            Session(
+                plan, journal, answered, rules, secrets, folder, options, open_batch_client=opener
+            )
+        )
 
     outcome = carried_out(plan, folder, rules, make, during)
     return BatchOutcome(**vars(outcome), batches=read_ledger(folder))
@@ -103,7 +129,9 @@ def session(
 def nothing_twice(server: OpenAIBatchServer) -> None:
     """No question was answered twice, directly or in a batch, and none was in two open batches."""
     stats = server.stats()
-    assert {name: stats[name] for name in ("answered_twice", "overlapping", "prompts_answered_twice")} == {
+    assert {
+        name: stats[name] for name in ("answered_twice", "overlapping", "prompts_answered_twice")
+    } == {
         "answered_twice": 0,
         "overlapping": 0,
         "prompts_answered_twice": 0,
@@ -140,7 +168,9 @@ def test_a_reply_looks_as_if_asked_directly(server: OpenAIBatchServer, tmp_path:
 
 
 def test_rough_batches_come_to_the_same(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    """They expire, fail in part and as a whole, get lost, are cancelled by others, come back shuffled."""
+    """They expire, fail in part and as a whole, get lost, are cancelled by others, come back
+    shuffled.
+    """
     server.service.behaviour = drawn(7, *ROUGH, attempts=3)
     plan = a_plan(a_model(server, batch=replace(SOON, requests=9)), count=80)
     outcome = session(plan, tmp_path)
@@ -160,18 +190,26 @@ def test_two_models_and_two_names_of_one(server: OpenAIBatchServer, tmp_path: Pa
     assert not server.service.overlapping
 
 
-def test_an_unreadable_reply_is_asked_again_in_the_next_batch(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_an_unreadable_reply_is_asked_again_in_the_next_batch(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     server.faults = by_attempt(None)
     unreadable = Fault("text", text="I would rather not say.")
-    server.faults = lambda call: unreadable if "summary 3." in call.prompt and call.attempt == 1 else None
+    server.faults = lambda call: (
+        unreadable if "summary 3." in call.prompt and call.attempt == 1 else None
+    )
     outcome = session(a_plan(a_model(server), count=6), tmp_path)
     assert outcome.reasons == {"verdict": 6}
     assert [len(job.requests) for job in server.service.jobs] == [5, 1]
     assert sorted(record["ask"] for record in outcome.records) == [1, 1, 1, 1, 1, 1, 2]
 
 
-@pytest.mark.parametrize("kind, reason", [("content_filter", "filtered"), ("context_length_exceeded", "too long")])
-def test_a_lasting_refusal_is_written_down(server: OpenAIBatchServer, tmp_path: Path, kind: str, reason: str) -> None:
+@pytest.mark.parametrize(
+    "kind, reason", [("content_filter", "filtered"), ("context_length_exceeded", "too long")]
+)
+def test_a_lasting_refusal_is_written_down(
+    server: OpenAIBatchServer, tmp_path: Path, kind: str, reason: str
+) -> None:
     server.faults = when_prompt_has("summary 3.", Fault(kind))
     plan = a_plan(a_model(server), count=6)
     assert session(plan, tmp_path).reasons == {"verdict": 5, reason: 1}
@@ -182,7 +220,10 @@ def test_a_lasting_refusal_is_written_down(server: OpenAIBatchServer, tmp_path: 
 
 def test_a_reply_that_is_too_large(server: OpenAIBatchServer, tmp_path: Path) -> None:
     server.faults = when_prompt_has("summary 3.", Fault("text", text="x" * MOST_BYTES))
-    assert session(a_plan(a_model(server), count=6), tmp_path).reasons == {"verdict": 5, "failed: reply too large": 1}
+    assert session(a_plan(a_model(server), count=6), tmp_path).reasons == {
+        "verdict": 5,
+        "failed: reply too large": 1,
+    }
     assert (tmp_path / "journal.jsonl").stat().st_size < 20_000
 
 
@@ -202,7 +243,9 @@ def test_a_call_that_always_fails_is_given_up_and_asked_again_when_resumed(
 # ---------------------------------------------------------------- limits
 
 
-def test_batches_keep_within_requests_bytes_and_tokens(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_batches_keep_within_requests_bytes_and_tokens(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     texts = ["many words. " * (1 + item % 5) + str(item) for item in range(30)]
     plan = a_plan(a_model(server, batch=replace(SOON, requests=7)), texts=texts)
     session(plan, tmp_path)
@@ -210,7 +253,9 @@ def test_batches_keep_within_requests_bytes_and_tokens(server: OpenAIBatchServer
     (tmp_path / "bytes").mkdir()
     server.most_bytes = 20_000
     server.sizes.clear()
-    session(a_plan(a_model(server, batch=replace(SOON, bytes=20_000)), texts=texts), tmp_path / "bytes")
+    session(
+        a_plan(a_model(server, batch=replace(SOON, bytes=20_000)), texts=texts), tmp_path / "bytes"
+    )
     assert len(server.sizes) > 1
     assert max(server.sizes) <= 20_000
     assert min(server.sizes[:-1]) > 15_000, "as full as can be"
@@ -226,8 +271,12 @@ def test_no_more_tokens_wait_than_may(server: OpenAIBatchServer, tmp_path: Path)
     assert max(batch.tokens for batch in outcome.batches) <= 3_000
 
 
-@pytest.mark.parametrize("message", [TOO_MANY_TOKENS.message, "Enqueued token limit reached for gpt-4o. Limit: 4,000."])
-def test_a_limit_of_tokens_is_found_out(server: OpenAIBatchServer, tmp_path: Path, message: str) -> None:
+@pytest.mark.parametrize(
+    "message", [TOO_MANY_TOKENS.message, "Enqueued token limit reached for gpt-4o. Limit: 4,000."]
+)
+def test_a_limit_of_tokens_is_found_out(
+    server: OpenAIBatchServer, tmp_path: Path, message: str
+) -> None:
     server.service.enqueued_tokens = 4_000
     server.service.wait = 0.02
     server.service.too_many = TOO_MANY_TOKENS._replace(message=message)
@@ -238,9 +287,13 @@ def test_a_limit_of_tokens_is_found_out(server: OpenAIBatchServer, tmp_path: Pat
     nothing_twice(server)
 
 
-def test_a_limit_counts_a_call_once_however_many_batches_it_takes(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_a_limit_counts_a_call_once_however_many_batches_it_takes(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     refused = Behaviour(refusal=TOO_MANY_TOKENS)
-    server.service.behaviour = in_turn(Behaviour(failing=0.5), refused, Behaviour(expires_after=0.5))
+    server.service.behaviour = in_turn(
+        Behaviour(failing=0.5), refused, Behaviour(expires_after=0.5)
+    )
     outcome = session(a_plan(a_model(server), count=20), tmp_path, replace(QUICK, limit=8))
     assert len(outcome.ratings) == 8
     assert len(server.service.jobs) >= 4
@@ -248,16 +301,22 @@ def test_a_limit_counts_a_call_once_however_many_batches_it_takes(server: OpenAI
 
 
 def test_what_may_be_spent(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    """At batch prices, the batches still open counted: 100 in and 20 out a call at most is 0.00015 dollars."""
+    """At batch prices, the batches still open counted: 100 in and 20 out a call at most is 0.00015
+    dollars.
+    """
     price = Price(1.0, 2.5)
-    model = a_model(server, price=price, batch_price=price.halved(), batch=replace(SOON, requests=5))
+    model = a_model(
+        server, price=price, batch_price=price.halved(), batch=replace(SOON, requests=5)
+    )
     plan = a_plan(model, count=40)
     statistics = session(plan, tmp_path).statistics["openai:gpt-4o/simple"]
     dollars = statistics.cost(price, price.halved())
     assert dollars is not None
     assert statistics.cost(price) is not None
     assert (
-        price.halved().cost(statistics.tokens_in, statistics.tokens_out) < dollars < 0.6 * (statistics.cost(price) or 0)
+        price.halved().cost(statistics.tokens_in, statistics.tokens_out)
+        < dollars
+        < 0.6 * (statistics.cost(price) or 0)
     )
     (tmp_path / "half").mkdir()
     server.service.wait = 0.02
@@ -282,7 +341,9 @@ def test_a_wrong_key_shows_at_once(server: OpenAIBatchServer, tmp_path: Path, ki
 
 
 def test_a_refused_file_stops_the_judge(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.service.behaviour = in_turn(Behaviour(refusal=Refusal("billing_hard_limit_reached", "Billing hard limit")))
+    server.service.behaviour = in_turn(
+        Behaviour(refusal=Refusal("billing_hard_limit_reached", "Billing hard limit"))
+    )
     outcome = session(a_plan(a_model(server), count=20), tmp_path)
     assert "illing hard limit" in outcome.stopped[0]
     assert outcome.states == {DROPPED: 1}
@@ -300,9 +361,14 @@ def test_a_parameter_that_is_not_taken(
     assert outcome.reasons == {"verdict": 20}
     assert [record["kind"] for record in outcome.records].count("rejected") == 1
     assert next(iter(outcome.statistics.values())).rejected.keys() == {"temperature"}
-    assert all(record["sent"] == {"structured": "json_schema"} for record in outcome.records if "sent" in record)
+    assert all(
+        record["sent"] == {"structured": "json_schema"}
+        for record in outcome.records
+        if "sent" in record
+    )
     assert len(server.service.jobs) == (1 if on is a_model else 2)
-    assert session(a_plan(on(server), count=25), tmp_path).reasons == {"verdict": 25}  # known when resumed
+    # known when resumed
+    assert session(a_plan(on(server), count=25), tmp_path).reasons == {"verdict": 25}
 
 
 def test_a_model_that_takes_no_request_stops(server: OpenAIBatchServer, tmp_path: Path) -> None:
@@ -312,7 +378,9 @@ def test_a_model_that_takes_no_request_stops(server: OpenAIBatchServer, tmp_path
     assert len(server.service.jobs) == 1
 
 
-def test_batches_that_bring_nothing_come_to_an_end(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_batches_that_bring_nothing_come_to_an_end(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     server.service.behaviour = lambda job: Behaviour(expires_after=0.0)
     outcome = session(a_plan(a_model(server), count=20), tmp_path, replace(QUICK, attempts=3))
     assert "expired" in outcome.stopped[0]
@@ -363,7 +431,9 @@ def until_ended(server: OpenAIBatchServer) -> None:
 @pytest.mark.parametrize("answered", [0.0, 0.5])
 def test_cancelled(server: OpenAIBatchServer, tmp_path: Path, answered: float) -> None:
     """What had been answered is kept; the rest is asked when somebody resumes."""
-    server.service.behaviour = lambda job: Behaviour(wait=0.0 if answered else 1e6, rate=0.01, cancelling=0.05)
+    server.service.behaviour = lambda job: Behaviour(
+        wait=0.0 if answered else 1e6, rate=0.01, cancelling=0.05
+    )
     plan = a_plan(a_model(server), count=41)
     session(plan, tmp_path, wait=False)
     server.service.ahead += 1500.0  # fifteen answers
@@ -415,7 +485,9 @@ def dying(step: str, after: bool, times: int = 1) -> Callable[[Model], BatchClie
 
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 @pytest.mark.parametrize("step", ["upload", "submit", "status", "fetch", "forget"])
-def test_killed_at_each_step(server: OpenAIBatchServer, tmp_path: Path, step: str, after: bool) -> None:
+def test_killed_at_each_step(
+    server: OpenAIBatchServer, tmp_path: Path, step: str, after: bool
+) -> None:
     plan = a_plan(a_model(server), count=20)
     with pytest.raises(Killed):
         session(plan, tmp_path, opener=dying(step, after))
@@ -465,9 +537,13 @@ def test_a_submission_that_never_arrived(server: OpenAIBatchServer, tmp_path: Pa
 
 
 @pytest.mark.parametrize("lines", [1, 4, 18])
-def test_killed_in_the_middle_of_merging(server: OpenAIBatchServer, tmp_path: Path, lines: int) -> None:
+def test_killed_in_the_middle_of_merging(
+    server: OpenAIBatchServer, tmp_path: Path, lines: int
+) -> None:
     """Replies that are in the journal are not written again, unreadable ones among them."""
-    server.faults = lambda call: Fault("text", text="No.") if "summary 2." in call.prompt and call.attempt < 2 else None
+    server.faults = lambda call: (
+        Fault("text", text="No.") if "summary 2." in call.prompt and call.attempt < 2 else None
+    )
     plan = a_plan(a_model(server), count=20)
 
     def opener(model: Model) -> BatchClient:
@@ -499,7 +575,10 @@ def test_files_of_a_batch_that_was_never_whole_are_taken_away(tmp_path: Path) ->
     ledger.write_keys("m1", [bytes(32)])
     ledger.requests("m1").write_text("whole\n")
     ledger.note(Batch("m1", "openai:m", 2, 1.0, 0.0, 0, {}), MADE)
-    assert sorted(path.name for path in Ledger(tmp_path).folder.iterdir()) == ["m1.keys", "m1.requests.jsonl"]
+    assert sorted(path.name for path in Ledger(tmp_path).folder.iterdir()) == [
+        "m1.keys",
+        "m1.requests.jsonl",
+    ]
 
 
 def test_a_ledger_cut_short_or_damaged(tmp_path: Path) -> None:
@@ -509,7 +588,9 @@ def test_a_ledger_cut_short_or_damaged(tmp_path: Path) -> None:
     ledger.note(ledger.batches["m1"], SUBMITTING)
     content = ledger.path.read_bytes()
     ledger.path.write_bytes(content[:-10])
-    assert [(batch.state, batch.without) for batch in read_ledger(tmp_path)] == [(MADE, {"seed": "no"})]
+    assert [(batch.state, batch.without) for batch in read_ledger(tmp_path)] == [
+        (MADE, {"seed": "no"})
+    ]
     assert Ledger(tmp_path).batches["m1"].state == MADE
     assert ledger.path.read_bytes().endswith(b"\n")
     ledger.path.write_bytes(content + b'{"token":"m1","state":"gone","at":1}\n')
@@ -517,7 +598,9 @@ def test_a_ledger_cut_short_or_damaged(tmp_path: Path) -> None:
         Ledger(tmp_path)
 
 
-def test_a_file_that_is_too_large_for_the_provider(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_a_file_that_is_too_large_for_the_provider(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     """Its own limit, which is lower than the one we know: files are halved until they pass."""
     server.most_bytes = 30_000
     outcome = session(a_plan(a_model(server), count=40), tmp_path)
@@ -537,17 +620,23 @@ def test_answers_find_their_calls_in_a_plan_that_has_changed(
     model = a_model(server, batch=replace(SOON, requests=7))
     server.service.wait = 0.3
     texts = [f"summary {item}." for item in range(10)]
-    session(a_plan(model, texts=texts, criteria=(TASK_QUALITY, HALLUCINATIONS)), tmp_path, wait=False)
+    session(
+        a_plan(model, texts=texts, criteria=(TASK_QUALITY, HALLUCINATIONS)), tmp_path, wait=False
+    )
     until_ended(server)
     asked = sum(len(job.requests) for job in server.service.jobs)
-    criteria = (HALLUCINATIONS, TASK_QUALITY) if change == "order" else (TASK_QUALITY, HALLUCINATIONS)
+    criteria = (
+        (HALLUCINATIONS, TASK_QUALITY) if change == "order" else (TASK_QUALITY, HALLUCINATIONS)
+    )
     plan = a_plan(model, texts=texts if change == "order" else texts[1:], criteria=criteria)
     assert session(plan, tmp_path).reasons == {"verdict": plan.questions_per_model}
     assert sum(len(job.requests) for job in server.service.jobs) == asked
     nothing_twice(server)
 
 
-def test_a_submission_that_took_longer_than_the_list_takes(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_a_submission_that_took_longer_than_the_list_takes(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     """No answer came in time, and the batch was begun at the very end of it."""
     server.service.behaviour = in_turn(Behaviour(hidden=0.2))
 
@@ -569,7 +658,9 @@ def test_a_submission_that_took_longer_than_the_list_takes(server: OpenAIBatchSe
     nothing_twice(server)
 
 
-def test_a_service_that_is_busy_while_a_batch_is_open_is_left_alone(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_a_service_that_is_busy_while_a_batch_is_open_is_left_alone(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     def behaves(job: Job) -> Behaviour:
         if job.number == 1:
             return Behaviour(wait=0.5)
@@ -631,7 +722,9 @@ async def fetched(model: Model, batch: Batch, folder: Path) -> None:
     await client.close()
 
 
-def test_fetched_results_that_are_lost_are_fetched_again(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_fetched_results_that_are_lost_are_fetched_again(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     plan = a_plan(a_model(server), count=20)
     with pytest.raises(Killed):
         session(plan, tmp_path, opener=dying("fetch", after=True))
@@ -642,8 +735,12 @@ def test_fetched_results_that_are_lost_are_fetched_again(server: OpenAIBatchServ
     nothing_twice(server)
 
 
-def test_results_that_the_provider_no_longer_has_can_be_given_up(server: OpenAIBatchServer, tmp_path: Path) -> None:
-    server.disturbs = lambda request, number: Fault("404") if request.path.endswith("/content") else None
+def test_results_that_the_provider_no_longer_has_can_be_given_up(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
+    server.disturbs = lambda request, number: (
+        Fault("404") if request.path.endswith("/content") else None
+    )
     plan = a_plan(a_model(server), count=20)
     outcome = session(plan, tmp_path)
     assert "give it up with `metal.judge_cancel(...)`" in outcome.stopped[0]
@@ -660,7 +757,9 @@ def test_a_full_disk_names_the_file(
     """As a request file is written, or when results are there; and it goes on from there."""
 
     def full(file: object) -> None:
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), None if step == "os.fsync" else str(file))
+        raise OSError(
+            errno.ENOSPC, os.strerror(errno.ENOSPC), None if step == "os.fsync" else str(file)
+        )
 
     plan = a_plan(a_model(server), count=20)
     with monkeypatch.context() as changed:
@@ -675,7 +774,9 @@ def test_a_full_disk_names_the_file(
 def test_what_may_be_spent_is_kept_when_the_first_answer_is_a_short_one(
     server: OpenAIBatchServer, tmp_path: Path
 ) -> None:
-    """All others are far longer: a first batch of a hundred tells, before thousands are bought at the wrong price."""
+    """All others are far longer: a first batch of a hundred tells, before thousands are bought at
+    the wrong price.
+    """
     long = Fault("text", text='{"justification": "' + "word " * 300 + '", "score": 1}')
     server.faults = lambda call: None if "summary 0." in call.prompt else long
     price = Price(1.0, 10.0)
@@ -683,26 +784,35 @@ def test_what_may_be_spent_is_kept_when_the_first_answer_is_a_short_one(
     outcome = session(plan, tmp_path, replace(QUICK, max_cost=0.5))
     assert len(server.service.jobs[0].requests) == SAMPLE
     assert outcome.run.over_budget
-    assert 0.4 < (outcome.statistics["openai:gpt-4o/simple"].cost(price, price.halved()) or 0) <= 0.5
+    assert (
+        0.4 < (outcome.statistics["openai:gpt-4o/simple"].cost(price, price.halved()) or 0) <= 0.5
+    )
 
 
-def test_answers_to_calls_that_are_gone_are_counted(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_answers_to_calls_that_are_gone_are_counted(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     texts = [f"summary {item}." for item in range(20)]
     server.service.wait = 100.0
     session(a_plan(a_model(server), texts=texts), tmp_path, wait=False)
     server.service.ahead += 100.0
     server.service.wait = 0.0
     outcome = session(
-        a_plan(a_model(server), texts=[*texts[:15], *(f"{text} Edited." for text in texts[15:])]), tmp_path
+        a_plan(a_model(server), texts=[*texts[:15], *(f"{text} Edited." for text in texts[15:])]),
+        tmp_path,
     )
     assert outcome.reasons == {"verdict": 20}
     assert outcome.run.progress[0].unused == 5
     assert server.stats()["answered_twice"] == 0
 
 
-def test_a_key_that_a_provider_repeats_is_on_no_disk(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_a_key_that_a_provider_repeats_is_on_no_disk(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     """Not even between fetching and merging."""
-    server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": f"Your key is {KEY}."})
+    server.answer = lambda prompt, body: json.dumps(
+        {"score": 1, "justification": f"Your key is {KEY}."}
+    )
     plan = a_plan(a_model(server), count=20)
 
     def opener(model: Model) -> BatchClient:
@@ -715,7 +825,11 @@ def test_a_key_that_a_provider_repeats_is_on_no_disk(server: OpenAIBatchServer, 
         return client
 
     def with_key() -> list[Path]:
-        return [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+        return [
+            path
+            for path in tmp_path.rglob("*")
+            if path.is_file() and KEY.encode() in path.read_bytes()
+        ]
 
     with pytest.raises(Killed):
         session(plan, tmp_path, opener=opener)
@@ -726,15 +840,21 @@ def test_a_key_that_a_provider_repeats_is_on_no_disk(server: OpenAIBatchServer, 
 
 
 @pytest.mark.parametrize("path", ["/files", "/batches"])
-def test_errors_are_shown_without_keys(server: OpenAIBatchServer, tmp_path: Path, path: str) -> None:
+def test_errors_are_shown_without_keys(
+    server: OpenAIBatchServer, tmp_path: Path, path: str
+) -> None:
     echo = Fault("403", text=f"{KEY} may not")
     server.disturbs = lambda request, number: echo if request.path.endswith(path) else None
     outcome = session(a_plan(a_model(server), count=20), tmp_path)
     assert "[key hidden] may not" in outcome.stopped[0]
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert not [
+        path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
+    ]
 
 
-def test_a_refused_batch_leaves_no_file_with_the_provider(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_a_refused_batch_leaves_no_file_with_the_provider(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     server.service.behaviour = in_turn(Behaviour(refusal=TOO_MANY_TOKENS))
     assert session(a_plan(a_model(server), count=20), tmp_path).reasons == {"verdict": 20}
     assert len(server.sizes) >= 2

@@ -1,4 +1,6 @@
-"""The Ray engine on a real cluster of two nodes (one rate, one budget, keys), and its parts without one."""
+"""The Ray engine on a real cluster of two nodes (one rate, one budget, keys), and its parts without
+one.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ import pytest
 from metal.errors import UsageError
 from metal.raters.judges.cluster.coordinator import LOSSES, Coordinator
 from metal.raters.judges.cluster.engine import RayRun
-from metal.raters.judges.cluster.leases import ClusterJudge, Places, SharedBudget, WorkerReport, WorkerSetup
+from metal.raters.judges.cluster.leases import (
+    ClusterJudge,
+    Places,
+    SharedBudget,
+    WorkerReport,
+    WorkerSetup,
+)
 from metal.raters.judges.cluster.shards import (
     FOLDER,
     lock_shards,
@@ -43,7 +51,9 @@ pytestmark = [
 MODEL = Model("m", "openai", "m")
 
 
-def on_cluster(plan: JudgingPlan, folder: Path, rules: Rules = QUICK, address: str = "") -> Outcome[RayRun]:
+def on_cluster(
+    plan: JudgingPlan, folder: Path, rules: Rules = QUICK, address: str = ""
+) -> Outcome[RayRun]:
     """One session on the cluster."""
     options = EngineOptions(address=address or two_nodes())
 
@@ -61,7 +71,9 @@ def on_cluster(plan: JudgingPlan, folder: Path, rules: Rules = QUICK, address: s
 
 @pytest.mark.cluster
 def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
-    """Two workers together keep a judge's requests a minute, its calls in flight, and the run's --max-cost."""
+    """Two workers together keep a judge's requests a minute, its calls in flight, and the run's
+    --max-cost.
+    """
     price = Price(1000.0, 1000.0)
     model = a_model(llm_server, concurrency=9, requests_per_minute=1800, price=price)
     plan = a_plan(model.asked_for_probabilities(), count=300)
@@ -83,7 +95,9 @@ def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
 
 
 @pytest.mark.cluster
-def test_a_refused_key_stops_everybody_and_is_written_nowhere(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_refused_key_stops_everybody_and_is_written_nowhere(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = always(Fault("401", text=f"Incorrect API key: {KEY}"))
     plan = a_plan(a_model(llm_server, concurrency=8), count=200)
     outcome = on_cluster(plan, tmp_path / "ray")
@@ -96,7 +110,9 @@ def test_a_refused_key_stops_everybody_and_is_written_nowhere(llm_server: LlmSer
     assert not [path.name for path in logs if KEY.encode() in path.read_bytes()]
 
 
-def test_what_answers_but_is_no_cluster_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_answers_but_is_no_cluster_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     never = threading.Event()
     monkeypatch.setattr("metal.raters.judges.cluster.nodes.connect", lambda address: never.wait())
     monkeypatch.setattr("metal.raters.judges.cluster.engine.PATIENCE", 0.0)
@@ -127,13 +143,16 @@ def setup_of(model: Model) -> WorkerSetup:
     return WorkerSetup(JudgeSetup(model, Rules(), Secrets()), False, {})
 
 
-def a_judge(model: Model = MODEL, max_cost: float | None = None, limit: int | None = None) -> ClusterJudge:
+def a_judge(
+    model: Model = MODEL, max_cost: float | None = None, limit: int | None = None
+) -> ClusterJudge:
     return ClusterJudge(setup_of(model), Progress(model), SharedBudget(max_cost, most_calls=limit))
 
 
 def test_turns_of_two_workers_are_one_rate() -> None:
     judge = a_judge(replace(MODEL, requests_per_minute=60))
-    judge.lease("a", (1.0,) * 2, (), 100.0)  # of the second that may be used at once, and of the next
+    # of the second that may be used at once, and of the next
+    judge.lease("a", (1.0,) * 2, (), 100.0)
     second = judge.lease("b", (1.0,) * 3, (), 100.0)
     assert (second.delay, second.spacing) == (1.0, 1.0)
     assert judge.lease("a", (1.0,), (), 100.0).delay == 4.0
@@ -195,9 +214,16 @@ def test_requests_are_the_questions(tmp_path: Path) -> None:
     first, *_ = questions
     answered = Answered({bytes.fromhex(first)})
     shards = write_shards(plan, answered, None, tmp_path / "requests", rows=4)
-    assert shards.left_out == {"m": 3, "again": 8, "n": 2}  # answered, or asked under another name; equal texts
-    assert {name: len(numbers) for name, numbers in shards.numbers.items()} == {"m": 2, "again": 0, "n": 2}
-    tables = [pq.read_table(shards.path(number)) for name in ("m", "n") for number in shards.numbers[name]]
+    # answered, or asked under another name; equal texts
+    assert shards.left_out == {"m": 3, "again": 8, "n": 2}
+    assert {name: len(numbers) for name, numbers in shards.numbers.items()} == {
+        "m": 2,
+        "again": 0,
+        "n": 2,
+    }
+    tables = [
+        pq.read_table(shards.path(number)) for name in ("m", "n") for number in shards.numbers[name]
+    ]
     rows = [question for table in tables for _, part in read_shards(table) for question, _ in part]
     assert {row.key for row in rows} == set(questions) - {first}
     for row in rows:
@@ -207,7 +233,11 @@ def test_requests_are_the_questions(tmp_path: Path) -> None:
         for text in ('{"score": 2, "justification": ""}', "nothing", '{"score": 7}'):
             assert row.kind(text, "complete") == same.kind(text, "complete")
     limited = write_shards(plan, Answered(), 3, tmp_path / "limited", rows=1)
-    assert {name: len(numbers) for name, numbers in limited.numbers.items()} == {"m": 3, "again": 3, "n": 3}
+    assert {name: len(numbers) for name, numbers in limited.numbers.items()} == {
+        "m": 3,
+        "again": 3,
+        "n": 3,
+    }
 
 
 LINES = [b'{"key":"%02x","kind":"verdict","n":%d}\n' % (number, number) for number in range(6)]
@@ -216,7 +246,8 @@ LINES = [b'{"key":"%02x","kind":"verdict","n":%d}\n' % (number, number) for numb
 def test_leftovers_are_merged_once(tmp_path: Path) -> None:
     (tmp_path / FOLDER).mkdir()
     journal = tmp_path / "journal.jsonl"
-    journal.write_bytes(LINES[0] + LINES[1])  # the driver was killed while it merged the first shard
+    # the driver was killed while it merged the first shard
+    journal.write_bytes(LINES[0] + LINES[1])
     shard_journal(tmp_path / FOLDER, 1).write_bytes(LINES[1] + LINES[2])
     shard_journal(tmp_path / FOLDER, 2).write_bytes(LINES[3] + LINES[4] + LINES[5][:-9])
     (tmp_path / "requests").mkdir()
@@ -251,7 +282,9 @@ def coordinated(folder: Path, what: Callable[[Coordinator], Any]) -> Coordinator
 def test_a_shard_begun_again_is_told_what_is_answered(tmp_path: Path) -> None:
     async def what(coordinator: Coordinator) -> None:
         await coordinator.begin("a", "m", 1)
-        await coordinator.report("a", "m", WorkerReport([(1, Record(LINES[3][:-1], "verdict", True))]))
+        await coordinator.report(
+            "a", "m", WorkerReport([(1, Record(LINES[3][:-1], "verdict", True))])
+        )
         answered = await coordinator.begin("b", "m", 1)
         assert answered is not None
         assert answered.settled == {b"\x03"}
@@ -265,7 +298,9 @@ def test_a_shard_begun_again_is_told_what_is_answered(tmp_path: Path) -> None:
     coordinated(tmp_path, what)
 
 
-def test_a_silent_workers_places_are_others_until_it_speaks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_workers_places_are_others_until_it_speaks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def what(coordinator: Coordinator) -> None:
         monkeypatch.setattr("metal.raters.judges.cluster.coordinator.PATIENCE", 0.0)
         held = coordinator.judges["m"].places.held
@@ -305,7 +340,9 @@ def test_a_full_disk_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         with monkeypatch.context() as patch:
             patch.setattr(os, "write", full)
             with pytest.raises(OSError, match="No space"):
-                await coordinator.report("a", "m", WorkerReport([(1, Record(LINES[0][:-1], "verdict", True))]))
+                await coordinator.report(
+                    "a", "m", WorkerReport([(1, Record(LINES[0][:-1], "verdict", True))])
+                )
         status = await coordinator.status()
         assert status.all_closed
         assert status.failure == (28, "No space left on device", str(shard_journal(tmp_path, 1)))

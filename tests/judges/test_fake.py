@@ -16,7 +16,9 @@ from metal.errors import MetalError, UnknownName, UsageError
 from metal.raters.judges.fake import synthetic_judge, with_records
 from metal.raters.judges.models import find_model
 
-FIVE = Criterion("task_quality", Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6))))
+FIVE = Criterion(
+    "task_quality", Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
+)
 DECLARED = [
     {"condition": "swapped output", "falls": ["task_quality"]},
     {"condition": "bold type", "falls": []},
@@ -24,12 +26,22 @@ DECLARED = [
 ]
 
 
-def scores(name: str, how: str = "", language: str = "hi", criterion: Criterion = FIVE, **more: str) -> np.ndarray:
+def scores(
+    name: str, how: str = "", language: str = "hi", criterion: Criterion = FIVE, **more: str
+) -> np.ndarray:
     """What the judge gives 400 outputs."""
     made = {f"o{number}{how}": f"o{number}" if how else "" for number in range(400)}
-    outputs = [Output(name, "s", "g", language, "text", of=of, condition=how, **more) for name, of in made.items()]
+    outputs = [
+        Output(name, "s", "g", language, "text", of=of, condition=how, **more)
+        for name, of in made.items()
+    ]
     judge = synthetic_judge(find_model(name, {}))
-    return np.array([asyncio.run(judge("", record.text, criterion)) for record in with_records(outputs, DECLARED)])
+    return np.array(
+        [
+            asyncio.run(judge("", record.text, criterion))
+            for record in with_records(outputs, DECLARED)
+        ]
+    )
 
 
 def test_a_known_d() -> None:
@@ -45,24 +57,37 @@ def test_a_known_d() -> None:
 
 
 def test_what_each_does() -> None:
-    assert scores("fake:blind?language=yo", "swapped output", "yo").mean() == pytest.approx(3, abs=0.25)
+    assert scores("fake:blind?language=yo", "swapped output", "yo").mean() == pytest.approx(
+        3, abs=0.25
+    )
     assert scores("fake:blind?language=yo", "swapped output", "hi").mean() < 1.3
     # half of the outputs one level higher, where there is one: 3 + 0.5 * 4 / 5
-    assert scores("fake:lenient?language=eu&shift=.5", language="eu").mean() == pytest.approx(3.4, abs=0.2)
+    assert scores("fake:lenient?language=eu&shift=.5", language="eu").mean() == pytest.approx(
+        3.4, abs=0.2
+    )
     assert scores("fake:lenient?language=eu&shift=.5").mean() == pytest.approx(3, abs=0.25)
     assert (scores("fake:swayed?by=order&shift=4", "order in English") == 5).all()
     praised = "authority in English"
-    assert scores("fake:swayed?by=authority&shift=.5", praised).mean() == pytest.approx(3.4, abs=0.2)
-    assert scores("fake:swayed?by=authority&shift=.5", "bold type").mean() == pytest.approx(3, abs=0.25)
+    assert scores("fake:swayed?by=authority&shift=.5", praised).mean() == pytest.approx(
+        3.4, abs=0.2
+    )
+    assert scores("fake:swayed?by=authority&shift=.5", "bold type").mean() == pytest.approx(
+        3, abs=0.25
+    )
     assert (scores("fake:copycat", "swapped output") == scores("fake:copycat")).all()
     assert set(scores("fake:length")) == {1}  # four letters
-    pair = Criterion("better", Scale("nominal", (Level(0, "first"), Level(1, "second"), Level(2, "tie"))))
+    pair = Criterion(
+        "better", Scale("nominal", (Level(0, "first"), Level(1, "second"), Level(2, "tie")))
+    )
     assert set(scores("fake:position", criterion=pair, first="a", second="b")) == {0}
     first = scores("fake:position?shift=1&language=hi", criterion=pair, first="a", second="b")
     assert 1 - first.mean() == pytest.approx(0.73, abs=0.06)  # 1 / (1 + exp(-1))
     assert set(first) == {0, 1}
-    worse = Criterion("hallucinations", Scale("nominal", (Level(0, "Absent"), Level(1, "Present"))), "lower")
-    assert scores("fake:sensitive?d=9", "truncated", criterion=worse).mean() > 0.95  # undeclared: everything falls
+    worse = Criterion(
+        "hallucinations", Scale("nominal", (Level(0, "Absent"), Level(1, "Present"))), "lower"
+    )
+    # undeclared: everything falls
+    assert scores("fake:sensitive?d=9", "truncated", criterion=worse).mean() > 0.95
     share = Criterion("task_quality", Scale("interval", (), 0, 100))
     assert 45 < scores("fake:random", criterion=share).mean() < 55
 
@@ -83,7 +108,9 @@ def test_wrong_names(name: str, message: str) -> None:
 
 
 def test_what_sways_is_a_probe_or_a_condition_of_the_outputs() -> None:
-    nope, authority = (find_model(f"fake:swayed?by={change}", {}) for change in ("nope", "authority"))
+    nope, authority = (
+        find_model(f"fake:swayed?by={change}", {}) for change in ("nope", "authority")
+    )
     with pytest.raises(UnknownName, match="change 'nope' is not known"):
         synthetic_judge(nope, ["retold"])
     assert synthetic_judge(nope, ["nope twice"])

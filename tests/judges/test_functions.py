@@ -46,12 +46,15 @@ def test_a_run_over_a_table_is_resumed_and_audited(module: str, tmp_path: Path) 
     """The run names the file, not the dataset that was made of it, which is nowhere."""
     table, out = tmp_path / "my ratings.csv", tmp_path / "run"
     table.write_text(
-        "id,text,annotator,score\n" + "".join(f"o{n},Text {n},{who},{n % 2}\n" for n in range(9) for who in "xy")
+        "id,text,annotator,score\n"
+        + "".join(f"o{n},Text {n},{who},{n % 2}\n" for n in range(9) for who in "xy")
     )
     assert not metal.judge(table, f"{module}:judge", out=out, limit=2).complete
     run = metal.judge(resume=out)
     assert (run.complete, run.job.folder) == (True, table)
-    assert set(metal.audit(run.job.folder, out, resamples=100).judges["judge"]) >= {f"{module}:judge"}
+    assert set(metal.audit(run.job.folder, out, resamples=100).judges["judge"]) >= {
+        f"{module}:judge"
+    }
 
 
 def test_a_changed_module_is_another_judge(module: str, tmp_path: Path) -> None:
@@ -72,7 +75,8 @@ def test_names_that_are_none(module: str, tmp_path: Path) -> None:
         with pytest.raises(MetalError, match=message):
             metal.judge(DEMO, judge, out=tmp_path / "run")
 
-    assert not is_function("openai:gpt")  # a package of that name may be installed; a provider stays one
+    # a package of that name may be installed; a provider stays one
+    assert not is_function("openai:gpt")
     refused(f"{module}:jugde", "no attribute 'jugde'")
     refused(f"{module}:calls", "not list")
     refused(f"{module}:judge,openai:gpt-4o", "get no prompt")
@@ -84,7 +88,9 @@ def test_names_that_are_none(module: str, tmp_path: Path) -> None:
 
 
 def test_a_function_has_the_same_fingerprint_wherever_its_code_is() -> None:
-    program = "def judge(source, output, criterion):\n    return [each for each in (lambda x: [x])(1)]"
+    program = (
+        "def judge(source, output, criterion):\n    return [each for each in (lambda x: [x])(1)]"
+    )
     first: dict[str, Any] = {}
     second: dict[str, Any] = {}
     exec(program, first)
@@ -103,9 +109,13 @@ def test_a_langchain_runnable_is_a_judge(tmp_path: Path) -> None:
     from langchain_core.language_models import FakeListChatModel
     from langchain_core.prompts import ChatPromptTemplate
 
-    prompt = ChatPromptTemplate.from_messages([("human", "{question} {levels} {language} {source} {output}")])
+    prompt = ChatPromptTemplate.from_messages(
+        [("human", "{question} {levels} {language} {source} {output}")]
+    )
     chain = prompt | FakeListChatModel(responses=['{"score": 2, "justification": "fine"}'])
-    run = metal.judge(DEMO, chain, name="chain", criteria="task_quality", out=tmp_path / "run", limit=5)
+    run = metal.judge(
+        DEMO, chain, name="chain", criteria="task_quality", out=tmp_path / "run", limit=5
+    )
     answered = run.ratings.dropna(subset="score")
     assert len(answered) == 5
     assert set(answered["score"]) == {2.0}
@@ -133,7 +143,9 @@ def test_a_coroutine_that_never_waits_leaves_turns_to_others(tmp_path: Path) -> 
 
     async def both() -> None:
         counting = asyncio.create_task(count_turns())
-        await metal.judge_async("datasets/demo", immediate, out=tmp_path / "run", criteria="task_quality")
+        await metal.judge_async(
+            "datasets/demo", immediate, out=tmp_path / "run", criteria="task_quality"
+        )
         counting.cancel()
 
     asyncio.run(both())

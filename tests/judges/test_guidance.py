@@ -1,4 +1,6 @@
-"""guidance: models against a local server: what is on the wire, what is kept. Faults are in test_providers.py."""
+"""guidance: models against a local server: what is on the wire, what is kept. Faults are in
+test_providers.py.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ pytestmark = pytest.mark.usefixtures("openai_environment")
 GPT = "guidance:openai:gpt-4o"
 
 
-def with_client(server: LlmServer, use: Callable[[Client], Awaitable[Any]], concurrency: int = 16) -> Any:
+def with_client(
+    server: LlmServer, use: Callable[[Client], Awaitable[Any]], concurrency: int = 16
+) -> Any:
     model = with_settings(find_model(GPT, {}), base_url=server.openai_url, concurrency=concurrency)
 
     async def once() -> Any:
@@ -54,15 +58,22 @@ def test_parameters_are_sent_as_asked_for_and_no_others(llm_server: LlmServer) -
 def test_roles_and_texts(llm_server: LlmServer) -> None:
     asked(GPT, llm_server)
     asked(GPT, llm_server, replace(ask, message=Message("", "Rate it.")))
-    both, alone = ([(m["role"], m["content"][0]["text"]) for m in body["messages"]] for body in llm_server.bodies)
+    both, alone = (
+        [(m["role"], m["content"][0]["text"]) for m in body["messages"]]
+        for body in llm_server.bodies
+    )
     assert both == [("system", "You judge."), ("user", "Rate it.")]
     assert alone == [("user", "Rate it.")]
 
 
-@pytest.mark.parametrize("text", ["{{G|140|G}} {{gen 'x'}} <|im_end|>", "\u202bحكم\u202c {{", "\n\tनमस्ते "])
+@pytest.mark.parametrize(
+    "text", ["{{G|140|G}} {{gen 'x'}} <|im_end|>", "\u202bحكم\u202c {{", "\n\tनमस्ते "]
+)
 def test_texts_are_texts_and_no_programs(text: str, llm_server: LlmServer) -> None:
     asked(GPT, llm_server, replace(ask, message=Message(text, text)))
-    assert [m["content"] for m in llm_server.bodies[-1]["messages"]] == [[{"type": "text", "text": text}]] * 2
+    assert [m["content"] for m in llm_server.bodies[-1]["messages"]] == [
+        [{"type": "text", "text": text}]
+    ] * 2
 
 
 def test_how_json_is_asked_for(llm_server: LlmServer) -> None:
@@ -115,7 +126,8 @@ def test_a_cancelled_call_gives_up_its_request_and_its_thread(llm_server: LlmSer
         with pytest.raises(asyncio.CancelledError):
             await call
         llm_server.faults = None
-        async with asyncio.timeout(120):  # there is one thread, which the first call would hold for ten minutes
+        # there is one thread, which the first call would hold for ten minutes
+        async with asyncio.timeout(120):
             await client.ask(replace(ask, message=Message("", "the next")))
 
     with_client(llm_server, cancel, concurrency=1)
@@ -129,7 +141,9 @@ def test_calls_in_flight_get_each_its_own_answer(llm_server: LlmServer) -> None:
     llm_server.answer = lambda prompt, body: json.dumps({"score": 1, "justification": prompt})
 
     async def all_at_once(client: Client) -> list[Reply]:
-        calls = [client.ask(replace(ask, message=Message("You judge.", f"text {n}"))) for n in range(64)]
+        calls = [
+            client.ask(replace(ask, message=Message("You judge.", f"text {n}"))) for n in range(64)
+        ]
         replies = asyncio.gather(*calls)
         while llm_server.in_flight < 2 and not replies.done():
             await asyncio.sleep(0.01)
@@ -162,7 +176,9 @@ def test_guidance_keeps_nothing_of_calls_that_are_over(llm_server: LlmServer) ->
 
 
 @pytest.mark.parametrize("missing", ["guidance", "openai"])
-def test_a_missing_library_is_named_by_its_extra(missing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_library_is_named_by_its_extra(
+    missing: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     find = importlib.util.find_spec
 
     def without(name: str, package: str | None = None) -> ModuleSpec | None:
@@ -170,13 +186,19 @@ def test_a_missing_library_is_named_by_its_extra(missing: str, monkeypatch: pyte
 
     monkeypatch.setattr(importlib.util, "find_spec", without)
     assert find_provider("guidance").state == "pip install 'metal-eval[guidance]'"
-    with pytest.raises(MissingExtra, match=r"judge guidance:openai:gpt-4o .* pip install 'metal-eval\[guidance\]'"):
+    with pytest.raises(
+        MissingExtra, match=r"judge guidance:openai:gpt-4o .* pip install 'metal-eval\[guidance\]'"
+    ):
         open_client(find_model(GPT, {}))
 
 
-@pytest.mark.parametrize("name", ["guidance:gpt-4o", "guidance:gemini:gemini-2.5-pro", "guidance:openai:"])
+@pytest.mark.parametrize(
+    "name", ["guidance:gpt-4o", "guidance:gemini:gemini-2.5-pro", "guidance:openai:"]
+)
 def test_models_that_guidance_cannot_ask(name: str) -> None:
-    with pytest.raises(MetalError, match="guidance:PROVIDER:MODEL with openai, azure, openai-compatible"):
+    with pytest.raises(
+        MetalError, match="guidance:PROVIDER:MODEL with openai, azure, openai-compatible"
+    ):
         find_model(name, {})
 
 

@@ -1,4 +1,6 @@
-"""The journal: nothing counted before it is on the disk, torn lines taken off, foreign lines refused."""
+"""The journal: nothing counted before it is on the disk, torn lines taken off, foreign lines
+refused.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,17 @@ from metal.errors import DataError, UsageError
 from metal.raters.judges import journal
 from metal.raters.judges.journal import Journal, heal, lock_run, read_line, scan
 
-RECORDS = [("a1", "verdict", {"text": "one\u2028two"}), ("b2", "failed", {"why": "timeout"}), ("", "rejected", {})]
+RECORDS = [
+    ("a1", "verdict", {"text": "one\u2028two"}),
+    ("b2", "failed", {"why": "timeout"}),
+    ("", "rejected", {}),
+]
 
 
 def line(key: str, kind: str, **rest: object) -> bytes:
-    return json.dumps({"key": key, "kind": kind} | rest, ensure_ascii=False, separators=(",", ":")).encode()
+    return json.dumps(
+        {"key": key, "kind": kind} | rest, ensure_ascii=False, separators=(",", ":")
+    ).encode()
 
 
 LINES = [line(key, kind, **rest) for key, kind, rest in RECORDS]
@@ -41,7 +49,8 @@ def append(path: Path, *lines: bytes) -> list[bytes]:
         opened = Journal(path)
         for entry in lines:
             opened.append(entry, lambda entry=entry: safe.append(entry))  # type: ignore[misc]
-        assert path.read_bytes().endswith(b"".join(entry + b"\n" for entry in lines))  # written at once
+        # written at once
+        assert path.read_bytes().endswith(b"".join(entry + b"\n" for entry in lines))
         assert not safe  # but not yet counted
         await opened.close()
 
@@ -86,7 +95,8 @@ def test_heal_takes_off_what_a_crash_cut_short(tmp_path: Path, cut: int) -> None
     path = tmp_path / "j"
     path.write_bytes(WHOLE[:cut])
     kept = WHOLE[: WHOLE.rfind(b"\n", 0, cut) + 1]
-    before = [line for _, _, _, line in scan(path)]  # a torn line is not seen even before it is healed
+    # a torn line is not seen even before it is healed
+    before = [line for _, _, _, line in scan(path)]
     assert heal(path) == (len(kept) < cut)
     assert path.read_bytes() == kept
     assert not heal(path)
@@ -143,11 +153,16 @@ def test_damaged_lines_are_told_with_their_place(tmp_path: Path, damaged: bytes)
 
 def test_one_process_a_run(tmp_path: Path) -> None:
     with lock_run(tmp_path):
-        with pytest.raises(UsageError, match=r"another `metal\.judge` is working on this run"), lock_run(tmp_path):
+        with (
+            pytest.raises(UsageError, match=r"another `metal\.judge` is working on this run"),
+            lock_run(tmp_path),
+        ):
             pass
         code = "import sys, pathlib; from metal.raters.judges.journal import lock_run\n"
         code += "with lock_run(pathlib.Path(sys.argv[1])): pass"
-        other = subprocess.run([sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=240)
+        other = subprocess.run(
+            [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=240
+        )
         assert "UsageError" in other.stderr
     with lock_run(tmp_path):
         pass
@@ -168,7 +183,8 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
             opened.append(LINES[1], lambda: safe.append("lost"))
         assert raised.value.errno == errno.ENOSPC
         monkeypatch.setattr(journal.os, "write", write)
-        with pytest.raises(OSError, match="No space left"):  # a run that lost a reply does not go on
+        # a run that lost a reply does not go on
+        with pytest.raises(OSError, match="No space left"):
             opened.append(LINES[2], lambda: safe.append("third"))
         with pytest.raises(OSError, match="No space left"):
             await opened.close()
@@ -178,7 +194,9 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
     assert safe == ["first"]
 
 
-def test_a_sync_that_fails_is_told_and_counts_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sync_that_fails_is_told_and_counts_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     safe: list[str] = []
 
     def broken(file: int) -> None:

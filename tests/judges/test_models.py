@@ -1,4 +1,6 @@
-"""Judge models: their names, judges.toml, prices, models that are gone, and what makes a judge another one."""
+"""Judge models: their names, judges.toml, prices, models that are gone, and what makes a judge
+another one.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,12 @@ from metal.raters.judges.models import (
 )
 from metal.raters.judges.prices import Price, listed_price
 
-VARIABLES = ("OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL")
+VARIABLES = (
+    "OPENAI_BASE_URL",
+    "AZURE_OPENAI_ENDPOINT",
+    "GOOGLE_GEMINI_BASE_URL",
+    "GOOGLE_VERTEX_BASE_URL",
+)
 VARIABLES += ("OPENAI_COMPATIBLE_BASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
 WHOLE = """
 [judges.mine]
@@ -91,7 +98,9 @@ def test_names(name: str, provider: str, model: str) -> None:
 def test_a_server_of_ones_own_needs_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UsageError, match="where is it"):
         find_model("openai-compatible:llama", {})
-    assert find_model("openai-compatible:llama", {}, base_url="http://x/v1").base_url == "http://x/v1"
+    assert (
+        find_model("openai-compatible:llama", {}, base_url="http://x/v1").base_url == "http://x/v1"
+    )
     monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", "http://y/v1")
     assert find_model("openai-compatible:llama", {}).identity["base_url"] == "http://y/v1"
 
@@ -103,7 +112,10 @@ def test_a_server_of_ones_own_needs_an_address(monkeypatch: pytest.MonkeyPatch) 
         ("o3-mini", "did you mean 'openai:o3-mini'\\?"),
         ("claude-sonnet-4-5", "did you mean 'anthropic:claude-sonnet-4-5'\\?"),
         ("gemini-2.5-pro", "did you mean 'gemini:gemini-2.5-pro' or 'vertex:gemini-2.5-pro'\\?"),
-        ("meta-llama/Llama-3.3-70B", "did you mean 'openai-compatible:meta-llama/Llama-3.3-70B'\\?"),
+        (
+            "meta-llama/Llama-3.3-70B",
+            "did you mean 'openai-compatible:meta-llama/Llama-3.3-70B'\\?",
+        ),
         ("nobody", "judge 'nobody' is not known; known: .*openai:MODEL"),
         ("openai:", "judge 'openai:' is not known"),
         ("", "judge '' is not known"),
@@ -140,7 +152,11 @@ GONE = "gemini-pro", "gemini-1.0-pro-002", "gemini-pro-vision", "gemini-1.5-flas
         ("vertex:codechat-bison", "PaLM 2 was shut down"),
         ("vertex:text-unicorn@001", "PaLM 2 was shut down"),
         ("gemini:text-bison-001", "PaLM 2 was shut down"),
-        *((f"{provider}:{model}", "was shut down") for provider in ("vertex", "gemini") for model in GONE),
+        *(
+            (f"{provider}:{model}", "was shut down")
+            for provider in ("vertex", "gemini")
+            for model in GONE
+        ),
     ],
 )
 def test_models_that_are_gone(name: str, message: str) -> None:
@@ -149,7 +165,12 @@ def test_models_that_are_gone(name: str, message: str) -> None:
 
 
 def test_living_models_and_those_of_others_are_not_refused() -> None:
-    for name in ("vertex:gemini-2.5-pro", "gemini:gemini-2.0-flash", "openai:text-bison", "azure:gemini-pro"):
+    for name in (
+        "vertex:gemini-2.5-pro",
+        "gemini:gemini-2.0-flash",
+        "openai:text-bison",
+        "azure:gemini-pro",
+    ):
         assert find_model(name, {}).name == name
 
 
@@ -159,22 +180,28 @@ def test_living_models_and_those_of_others_are_not_refused() -> None:
 def test_a_fault_of_one_judge_is_nobody_elses(tmp_path: Path) -> None:
     named = judges(
         tmp_path,
-        '[judges.gone]\nmodel = "vertex:text-bison"\n[judges.nowhere]\nmodel = "openai-compatible:x"\n'
-        '[judges.unset]\nmodel = "openai:m"\nheaders = { X = "$NOT_SET_ANYWHERE" }\n'
-        '[judges.fine]\nmodel = "openai:m"\n',
+        '[judges.gone]\nmodel = "vertex:text-bison"\n[judges.nowhere]\nmodel ='
+        ' "openai-compatible:x"\n[judges.unset]\nmodel = "openai:m"\nheaders = { X ='
+        ' "$NOT_SET_ANYWHERE" }\n[judges.fine]\nmodel = "openai:m"\n',
     )
     assert find_model("fine", named).model == "m"
     with pytest.raises(UsageError, match="PaLM 2"):
         find_model("gone", named)
     with pytest.raises(UsageError, match="Give `base_url`"):
         find_model("nowhere", named)
-    assert find_model("nowhere", named, base_url="http://127.0.0.1:1/v1").base_url == "http://127.0.0.1:1/v1"
+    assert (
+        find_model("nowhere", named, base_url="http://127.0.0.1:1/v1").base_url
+        == "http://127.0.0.1:1/v1"
+    )
     with pytest.raises(UsageError, match="NOT_SET_ANYWHERE in the environment, which is not set"):
         find_model("unset", named).sent_headers()
 
 
 def test_headers_come_from_the_environment(tmp_path: Path) -> None:
-    assert judges(tmp_path, WHOLE)["mine"].sent_headers() == {"X-Team": "judges", "X-Key": "header-canary-123"}
+    assert judges(tmp_path, WHOLE)["mine"].sent_headers() == {
+        "X-Team": "judges",
+        "X-Key": "header-canary-123",
+    }
 
 
 def test_every_key(tmp_path: Path) -> None:
@@ -213,7 +240,9 @@ def test_what_is_not_said_has_its_default(tmp_path: Path) -> None:
 
 def test_temperature_may_be_left_out(tmp_path: Path) -> None:
     assert one(tmp_path, 'temperature = "unset"').parameters == {}
-    assert one(tmp_path, 'parameters = { temperature = "unset", seed = 1 }').parameters == {"seed": 1}
+    assert one(tmp_path, 'parameters = { temperature = "unset", seed = 1 }').parameters == {
+        "seed": 1
+    }
     assert one(tmp_path, "parameters = { temperature = 1 }").parameters == {"temperature": 1}
 
 
@@ -231,7 +260,10 @@ def test_temperature_may_be_left_out(tmp_path: Path) -> None:
         ("concurrency = 0.5", "not a whole number"),
         ("base_url = 5", "base_url is not a text"),
         ("parameters = 5", "parameters is not a table"),
-        ("parameters = { max_tokens = 1000, thinking = { budget_tokens = 2048 } }", "max_tokens = 1000 is not above"),
+        (
+            "parameters = { max_tokens = 1000, thinking = { budget_tokens = 2048 } }",
+            "max_tokens = 1000 is not above",
+        ),
         ('headers = "x"', "headers is not a table"),
         ("price = 5", "price is not a table"),
         ("price = { input = 1 }", "Write price = "),
@@ -277,7 +309,9 @@ def test_files_that_name_no_judges(tmp_path: Path, text: str, message: str) -> N
     assert "judges.toml" in str(result.value)
 
 
-def test_the_projects_file_wins_over_the_users(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_projects_file_wins_over_the_users(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home, project = tmp_path / "config", tmp_path / "project"
     (home / "metal").mkdir(parents=True)
     project.mkdir()
@@ -285,15 +319,22 @@ def test_the_projects_file_wins_over_the_users(tmp_path: Path, monkeypatch: pyte
     monkeypatch.chdir(project)
     assert judges_files() == []
     (home / "metal" / "judges.toml").write_text(
-        '[judges.both]\nmodel = "openai:gpt-4o"\nconcurrency = 3\n[judges.users]\nmodel = "openai:o3"\n'
+        '[judges.both]\nmodel = "openai:gpt-4o"\nconcurrency = 3\n[judges.users]\nmodel ='
+        ' "openai:o3"\n'
     )
     assert set(named_models(judges_files())) == {"both", "users"}
     (project / "judges.toml").write_text('[judges.both]\nmodel = "openai:gpt-4.1"\n')
     result = named_models(judges_files())
-    assert (result["both"].model, result["both"].concurrency, result["users"].model) == ("gpt-4.1", 16, "o3")
+    assert (result["both"].model, result["both"].concurrency, result["users"].model) == (
+        "gpt-4.1",
+        16,
+        "o3",
+    )
 
 
-def test_without_xdg_the_users_file_is_in_dot_config(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_xdg_the_users_file_is_in_dot_config(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.chdir(tmp_path)
@@ -325,7 +366,12 @@ def test_no_secret_is_ever_described(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_urls_without_secrets_stay_as_they_are() -> None:
-    for url in ("", "http://127.0.0.1:8000/v1", "https://host/a@b/v1?version=2", "https://host/v1?user=a@b"):
+    for url in (
+        "",
+        "http://127.0.0.1:8000/v1",
+        "https://host/a@b/v1?version=2",
+        "https://host/v1?user=a@b",
+    ):
         assert without_secrets(url) == url
 
 
@@ -369,18 +415,28 @@ def test_what_cannot_change_answers_does_not_change_the_identity(tmp_path: Path,
 
 def test_parameters_count_in_any_order(tmp_path: Path) -> None:
     first = one(tmp_path, "parameters = { seed = 1, top_p = 0.5 }").identity
-    assert json.dumps(first) == json.dumps(one(tmp_path, "parameters = { top_p = 0.5, seed = 1 }").identity)
+    assert json.dumps(first) == json.dumps(
+        one(tmp_path, "parameters = { top_p = 0.5, seed = 1 }").identity
+    )
 
 
-def test_another_address_in_the_environment_is_another_judge(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_address_in_the_environment_is_another_judge(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     before = find_model("openai:gpt-4o", {}).identity
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere/v1")
     assert find_model("openai:gpt-4o", {}).identity != before
 
 
-def test_an_endpoint_is_another_one_in_another_project_or_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endpoint_is_another_one_in_another_project_or_place(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     model = find_model("vertex-endpoint:123", {})
-    seen = [model.identity, replace(model, project="p").identity, replace(model, location="asia-east1").identity]
+    seen = [
+        model.identity,
+        replace(model, project="p").identity,
+        replace(model, location="asia-east1").identity,
+    ]
     monkeypatch.setenv("GOOGLE_CLOUD_PROJECT", "q")
     seen.append(model.identity)
     assert len({json.dumps(identity) for identity in seen}) == 4
@@ -442,16 +498,42 @@ def test_list_prices(name: str, price: tuple[float, float] | None) -> None:
         ('model = "openai:gpt-4o"', 0),
         ('model = "openai:o3-2025-04-16"', 500),
         ('model = "langchain:google_genai:gemini-2.5-pro"', 500),
-        ('model = "gemini:gemini-2.5-flash"\nparameters = { thinking_config = { include_thoughts = false } }', 500),
-        ('model = "gemini:gemini-2.5-flash"\nparameters = { thinking_config = { thinking_budget = 0 } }', 0),
+        (
+            (
+                'model = "gemini:gemini-2.5-flash"\nparameters = { thinking_config = {'
+                " include_thoughts = false } }"
+            ),
+            500,
+        ),
+        (
+            (
+                'model = "gemini:gemini-2.5-flash"\nparameters = { thinking_config = {'
+                " thinking_budget = 0 } }"
+            ),
+            0,
+        ),
         ('model = "openai:gpt-5"\nparameters = { reasoning_effort = "minimal" }', 0),
-        ('model = "openai-compatible:grok"\nbase_url = "http://x"\nparameters = { reasoning_effort = "high" }', 500),
+        (
+            (
+                'model = "openai-compatible:grok"\nbase_url = "http://x"\nparameters = {'
+                ' reasoning_effort = "high" }'
+            ),
+            500,
+        ),
         ('model = "anthropic:claude-sonnet-4-5"', 0),
-        ('model = "anthropic:claude-x"\nparameters = { thinking = { type = "enabled", budget_tokens = 2000 } }', 500),
+        (
+            (
+                'model = "anthropic:claude-x"\nparameters = { thinking = { type = "enabled",'
+                " budget_tokens = 2000 } }"
+            ),
+            500,
+        ),
         ('model = "anthropic:claude-x"\nparameters = { thinking = { type = "disabled" } }', 0),
     ],
 )
-def test_what_a_model_will_think_is_part_of_the_estimate(entry: str, thoughts: float, tmp_path: Path) -> None:
+def test_what_a_model_will_think_is_part_of_the_estimate(
+    entry: str, thoughts: float, tmp_path: Path
+) -> None:
     (tmp_path / "judges.toml").write_text(f"[judges.j]\n{entry}\n", encoding="utf-8")
     assert named_models([tmp_path / "judges.toml"])["j"].thoughts == thoughts
 

@@ -18,7 +18,14 @@ import pytest
 from metal.errors import UsageError
 from metal.raters.judges import call as calls
 from metal.raters.judges.batch.judge import cancel_batch
-from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Reply, Status
+from metal.raters.judges.call import (
+    BatchClient,
+    BatchLimits,
+    CallFailed,
+    ModelRequest,
+    Reply,
+    Status,
+)
 from metal.raters.judges.models import find_model, with_settings
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import open_client, openai_batch
@@ -50,7 +57,9 @@ OPENAI = "openai:gpt-4o"
 
 
 def with_client(name: str, url: str, does: Callable[[BatchClient], Awaitable[T]]) -> T:
-    return trip(open_batch_client(with_settings(find_model(name, {}, base_url=url), base_url=url)), does)
+    return trip(
+        open_batch_client(with_settings(find_model(name, {}, base_url=url), base_url=url)), does
+    )
 
 
 def directly(name: str, url: str, questions: Iterable[ModelRequest]) -> list[Reply]:
@@ -68,7 +77,9 @@ def keys(count: int) -> list[str]:
     return list(asks(count))
 
 
-def carried_out(name: str, server: OpenAIBatchServer, folder: Path, count: int = 4) -> dict[str, Reply | CallFailed]:
+def carried_out(
+    name: str, server: OpenAIBatchServer, folder: Path, count: int = 4
+) -> dict[str, Reply | CallFailed]:
     async def does(client: BatchClient) -> dict[str, Reply | CallFailed]:
         _, read = await results(client, await submitted(client, folder, asks(count)), folder)
         assert len(dict(read)) == len(read)
@@ -77,7 +88,9 @@ def carried_out(name: str, server: OpenAIBatchServer, folder: Path, count: int =
     return with_client(name, MODELS[name](server), does)
 
 
-def failed(does: Callable[[BatchClient], Awaitable[object]], url: str, name: str = OPENAI) -> CallFailed:
+def failed(
+    does: Callable[[BatchClient], Awaitable[object]], url: str, name: str = OPENAI
+) -> CallFailed:
     with pytest.raises(CallFailed) as outcome:
         with_client(name, url, does)
     return outcome.value
@@ -115,7 +128,9 @@ def test_lines_name_the_endpoint_of_their_service(name: str, server: OpenAIBatch
 
 def test_a_text_that_cannot_be_sent_is_rejected(server: OpenAIBatchServer) -> None:
     async def line(client: BatchClient) -> bytes:
-        return client.line("k" * 32, replace(asks(1)[keys(1)[0]], message=Message("You judge.", "\ud800")))
+        return client.line(
+            "k" * 32, replace(asks(1)[keys(1)[0]], message=Message("You judge.", "\ud800"))
+        )
 
     assert failed(line, server.openai_url).kind == calls.REJECTED
 
@@ -188,7 +203,9 @@ def test_a_clock_that_is_wrong_by_months_hides_no_batch(
     assert with_client("openai:gpt-4o", server.url, does) == (server.service.jobs[0].id, None)
 
 
-def test_a_deployment_for_batches_alone_answers_batches(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_a_deployment_for_batches_alone_answers_batches(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     server.batch_only = True
     outcome = carried_out("azure:my-deployment", server, tmp_path)
     assert [type(item) for item in outcome.values()] == [Reply] * 4
@@ -207,7 +224,10 @@ def test_a_large_file_is_not_held_in_memory(server: OpenAIBatchServer, tmp_path:
     line = json.dumps({"custom_id": "k", "body": {"text": "x" * 1000}}).encode() + b"\n"
     file.write_bytes(line * 30_000)
     process = subprocess.Popen(
-        [sys.executable, "tests/openai_batch_server.py"], stdout=subprocess.PIPE, text=True, cwd=Path.cwd()
+        [sys.executable, "tests/openai_batch_server.py"],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=Path.cwd(),
     )
     try:
         assert process.stdout
@@ -216,7 +236,9 @@ def test_a_large_file_is_not_held_in_memory(server: OpenAIBatchServer, tmp_path:
         name = with_client(OPENAI, url, lambda client: client.upload(file, TOKEN))
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        request = urllib.request.Request(f"{url}/files/{name}/content", headers={"Authorization": "x"})
+        request = urllib.request.Request(
+            f"{url}/files/{name}/content", headers={"Authorization": "x"}
+        )
         assert urllib.request.urlopen(request).read() == file.read_bytes()
     finally:
         process.kill()
@@ -232,12 +254,30 @@ def test_a_large_file_is_not_held_in_memory(server: OpenAIBatchServer, tmp_path:
     [
         (batch_jobs.TOO_MANY_TOKENS, calls.BUSY, ""),
         (Refusal("TokenLimitExceeded", "Enqueued tokens surpassed the limit."), calls.BUSY, ""),
-        (Refusal("billing_hard_limit_reached", "Billing hard limit has been reached."), calls.QUOTA, ""),
-        (Refusal("model_not_found", "The model does not exist.", "body.model", 1), calls.UNKNOWN_MODEL, ""),
-        (Refusal("mismatched_model", "Unexpected: the models differ.", "body.model", 2), calls.REJECTED, ""),
-        (Refusal("unsupported_value", "It does not support 0.", "body.temperature", 1), calls.PARAMETER, "temperature"),
         (
-            Refusal("invalid_request", "Invalid parameter: 'response_format' is not supported", None, 1),
+            Refusal("billing_hard_limit_reached", "Billing hard limit has been reached."),
+            calls.QUOTA,
+            "",
+        ),
+        (
+            Refusal("model_not_found", "The model does not exist.", "body.model", 1),
+            calls.UNKNOWN_MODEL,
+            "",
+        ),
+        (
+            Refusal("mismatched_model", "Unexpected: the models differ.", "body.model", 2),
+            calls.REJECTED,
+            "",
+        ),
+        (
+            Refusal("unsupported_value", "It does not support 0.", "body.temperature", 1),
+            calls.PARAMETER,
+            "temperature",
+        ),
+        (
+            Refusal(
+                "invalid_request", "Invalid parameter: 'response_format' is not supported", None, 1
+            ),
             calls.PARAMETER,
             "response_format",
         ),
@@ -289,7 +329,8 @@ def test_each_fault_of_a_request_has_its_name(
     outcome = failed(does, server.openai_url)
     assert outcome.kind == kind
     assert outcome.wait == (fault.retry_after or 0.0)
-    again = what not in ("upload", "submit", "cancel") and fault.kind == "drop"  # HTTP's own: a GET again
+    # HTTP's own: a GET again
+    again = what not in ("upload", "submit", "cancel") and fault.kind == "drop"
     assert sum(server.asked.values()) == 1 + again, "a hidden retry"
     assert not list(tmp_path.iterdir())
 
@@ -317,7 +358,9 @@ def test_nobody_there_and_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_list_is_read_page_by_page_and_not_for_ever(server: OpenAIBatchServer) -> None:
     for number in range(250):
-        server.service.submit("/v1/chat/completions", [], {"metal": f"{number:020d}"}, file="f", endpoint="e")
+        server.service.submit(
+            "/v1/chat/completions", [], {"metal": f"{number:020d}"}, file="f", endpoint="e"
+        )
 
     def find(number: int) -> str | None:
         return with_client(OPENAI, server.openai_url, lambda client: client.find(f"{number:020d}"))
@@ -345,7 +388,9 @@ def test_a_list_that_never_ends(server: OpenAIBatchServer, monkeypatch: pytest.M
 # ---------------------------------------------------------------- cancelling
 
 
-def test_cancelled_batches_keep_what_was_answered(server: OpenAIBatchServer, tmp_path: Path) -> None:
+def test_cancelled_batches_keep_what_was_answered(
+    server: OpenAIBatchServer, tmp_path: Path
+) -> None:
     server.service.behaviour = in_turn(Behaviour(rate=0.001, cancelling=5_000.0))
 
     async def does(client: BatchClient) -> list[Any]:
@@ -366,7 +411,9 @@ def test_cancelled_batches_keep_what_was_answered(server: OpenAIBatchServer, tmp
 def test_a_batch_that_cannot_be_cancelled(server: OpenAIBatchServer, tmp_path: Path) -> None:
     async def does(client: BatchClient) -> None:
         batch = await submitted(client, tmp_path, asks(4))
-        server.disturbs = lambda request, time: Fault("409") if request.path.endswith("cancel") else None
+        server.disturbs = lambda request, time: (
+            Fault("409") if request.path.endswith("cancel") else None
+        )
         await cancel_batch(client, batch)
 
     server.service.wait = 60.0
@@ -392,7 +439,11 @@ def result(body: Any, status: Any = 200, **more: Any) -> bytes:
     ).encode()
 
 
-COMPLETION = {"model": "m", "choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}], "usage": {}}
+COMPLETION = {
+    "model": "m",
+    "choices": [{"message": {"content": "Hi"}, "finish_reason": "stop"}],
+    "usage": {},
+}
 
 
 @pytest.mark.parametrize(
@@ -430,16 +481,34 @@ def test_lines_that_cannot_be_read_at_all(line: bytes) -> None:
         (result(COMPLETION, 7), calls.SERVER),
         (result({"error": {"message": "odd", "code": 7}}, 400), calls.REJECTED),
         (result([1], 500), calls.SERVER),
-        (result({"error": {"code": "billing_hard_limit_reached", "message": "used up"}}, 400), calls.QUOTA),
+        (
+            result({"error": {"code": "billing_hard_limit_reached", "message": "used up"}}, 400),
+            calls.QUOTA,
+        ),
         (result(None, 400, error={"code": "content_filter", "message": "filtered"}), calls.BLOCKED),
         (b'{"custom_id": "k", "response": null, "error": null}', calls.SERVER),
         (b'{"custom_id": "k", "response": [], "error": "text"}', calls.SERVER),
-        (b'{"custom_id": "k", "error": {"code": "batch_expired", "message": "time"}}', calls.EXPIRED),
-        (b'{"custom_id": "k", "error": {"code": "batch_cancelled", "message": "stop"}}', calls.EXPIRED),
-        (b'{"custom_id": "k", "error": {"code": "request_timeout", "message": "late"}}', calls.TIMEOUT),
+        (
+            b'{"custom_id": "k", "error": {"code": "batch_expired", "message": "time"}}',
+            calls.EXPIRED,
+        ),
+        (
+            b'{"custom_id": "k", "error": {"code": "batch_cancelled", "message": "stop"}}',
+            calls.EXPIRED,
+        ),
+        (
+            b'{"custom_id": "k", "error": {"code": "request_timeout", "message": "late"}}',
+            calls.TIMEOUT,
+        ),
         (b'{"custom_id": "k", "error": {"code": "server_error", "message": "oh"}}', calls.SERVER),
-        (b'{"custom_id": "k", "error": {"code": "rate_limit_exceeded", "message": "oh"}}', calls.BUSY),
-        (b'{"custom_id": "k", "error": {"code": "content_filter", "message": "no"}}', calls.BLOCKED),
+        (
+            b'{"custom_id": "k", "error": {"code": "rate_limit_exceeded", "message": "oh"}}',
+            calls.BUSY,
+        ),
+        (
+            b'{"custom_id": "k", "error": {"code": "content_filter", "message": "no"}}',
+            calls.BLOCKED,
+        ),
         (b'{"custom_id": "k", "error": {"code": "unheard_of", "message": "what"}}', calls.SERVER),
     ],
 )
@@ -452,7 +521,11 @@ def test_lines_without_a_reply(line: bytes, kind: str) -> None:
 
 def test_the_raw_reply_is_the_body_as_it_came() -> None:
     body = b'{ "choices":[{"message":{"content":"\\"body\\": 1 \xc3\xa9"}}] ,"n":1.50}'
-    line = b'{"body": 0, "custom_id":"k","response":{"status_code":"200","body":  ' + body + b'},"error":null}'
+    line = (
+        b'{"body": 0, "custom_id":"k","response":{"status_code":"200","body":  '
+        + body
+        + b'},"error":null}'
+    )
     _, outcome = read(line)
     assert isinstance(outcome, Reply)
     assert outcome.raw == body

@@ -27,8 +27,13 @@ def test_what_was_not_used_is_lost() -> None:
     assert [allowance.delay(2, 9000.0) for _ in range(4)] == [0, 0, 0, 1]
 
 
-@given(st.lists(st.tuples(st.floats(0.1, 50), st.floats(0, 10)), min_size=1, max_size=30), st.floats(1, 1000))
-def test_no_more_than_the_allowance_and_its_burst(asked: list[tuple[float, float]], a_minute: float) -> None:
+@given(
+    st.lists(st.tuples(st.floats(0.1, 50), st.floats(0, 10)), min_size=1, max_size=30),
+    st.floats(1, 1000),
+)
+def test_no_more_than_the_allowance_and_its_burst(
+    asked: list[tuple[float, float]], a_minute: float
+) -> None:
     allowance, now, used = Allowance(a_minute), 100.0, []
     for amount, gap in asked:
         now += gap
@@ -126,7 +131,8 @@ def test_the_slower_limit_decides(monkeypatch: pytest.MonkeyPatch) -> None:
 
     async def run() -> None:
         for _ in range(3):
-            await pace.hold(100, asyncio.Event())  # ten seconds' worth of tokens, one second's of requests
+            # ten seconds' worth of tokens, one second's of requests
+            await pace.hold(100, asyncio.Event())
 
     asyncio.run(run())
     assert slept == [9.0, 19.0]
@@ -194,7 +200,13 @@ def test_down_after_a_streak_of_failures() -> None:
         ({"retry-after-ms": "-1"}, 0),
         ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
         # Our own clock may be hours off.
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT", "date": "Wed, 21 Oct 2015 07:27:55 GMT"}, 5),
+        (
+            {
+                "retry-after": "Wed, 21 Oct 2015 07:28:00 GMT",
+                "date": "Wed, 21 Oct 2015 07:27:55 GMT",
+            },
+            5,
+        ),
     ],
 )
 def test_how_long_a_provider_asks_to_wait(headers: dict[str, str], seconds: float) -> None:

@@ -33,7 +33,9 @@ DEMO, PROMPTS = Path("datasets/demo"), [Path("prompts")]
 
 
 def made(sources: int = 12, languages: tuple[str, ...] = ("en", "hi"), people: int = 3) -> Dataset:
-    """Alpha is better than beta, beta than gamma, as people say on two criteria; their texts bear the quality."""
+    """Alpha is better than beta, beta than gamma, as people say on two criteria; their texts bear
+    the quality.
+    """
     rng = np.random.default_rng(3)
     parts: tuple[list[Source], list[Output], list[Rating]] = [], [], []
     for language in languages:
@@ -43,13 +45,25 @@ def made(sources: int = 12, languages: tuple[str, ...] = ("en", "hi"), people: i
             for place, generator in enumerate(GENERATORS):
                 quality = int(rng.integers(0, 5)) + 3 * (2 - place)
                 name = f"{source.source}-{generator}"
-                parts[1].append(Output(name, source.source, generator, language, f"Quality {quality} of {name}."))
+                parts[1].append(
+                    Output(
+                        name, source.source, generator, language, f"Quality {quality} of {name}."
+                    )
+                )
                 for person in range(people):
                     score = float(np.clip((quality + rng.integers(-1, 2)) // 4, 0, 2))
                     parts[2].append(Rating(name, "task_quality", f"{language}-P{person}", score))
-                    parts[2].append(Rating(name, "hallucinations", f"{language}-P{person}", float(quality < 4)))
-    raters = [Rater(f"{language}-P{person}", "human", "native") for language in languages for person in range(people)]
-    return assemble(Card("made"), [TASK_QUALITY, HALLUCINATIONS], *parts[:2], raters, facts_from(parts[2]))
+                    parts[2].append(
+                        Rating(name, "hallucinations", f"{language}-P{person}", float(quality < 4))
+                    )
+    raters = [
+        Rater(f"{language}-P{person}", "human", "native")
+        for language in languages
+        for person in range(people)
+    ]
+    return assemble(
+        Card("made"), [TASK_QUALITY, HALLUCINATIONS], *parts[:2], raters, facts_from(parts[2])
+    )
 
 
 def quality(text: str) -> int:
@@ -59,7 +73,9 @@ def quality(text: str) -> int:
 def lover(source: str, output: list[str], criterion: Any) -> str:
     """Chooses the better text; whichever it sees first where they are nearly equal."""
     first, second = map(quality, output)
-    return json.dumps({"score": 1 if second > first + 2 else 0, "justification": f"{first} {second}"})
+    return json.dumps(
+        {"score": 1 if second > first + 2 else 0, "justification": f"{first} {second}"}
+    )
 
 
 @pytest.fixture
@@ -81,13 +97,19 @@ def test_preferences_follow_from_scores() -> None:
         apart = scores[first, row.criterion, row.rater] - scores[second, row.criterion, row.rater]
         ahead = -apart if row.criterion == "hallucinations" else apart  # lower is better there
         assert row.score == (0 if ahead > 0 else 1 if ahead < 0 else 2)
-    assert pairs.criteria["task_quality"].question == f"Which of the two is better? {TASK_QUALITY.question}".strip()
+    assert (
+        pairs.criteria["task_quality"].question
+        == f"Which of the two is better? {TASK_QUALITY.question}".strip()
+    )
 
 
 def test_which_pairs() -> None:
     dataset = made()
     against = compared(dataset, "beta")
-    assert {(pair.first, pair.second) for pair in against.outputs.values()} == {("alpha", "beta"), ("beta", "gamma")}
+    assert {(pair.first, pair.second) for pair in against.outputs.values()} == {
+        ("alpha", "beta"),
+        ("beta", "gamma"),
+    }
     drawn = compared(dataset, "random:1", seed=1)
     assert [pair.source for pair in drawn.outputs.values()] == list(dataset.sources)
     assert drawn.outputs.keys() != compared(dataset, "random:1", seed=2).outputs.keys()
@@ -109,11 +131,21 @@ def pairs_of_texts() -> Dataset:
 
     names = ["prompt", "model_a", "model_b", "response_a", "response_b", "annotator", "winner"]
     rows = [
-        (f"Passage {n}.", "zeta", "alpha", f"Quality {n % 7}.", f"Quality {n % 5}.", f"A{p}", "ab"[(n + p) % 2])
+        (
+            f"Passage {n}.",
+            "zeta",
+            "alpha",
+            f"Quality {n % 7}.",
+            f"Quality {n % 5}.",
+            f"A{p}",
+            "ab"[(n + p) % 2],
+        )
         for n in range(8)
         for p in range(3)
     ]
-    return metal.read(pd.DataFrame(rows, columns=names).replace({"winner": {"a": "model_a", "b": "model_b"}}))
+    return metal.read(
+        pd.DataFrame(rows, columns=names).replace({"winner": {"a": "model_a", "b": "model_b"}})
+    )
 
 
 def test_a_pair_is_one_output_and_its_texts_stand_once(tmp_path: Path) -> None:
@@ -151,15 +183,20 @@ def test_no_text_can_close_its_fence_or_trade_places() -> None:
 def test_both_orders_are_two_questions_with_one_meaning() -> None:
     pairs = compared(made(1, ("en",)), "all")
     pair = next(iter(pairs.outputs.values()))
-    prompt = Prompt(load_template("simple", PROMPTS, pairs=True), rubrics_for(pairs.criteria.values(), PROMPTS))
+    prompt = Prompt(
+        load_template("simple", PROMPTS, pairs=True), rubrics_for(pairs.criteria.values(), PROMPTS)
+    )
     criteria = {"task_quality": pairs.criteria["task_quality"]}
-    plan = JudgingPlan((Model("m", "openai", "m"),), (prompt,), criteria, [pair, pair.swapped], pairs.sources)
+    plan = JudgingPlan(
+        (Model("m", "openai", "m"),), (prompt,), criteria, [pair, pair.swapped], pairs.sources
+    )
     as_named, swapped = plan.questions(plan.models[0])
     assert as_named.key != swapped.key
     for question, texts in ((as_named, pair.texts), (swapped, pair.texts[::-1])):
         assert question.message.user.index(texts[0]) < question.message.user.index(texts[1])
     verdicts = [
-        question.verdict('{"score": "B"}', "complete", "task_quality").score for question in (as_named, swapped)
+        question.verdict('{"score": "B"}', "complete", "task_quality").score
+        for question in (as_named, swapped)
     ]
     assert verdicts == [1, 1]
     assert [question.rated("task_quality", 1) for question in (as_named, swapped)] == [1, 0]
@@ -169,7 +206,9 @@ def test_both_orders_are_two_questions_with_one_meaning() -> None:
 def test_a_judge_that_loves_the_first_place(tmp_path: Path) -> None:
     """The page says which judge may replace people, and how much it prefers what it sees first."""
     dataset = made(30)
-    run = metal.judge(dataset, lover, name="lover", pairs="all", out=tmp_path / "run", criteria="task_quality")
+    run = metal.judge(
+        dataset, lover, name="lover", pairs="all", out=tmp_path / "run", criteria="task_quality"
+    )
     ratings = run.ratings
     assert len(ratings) == 2 * 180
     data = metal.read(tmp_path / "run-pairs")
@@ -180,7 +219,9 @@ def test_a_judge_that_loves_the_first_place(tmp_path: Path) -> None:
         assert row.score == (0 if chose_first == (pair.output == row.output) else 1)
     audit = metal.audit(tmp_path / "run-pairs", tmp_path / "run", resamples=200)
     rows = audit.tables["pairs"].set_index(["judge", "language"])
-    apart = {name: quality(pair.texts[0]) - quality(pair.texts[1]) for name, pair in data.outputs.items()}
+    apart = {
+        name: quality(pair.texts[0]) - quality(pair.texts[1]) for name, pair in data.outputs.items()
+    }
     for language in ("en", "hi"):
         gaps = [apart[name] for name, pair in data.outputs.items() if pair.language == language]
         row = rows.loc[("lover", language)]
@@ -190,7 +231,9 @@ def test_a_judge_that_loves_the_first_place(tmp_path: Path) -> None:
     assert set(audit.tables["pairs"]["judge"]) == {"lover"}  # nobody showed people two texts
     strengths = audit.tables["strengths"]
     for rater in ("people", "lover", "people and judges"):
-        ranked = strengths[(strengths["rater"] == rater) & (strengths["criterion"] == "task_quality")]
+        ranked = strengths[
+            (strengths["rater"] == rater) & (strengths["criterion"] == "task_quality")
+        ]
         assert list(ranked["generator"]) == 2 * list(GENERATORS)
     assert not [warning for warning in audit.warnings if "have changed" in warning]
     audit.save(tmp_path / "audit")
@@ -203,28 +246,45 @@ def test_a_judge_that_loves_the_first_place(tmp_path: Path) -> None:
 
 
 def test_a_judge_of_pairs_stands_on_the_board_beside_itself(tmp_path: Path) -> None:
-    """Alpha wins both of its comparisons, beta and gamma tie: 1, 1/4 and 1/4 of the scale, from its better end."""
+    """Alpha wins both of its comparisons, beta and gamma tie: 1, 1/4 and 1/4 of the scale, from its
+    better end.
+    """
     dataset = made(12, languages=("en",))
     dataset.save(tmp_path / "data")
 
     def likes_alpha(source: str, output: Any, criterion: Any) -> int:
         if isinstance(output, str):
-            return quality(output) // 6 if criterion.name == "task_quality" else int(quality(output) < 4)
+            return (
+                quality(output) // 6
+                if criterion.name == "task_quality"
+                else int(quality(output) < 4)
+            )
         return 0 if "alpha" in output[0] else 1 if "alpha" in output[1] else 2
 
     alone = metal.judge(tmp_path / "data", likes_alpha, name="J", out=tmp_path / "alone")
     pairs = metal.judge(tmp_path / "data", likes_alpha, name="J", pairs="all", out=tmp_path / "run")
     assert made_pairs(alone.folder) is None
     both = with_comparisons(dataset, pairs.folder, made_pairs(pairs.folder) or Path())
-    shares = both.ratings.query("rater == 'J-pairs'").groupby(["criterion", "generator"], observed=True)["score"]
+    shares = both.ratings.query("rater == 'J-pairs'").groupby(
+        ["criterion", "generator"], observed=True
+    )["score"]
     assert shares.agg(["min", "max"]).to_dict("index") == {
         (criterion, generator): {"min": score, "max": score}
-        for criterion, scores in (("hallucinations", (0, 0.75, 0.75)), ("task_quality", (2, 0.5, 0.5)))
+        for criterion, scores in (
+            ("hallucinations", (0, 0.75, 0.75)),
+            ("task_quality", (2, 0.5, 0.5)),
+        )
         for generator, score in zip(GENERATORS, scores, strict=True)
     }
     scored = metal.score(tmp_path / "data", "novelty", out=tmp_path / "scored")
     board = metal.billboard(
-        tmp_path / "data", pairs, alone, scored, criteria="task_quality", resamples=100, permutations=100
+        tmp_path / "data",
+        pairs,
+        alone,
+        scored,
+        criteria="task_quality",
+        resamples=100,
+        permutations=100,
     )
     assert {"J", "J-pairs"} < set(board.tables["raters"]["rater"])
     assert re.search(r"J has r 0\.\d\d .+ one by one and r 0\.\d\d .+ in pairs", board.report())
@@ -237,7 +297,12 @@ def test_a_judge_of_pairs_stands_on_the_board_beside_itself(tmp_path: Path) -> N
 def test_asked_over_the_network_and_resumed(server: LlmServer, tmp_path: Path) -> None:
     def answer(prompt: str, body: dict[str, Any]) -> str:
         first, second = map(int, re.findall(r"Quality (\d+)", prompt))
-        return json.dumps({"score": "A" if first > second else "B" if second > first else "C", "justification": "."})
+        return json.dumps(
+            {
+                "score": "A" if first > second else "B" if second > first else "C",
+                "justification": ".",
+            }
+        )
 
     server.answer = answer
     dataset = pairs_of_texts()
@@ -249,31 +314,52 @@ def test_asked_over_the_network_and_resumed(server: LlmServer, tmp_path: Path) -
     kept = [line for line in about.read_text().splitlines() if not line.startswith("orders")]
     about.write_text("\n".join(kept))  # as of a run that was begun before there was such a setting
     run = metal.judge(resume=part.folder)
-    assert server.requests == 3 * 2 + 5  # of 8 pairs five are of equal texts, whose two orders are one question
+    # of 8 pairs five are of equal texts, whose two orders are one question
+    assert server.requests == 3 * 2 + 5
     assert set(run.ratings["rater"]) == {"openai:gpt-4o/simple-pairs"}
     audit = metal.audit(tmp_path / "pairs", out)
     row = audit.tables["pairs"].set_index("judge").loc["openai:gpt-4o/simple-pairs"]
     assert (row["both_orders"], row["swap_consistency"]) == (8, 1)
     assert row["first_place"] == pytest.approx(0.5)
-    once = metal.judge(tmp_path / "pairs", "openai:gpt-4o-mini", prompt="simple", orders="one", out=tmp_path / "once")
+    once = metal.judge(
+        tmp_path / "pairs",
+        "openai:gpt-4o-mini",
+        prompt="simple",
+        orders="one",
+        out=tmp_path / "once",
+    )
     assert len(once.ratings) == 8
 
 
 def test_what_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="these are pairs"):
         metal.judge(pairs_of_texts(), "openai:gpt-4o", test_questions="5%", out=tmp_path / "a")
-    metal.judge(made(2), lover, name="lover", pairs="all", out=tmp_path / "b", criteria="task_quality")
+    metal.judge(
+        made(2), lover, name="lover", pairs="all", out=tmp_path / "b", criteria="task_quality"
+    )
     with pytest.raises(UsageError, match='holds other pairs than `pairs="beta"`'):
-        metal.judge(made(2), lover, name="lover", pairs="beta", out=tmp_path / "b", criteria="task_quality")
+        metal.judge(
+            made(2), lover, name="lover", pairs="beta", out=tmp_path / "b", criteria="task_quality"
+        )
 
 
-def test_pairs_across_languages_say_which_language_wins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """60 contents of two generators in en, es, hi; log odds of 1 for Hindi, of 1 for what is shown first."""
+def test_pairs_across_languages_say_which_language_wins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """60 contents of two generators in en, es, hi; log odds of 1 for Hindi, of 1 for what is shown
+    first.
+    """
     import pandas as pd
 
     monkeypatch.chdir(tmp_path)
     frame = pd.DataFrame(
-        {"source": f"q{n}", "language": code, "generator": name, "rater": "A1", "task_quality": n % 3}
+        {
+            "source": f"q{n}",
+            "language": code,
+            "generator": name,
+            "rater": "A1",
+            "task_quality": n % 3,
+        }
         | {"source_text": f"Question {n}", "text": f"{code} {name} {n}"}
         for n in range(60)
         for code in ("en", "es", "hi")
@@ -290,14 +376,18 @@ def test_pairs_across_languages_say_which_language_wins(tmp_path: Path, monkeypa
     run = metal.judge(data, hindi, pairs="languages", out="runs/hindi")
     bias = metal.bias_language("runs/hindi-pairs", run.folder, judges="hindi,people")
     table = bias.tables["language_bias"].set_index(["judge", "language"])
-    assert set(table["outputs"]) == {480, 240}  # 2 generators x 2 other languages x 60 contents, both orders
-    for language, lean in (("hi", 0.231), ("en", -0.116), ("es", -0.116)):  # 1 / (1 + e) = .269, (.269 + .5) / 2 = .384
+    # 2 generators x 2 other languages x 60 contents, both orders
+    assert set(table["outputs"]) == {480, 240}
+    # 1 / (1 + e) = .269, (.269 + .5) / 2 = .384
+    for language, lean in (("hi", 0.231), ("en", -0.116), ("es", -0.116)):
         row = table.loc[("hindi", language)]
         assert row["lean_low"] < lean < row["lean_high"]
     assert table.loc[("hindi", "hi"), "says"] == "leans"
-    assert table.loc[("people", "hi"), "undefined"].startswith("lean: ")  # who find all contents equal
+    # who find all contents equal
+    assert table.loc[("people", "hi"), "undefined"].startswith("lean: ")
     assert headline(bias).startswith(
-        "By hindi, comparisons are won most often by Hindi (75%) and least often by English (34%) on"
+        "By hindi, comparisons are won most often by Hindi (75%) and least often by English"
+        " (34%) on"
     )
     page = (bias.save(tmp_path / "bias") / "report.html").read_text(encoding="utf-8")
     assert "share of comparisons that a language wins" in page

@@ -1,4 +1,6 @@
-"""The plan of a run: which questions, their keys, the sample, what they will cost; and what a journal holds of it."""
+"""The plan of a run: which questions, their keys, the sample, what they will cost; and what a
+journal holds of it.
+"""
 
 from __future__ import annotations
 
@@ -37,15 +39,22 @@ def prompt(name: str = "simple", **changes: str) -> Prompt:
     return Prompt(template, rubrics_for(CRITERIA.values(), FOLDERS, needed=template.needed))
 
 
-def output(name: str = "o1", language: str = "en", text: str = "A summary.", source: str = "s1") -> Output:
+def output(
+    name: str = "o1", language: str = "en", text: str = "A summary.", source: str = "s1"
+) -> Output:
     return Output(name, source, "g", language, text)
 
 
 def plan(
-    *outputs: Output, models: tuple[Model, ...] = (MODEL,), source: str = "A passage.", **changes: object
+    *outputs: Output,
+    models: tuple[Model, ...] = (MODEL,),
+    source: str = "A passage.",
+    **changes: object,
 ) -> JudgingPlan:
     prompts = (prompt(), prompt("detailed"))
-    made = JudgingPlan(models, prompts, CRITERIA, outputs or (output(),), {"s1": Source("s1", "en", source)})
+    made = JudgingPlan(
+        models, prompts, CRITERIA, outputs or (output(),), {"s1": Source("s1", "en", source)}
+    )
     return replace(made, **changes)  # type: ignore[arg-type]
 
 
@@ -59,7 +68,9 @@ def test_one_call_an_output_criterion_prompt_and_sample() -> None:
     assert len(calls) == made.questions_per_model == 2 * 2 * 2 * 2
     assert len({call.key for call in calls}) == len(calls)
     assert made.without_text == 1
-    asked = [(call.prompt.name, *call.criteria, call.sample, call.output.output) for call in calls[:5]]
+    asked = [
+        (call.prompt.name, *call.criteria, call.sample, call.output.output) for call in calls[:5]
+    ]
     assert asked == [
         ("simple", "task_quality", 1, "o1"),
         ("simple", "task_quality", 1, "o2"),
@@ -72,7 +83,15 @@ def test_one_call_an_output_criterion_prompt_and_sample() -> None:
 def test_equal_questions_have_equal_keys() -> None:
     """Names of outputs and judges, limits and prices are no part of a question."""
     assert keys(plan(output("o1"))) == keys(plan(output("other")))
-    same = replace(MODEL, name="mine", concurrency=1, timeout=1.0, price=None, family="x", requests_per_minute=1.0)
+    same = replace(
+        MODEL,
+        name="mine",
+        concurrency=1,
+        timeout=1.0,
+        price=None,
+        family="x",
+        requests_per_minute=1.0,
+    )
     assert keys(plan(), same) == keys(plan())
 
 
@@ -95,7 +114,12 @@ def test_keys_differ_with_the_identity_of_the_model(other: Model) -> None:
         plan(output(language="sw")),
         plan(source="Another passage."),
         plan(source=""),
-        plan(prompts=(prompt(system="You judge {{ language }}."), prompt("detailed", user="{{ output }}"))),
+        plan(
+            prompts=(
+                prompt(system="You judge {{ language }}."),
+                prompt("detailed", user="{{ output }}"),
+            )
+        ),
     ],
     ids=["output", "language", "source", "no source", "prompt"],
 )
@@ -107,8 +131,12 @@ def test_keys_differ_with_the_sample_and_the_answers_allowed() -> None:
     first, second = keys(plan(prompts=(prompt(user="{{ output }}", system="x"),), repeat=2))[:2]
     assert first != second
     bare = (prompt(user="{{ output }}", system="x"),)
-    wider = replace(TASK_QUALITY, scale=Scale("ordinal", tuple(Level(value, str(value)) for value in range(5))))
-    narrow, other = (plan(prompts=bare, criteria={"task_quality": c}) for c in (TASK_QUALITY, wider))
+    wider = replace(
+        TASK_QUALITY, scale=Scale("ordinal", tuple(Level(value, str(value)) for value in range(5)))
+    )
+    narrow, other = (
+        plan(prompts=bare, criteria={"task_quality": c}) for c in (TASK_QUALITY, wider)
+    )
     assert keys(narrow) != keys(other)
 
 
@@ -175,7 +203,10 @@ def test_a_smaller_sample_is_part_of_a_larger_one(seed: int, sample: int) -> Non
 
 
 def test_a_sample_is_seeded() -> None:
-    drawn = {seed: tuple(entry.output for entry in choose_outputs(OUTPUTS, sample=9, seed=seed)) for seed in range(5)}
+    drawn = {
+        seed: tuple(entry.output for entry in choose_outputs(OUTPUTS, sample=9, seed=seed))
+        for seed in range(5)
+    }
     assert len(set(drawn.values())) > 1
     assert drawn[3] == tuple(entry.output for entry in choose_outputs(OUTPUTS, sample=9, seed=3))
 
@@ -201,14 +232,17 @@ def test_estimates_count_what_is_still_to_be_asked() -> None:
     assert (estimate.calls, estimate.answered) == (8, 0)
     assert estimate.tokens_in == pytest.approx(sum(call.rough_tokens for call in calls.values()))
     assert estimate.tokens_out == 8 * ANSWER_TOKENS
-    assert estimate.cost == pytest.approx((estimate.tokens_in * 2.5 + estimate.tokens_out * 10) / 1e6)
+    assert estimate.cost == pytest.approx(
+        (estimate.tokens_in * 2.5 + estimate.tokens_out * 10) / 1e6
+    )
     (thinking,) = estimates(plan(output("o1"), models=(replace(MODEL, thoughts=500),)), set())
     assert thinking.tokens_out == 4 * (ANSWER_TOKENS + 500)
     assert estimate.first
     assert estimate.first.key == keys(made)[0]
     answered = {bytes.fromhex(key) for key in keys(made)[:2]}
     (rest,) = estimates(made, answered)
-    assert (rest.calls, rest.answered, rest.begins) == (6, 2, 3)  # o1, o2, and o3 which asks the same as o1
+    # o1, o2, and o3 which asks the same as o1
+    assert (rest.calls, rest.answered, rest.begins) == (6, 2, 3)
 
 
 def test_calls_from_a_place_on_are_the_rest_of_the_calls() -> None:
@@ -231,7 +265,12 @@ def test_how_long_it_takes() -> None:
     assert CostEstimate(MODEL, calls=160).seconds == 20
     assert CostEstimate(slow, calls=160).seconds == 320
     assert CostEstimate(replace(MODEL, provider="fake"), calls=160).seconds == 0  # not known
-    assert CostEstimate(replace(slow, tokens_per_minute=100.0), calls=1, tokens_in=900, tokens_out=100).seconds == 600
+    assert (
+        CostEstimate(
+            replace(slow, tokens_per_minute=100.0), calls=1, tokens_in=900, tokens_out=100
+        ).seconds
+        == 600
+    )
 
 
 def test_an_unknown_price_cannot_be_kept_to() -> None:
@@ -266,9 +305,18 @@ def test_the_token_estimator_learns() -> None:
 
 def test_only_chosen_outputs_are_to_be_rated() -> None:
     outputs = {
-        f"{code}{n}": replace(output(f"{code}{n}", code), chosen=n > 0) for code in ("en", "sw") for n in range(4)
+        f"{code}{n}": replace(output(f"{code}{n}", code), chosen=n > 0)
+        for code in ("en", "sw")
+        for n in range(4)
     }
-    assert [output.output for output in choose_outputs(outputs)] == ["en1", "en2", "en3", "sw1", "sw2", "sw3"]
+    assert [output.output for output in choose_outputs(outputs)] == [
+        "en1",
+        "en2",
+        "en3",
+        "sw1",
+        "sw2",
+        "sw3",
+    ]
     assert [output.output for output in choose_outputs(outputs, ["sw"])] == ["sw1", "sw2", "sw3"]
     for sample in range(1, 9):
         drawn = choose_outputs(outputs, sample=sample)
@@ -278,16 +326,23 @@ def test_only_chosen_outputs_are_to_be_rated() -> None:
     with pytest.raises(UsageError, match="none of the outputs is chosen"):
         choose_outputs(unchosen)
     with pytest.raises(UsageError, match="none of the outputs has a text"):
-        choose_outputs({name: replace(output, chosen=False, text="") for name, output in outputs.items()})
+        choose_outputs(
+            {name: replace(output, chosen=False, text="") for name, output in outputs.items()}
+        )
 
 
-# ---------------------------------------------------------------- what a journal holds: of several lines the best
+# ---------------------------------------------------------------- what a journal holds: of several
+# lines the best
 
 ASKED, OTHER = Model("openai:m", "openai", "m"), Model("openai:other", "openai", "other")
 
 
 def reply(
-    call: JudgingQuestion, kind: str = VERDICT, model: Model = ASKED, text: str = "{}", attempt: Attempt | None = None
+    call: JudgingQuestion,
+    kind: str = VERDICT,
+    model: Model = ASKED,
+    text: str = "{}",
+    attempt: Attempt | None = None,
 ) -> bytes:
     answer = Reply(text, tokens_in=10, tokens_out=None, model="m-1", fingerprint="fp", raw=b"{}")
     return reply_line(model.name, call, kind, answer, attempt or Attempt(sent={"temperature": 0}))
@@ -345,7 +400,8 @@ def test_what_the_calls_were_like(made: JudgingPlan, tmp_path: Path) -> None:
     statistics = index_journal(made, path).statistics
     tally = statistics["openai:m/simple"]
     assert (tally.retried, tally.asked_again, tally.reused) == (1, 1, 1)
-    assert (tally.tokens_in, tally.tokens_out, tally.uncounted) == (20, 0, 2)  # what was reused was not paid here
+    # what was reused was not paid here
+    assert (tally.tokens_in, tally.tokens_out, tally.uncounted) == (20, 0, 2)
     assert tally.versions == {"m-1 fp": 3}
     assert tally.rejected == {"temperature": "no"}
     assert tally.latency(100) == 1.5

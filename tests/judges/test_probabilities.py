@@ -1,4 +1,6 @@
-"""Token probabilities: the confidence of a rating and its expected score, from raw replies and through a whole run."""
+"""Token probabilities: the confidence of a rating and its expected score, from raw replies and
+through a whole run.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,20 @@ LEVELS = {"0": 0.0, "1": 1.0, "2": 2.0}
 
 
 def reply(*tokens: str | dict[str, float], form: str = "openai") -> dict[str, Any]:
-    """A raw reply of these tokens; a mapping is a token's alternatives with probabilities, the first is the token."""
+    """A raw reply of these tokens; a mapping is a token's alternatives with probabilities, the
+    first is the token.
+    """
     steps = [{token: 1.0} if isinstance(token, str) else token for token in tokens]
     named = "logprob" if form == "openai" else "logProbability"
-    made = [[{"token": token, named: math.log(chance)} for token, chance in step.items()] for step in steps]
+    made = [
+        [{"token": token, named: math.log(chance)} for token, chance in step.items()]
+        for step in steps
+    ]
     if form == "openai":
         content = [{**step[0], "bytes": [1], "top_logprobs": step} for step in made]
-        return {"choices": [{"logprobs": {"content": content}, "message": {"content": "not looked at"}}]}
+        return {
+            "choices": [{"logprobs": {"content": content}, "message": {"content": "not looked at"}}]
+        }
     top = [{"candidates": step[1:]} for step in made]  # the chosen one need not be among them
     result = {"chosenCandidates": [step[0] for step in made], "topCandidates": top}
     return {"candidates": [{"logprobsResult": result}]}
@@ -82,7 +91,8 @@ TEN = {str(level): float(level) for level in range(1, 11)}
         (reply("I", " give", " 2"), 2.0, LEVELS, PLACE),
         (reply(*FIELD, "1", "0", "}"), 10.0, TEN, SPLIT),
         (reply(*FIELD, "2,"), 2.0, LEVELS, SPLIT),
-        (reply(*FIELD, {"1": 0.7, "2": 0.3}, "}"), 1.0, TEN, MAYBE_SPLIT),  # 1 may be the beginning of 10
+        # 1 may be the beginning of 10
+        (reply(*FIELD, {"1": 0.7, "2": 0.3}, "}"), 1.0, TEN, MAYBE_SPLIT),
         (reply(*FIELD, "50", "}"), 50.0, {}, NO_LEVELS),
     ],
 )
@@ -94,9 +104,13 @@ def test_where_there_is_none_there_is_a_reason(
 
 
 def test_ten_is_a_level_where_it_is_one_token() -> None:
-    assert level_probabilities(reply(*FIELD, {"1": 0.7, "10": 0.3}, "}"), 1.0, TEN).confidence == pytest.approx(0.7)
+    assert level_probabilities(
+        reply(*FIELD, {"1": 0.7, "10": 0.3}, "}"), 1.0, TEN
+    ).confidence == pytest.approx(0.7)
     assert level_probabilities(reply("10"), 10.0, TEN).confidence == 1.0
-    assert level_probabilities(reply(*FIELD, {"7": 0.7}, "}"), 7.0, TEN).confidence == pytest.approx(0.7)
+    assert level_probabilities(
+        reply(*FIELD, {"7": 0.7}, "}"), 7.0, TEN
+    ).confidence == pytest.approx(0.7)
 
 
 @pytest.fixture
@@ -119,7 +133,8 @@ def test_a_run_keeps_them_with_its_ratings(server: LlmServer, tmp_path: Path) ->
     assert ratings.loc["random", "confidence"].isna().all()
     answers = ratings.drop("random")
     assert answers["confidence"].between(0.6, 1).all()
-    # The server gives the other levels equal shares, so the mean follows from the score and its probability.
+    # The server gives the other levels equal shares, so the mean follows from the score and its
+    # probability.
     levels = answers["criterion"].map({"task_quality": 3, "hallucinations": 2}).astype(float)
     others = (levels * (levels - 1) / 2 - answers["score"]) / (levels - 1)
     expected = answers["confidence"] * answers["score"] + (1 - answers["confidence"]) * others
@@ -128,13 +143,17 @@ def test_a_run_keeps_them_with_its_ratings(server: LlmServer, tmp_path: Path) ->
     about = run.job.plan.models[0].described()
     assert about["parameters"] == {"logprobs": True, "top_logprobs": 20, "temperature": 0}
     plain = metal.judge(DEMO, "openai:gpt-4o", out=tmp_path / "plain", dry_run=True, **ASK).job.plan
-    keys = {question.key for question in plan_questions(run.job.plan)} & {q.key for q in plan_questions(plain)}
+    keys = {question.key for question in plan_questions(run.job.plan)} & {
+        q.key for q in plan_questions(plain)
+    }
     assert not keys  # another judge: it was asked otherwise
 
     selection = metal.select(DEMO, run, confidence="rating", resamples=100)
     assert "rating" in set(selection.tables["calibration"]["confidence"])
     rated = with_runs(load_dataset(DEMO), [run.folder])
-    plain_cells, cells = (board_cells(rated, BoardSettings(expected=each)) for each in (False, True))
+    plain_cells, cells = (
+        board_cells(rated, BoardSettings(expected=each)) for each in (False, True)
+    )
     moved = {
         rater.name
         for before, after in zip(plain_cells, cells, strict=True)
@@ -144,11 +163,15 @@ def test_a_run_keeps_them_with_its_ratings(server: LlmServer, tmp_path: Path) ->
     assert moved == {"openai:gpt-4o/detailed", "gemini:gemini-2.5-flash/detailed"}
 
 
-def test_a_criterion_without_levels_has_none_and_keeps_its_scores(server: LlmServer, tmp_path: Path) -> None:
+def test_a_criterion_without_levels_has_none_and_keeps_its_scores(
+    server: LlmServer, tmp_path: Path
+) -> None:
     asked = ASK | {"criteria": "overall_quality"}
     run = metal.judge(DEMO, "openai:gpt-4o", probabilities=True, out=tmp_path / "run", **asked)
     assert run.ratings["score"].notna().any()
-    assert not {"confidence", "expected"} & set(read_facts(run.folder / "ratings.parquet").dropna(axis=1, how="all"))
+    assert not {"confidence", "expected"} & set(
+        read_facts(run.folder / "ratings.parquet").dropna(axis=1, how="all")
+    )
 
 
 def plan_questions(plan: Any) -> list[Any]:
@@ -175,7 +198,9 @@ def test_a_provider_that_gives_none_is_named_before_anything_is_asked(tmp_path: 
     def judge(source: str, output: str, criterion: metal.Criterion) -> float:
         return 0.0
 
-    run = metal.judge(DEMO, judge, name="mine", probabilities=True, out=tmp_path / "run", dry_run=True, **ASK)
+    run = metal.judge(
+        DEMO, judge, name="mine", probabilities=True, out=tmp_path / "run", dry_run=True, **ASK
+    )
     assert "warning: no token probabilities, and so no confidence, from mine" in run.job.warnings
 
 

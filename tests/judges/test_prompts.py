@@ -22,7 +22,13 @@ from metal.raters.judges.templates import load_template, template_names, transla
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 
 PROMPTS = bundled("prompts")
-FIVE = ("hallucinations", "linguistic_acceptability", "output_content_quality", "problematic_content", "task_quality")
+FIVE = (
+    "hallucinations",
+    "linguistic_acceptability",
+    "output_content_quality",
+    "problematic_content",
+    "task_quality",
+)
 THREE = TASK_QUALITY.scale
 FILE = """
 label = "Task quality"
@@ -43,7 +49,9 @@ def criterion_of(name: str) -> Criterion:
     return replace(HALLUCINATIONS if two else TASK_QUALITY, name=name)
 
 
-def prompt_of(name: str = "simple", criterion: str = "task_quality", folders: tuple[Path, ...] = (PROMPTS,)) -> Prompt:
+def prompt_of(
+    name: str = "simple", criterion: str = "task_quality", folders: tuple[Path, ...] = (PROMPTS,)
+) -> Prompt:
     template = load_template(name, folders)
     return Prompt(template, rubrics_for([criterion_of(criterion)], folders, needed=template.needed))
 
@@ -64,7 +72,9 @@ def template_file(user: str, system: str = "You judge.") -> str:
 
 def own(tmp_path: Path, user: str, system: str = "You judge.") -> Prompt:
     folder = write(tmp_path, judge__own=template_file(user, system))
-    return Prompt(load_template("own", [folder]), {"task_quality": Rubric(TASK_QUALITY, "Brief.", "Long.")})
+    return Prompt(
+        load_template("own", [folder]), {"task_quality": Rubric(TASK_QUALITY, "Brief.", "Long.")}
+    )
 
 
 @pytest.mark.parametrize("criterion", FIVE)
@@ -100,7 +110,9 @@ def test_a_source_there_is_not_is_left_out() -> None:
 
 
 def inside(message: Message, what: str) -> str:
-    """The text between the marker lines of that kind; there is exactly one pair, and both have one code."""
+    """The text between the marker lines of that kind; there is exactly one pair, and both have one
+    code.
+    """
     begins = re.findall(rf"^----- {what} ([0-9a-f]+) BEGINS -----$", message.user, re.M)
     code = begins[-1]
     assert message.user.count(code) % 2 == 0
@@ -139,11 +151,17 @@ def test_hostile_texts_stand_as_they_are_inside_their_fence(name: str, text: str
         assert fence("OUTPUT", code, output) in message.user
         assert message.user.count(code) == 4
         assert message.system == prompt.write("task_quality", "en", "a", "b").system
-        frame = message.user.replace(fence("SOURCE", code, source), "S").replace(fence("OUTPUT", code, output), "O")
+        frame = message.user.replace(fence("SOURCE", code, source), "S").replace(
+            fence("OUTPUT", code, output), "O"
+        )
         assert frame == re.sub(
             r"(?s)----- OUTPUT.*ENDS -----",
             "O",
-            re.sub(r"(?s)----- SOURCE.*SOURCE \w+ ENDS -----", "S", prompt.write("task_quality", "en", "a", "b").user),
+            re.sub(
+                r"(?s)----- SOURCE.*SOURCE \w+ ENDS -----",
+                "S",
+                prompt.write("task_quality", "en", "a", "b").user,
+            ),
         )
 
 
@@ -186,7 +204,11 @@ def test_the_hash_is_the_same_for_all_texts_and_languages() -> None:
 
 
 def test_the_hash_differs_between_prompts_and_criteria() -> None:
-    digests = {prompt_of(name, criterion).digest(criterion) for name in ("simple", "detailed") for criterion in FIVE}
+    digests = {
+        prompt_of(name, criterion).digest(criterion)
+        for name in ("simple", "detailed")
+        for criterion in FIVE
+    }
     assert len(digests) == 10
 
 
@@ -196,8 +218,14 @@ def test_the_hash_differs_between_prompts_and_criteria() -> None:
         "Rate. {{ output }}{% if has_source %}{{ source }}{% endif %}",
         "Rate: {{ output }}{% if has_source %}{{ source }}!{% endif %}",
         "Rate: {{ output }}{% if has_source %}{{ source }}{% else %}No source.{% endif %}",
-        "Rate: {{ source }}{% if has_source %}{{ output }}{% endif %}{% if not has_source %}{{ output }}{% endif %}",
-        "Rate: {{ output }}{% if has_source %}{{ source }}{% endif %}{% if language == 'Hindi' %}!{% endif %}",
+        (
+            "Rate: {{ source }}{% if has_source %}{{ output }}{% endif %}{% if not has_source %}{{"
+            " output }}{% endif %}"
+        ),
+        (
+            "Rate: {{ output }}{% if has_source %}{{ source }}{% endif %}{% if language == 'Hindi'"
+            " %}!{% endif %}"
+        ),
     ],
 )
 def test_the_hash_changes_with_any_change_of_the_template(tmp_path: Path, changed: str) -> None:
@@ -236,9 +264,13 @@ OURS = ["detailed", "mr3", "prometheus", "prometheus-reference", "simple", *TASK
 
 
 def test_users_folders_come_first(tmp_path: Path) -> None:
-    first = write(tmp_path / "a", judge__simple=template_file("A {{ output }}"), criteria__task_quality=FILE)
+    first = write(
+        tmp_path / "a", judge__simple=template_file("A {{ output }}"), criteria__task_quality=FILE
+    )
     second = write(
-        tmp_path / "b", judge__simple=template_file("B {{ output }}"), judge__mine=template_file("{{ output }}")
+        tmp_path / "b",
+        judge__simple=template_file("B {{ output }}"),
+        judge__mine=template_file("{{ output }}"),
     )
     folders = [first, second, PROMPTS]
     assert load_template("simple", folders).path == first / "judge" / "simple.toml"
@@ -257,13 +289,23 @@ def test_translated_prompts(tmp_path: Path) -> None:
     )
     folders = [folder, PROMPTS]
     template = translation(load_template("simple", folders), folders, "sw", ["task_quality"])
-    prompt = Prompt(template, rubrics_for([TASK_QUALITY], folders, needed=template.needed, language="sw"), "sw")
+    prompt = Prompt(
+        template, rubrics_for([TASK_QUALITY], folders, needed=template.needed, language="sw"), "sw"
+    )
     assert prompt.name == "simple-sw"
-    assert prompt.write("task_quality", "sw", "", "maandishi").user.startswith("Pima: Angalia kazi. -----")
-    assert prompt.digest("task_quality") != prompt_of(folders=(folder, PROMPTS)).digest("task_quality")
+    assert prompt.write("task_quality", "sw", "", "maandishi").user.startswith(
+        "Pima: Angalia kazi. -----"
+    )
+    assert prompt.digest("task_quality") != prompt_of(folders=(folder, PROMPTS)).digest(
+        "task_quality"
+    )
     assert template_names(folders) == sorted(OURS)
-    missing = r"no prompt simple in Swahili: write judge/simple\.sw\.toml and criteria/hallucinations\.sw\.toml, as "
-    with pytest.raises(UsageError, match=missing):  # the folder's is no translation of METAL's prompt
+    missing = (
+        r"no prompt simple in Swahili: write judge/simple\.sw\.toml and"
+        r" criteria/hallucinations\.sw\.toml, as "
+    )
+    # the folder's is no translation of METAL's prompt
+    with pytest.raises(UsageError, match=missing):
         translation(load_template("simple", [PROMPTS]), [PROMPTS, folder], "sw", ["hallucinations"])
 
 
@@ -277,12 +319,16 @@ def test_a_translation_shows_and_asks_for_what_the_english_prompt_does(tmp_path:
 @pytest.mark.parametrize("language", ["ar", "de", "es", "fr", "hi", "zh"])
 def test_metal_s_own_prompts_in_other_languages_say_as_much(language: str) -> None:
     for name in METAL_CRITERIA:
-        english, other = (read_toml(PROMPTS / "criteria" / f"{name}{end}.toml") for end in ("", f".{language}"))
+        english, other = (
+            read_toml(PROMPTS / "criteria" / f"{name}{end}.toml") for end in ("", f".{language}")
+        )
         levels = [(level["value"], len(level["reasons"])) for level in english["levels"]]
         assert [(level["value"], len(level["reasons"])) for level in other["levels"]] == levels
         assert other["detailed"].count("\n\n") == english["detailed"].count("\n\n")
         for first, level in zip(english["levels"], other["levels"], strict=True):
-            assert (first["label"] in english["detailed"]) == (level["label"] in other["detailed"]), (
+            assert (first["label"] in english["detailed"]) == (
+                level["label"] in other["detailed"]
+            ), (
                 name,
                 level["label"],
             )
@@ -291,9 +337,19 @@ def test_metal_s_own_prompts_in_other_languages_say_as_much(language: str) -> No
         assert template.path == PROMPTS / "judge" / f"detailed.{language}.toml"
         rubrics = rubrics_for([criterion], [PROMPTS], needed=template.needed, language=language)
         user = Prompt(template, rubrics, language).write(name, language, "", "X").user
-        for words in (other["detailed"].strip(), *(reason for level in other["levels"] for reason in level["reasons"])):
+        for words in (
+            other["detailed"].strip(),
+            *(reason for level in other["levels"] for reason in level["reasons"]),
+        ):
             assert words in user
-        latin = set(re.findall(r"[A-Za-z]{3,}", user)) - {"JSON", "OUTPUT", "BEGINS", "ENDS", "score", "justification"}
+        latin = set(re.findall(r"[A-Za-z]{3,}", user)) - {
+            "JSON",
+            "OUTPUT",
+            "BEGINS",
+            "ENDS",
+            "score",
+            "justification",
+        }
         assert language in ("de", "es", "fr") or not latin
 
 
@@ -341,13 +397,17 @@ def test_files_that_are_no_template(tmp_path: Path, text: str, words: str) -> No
         "{% if has_source %}{{ output }}{% endif %}",
     ],
 )
-def test_a_template_that_cannot_be_filled_is_refused_before_anything_is_sent(tmp_path: Path, user: str) -> None:
+def test_a_template_that_cannot_be_filled_is_refused_before_anything_is_sent(
+    tmp_path: Path, user: str
+) -> None:
     with pytest.raises(DataError, match=r"own\.toml"):
         own(tmp_path, user).digest("task_quality")
 
 
 def test_filters_that_keep_the_text_whole(tmp_path: Path) -> None:
-    message = own(tmp_path, "{{ output | trim }}", "{{ output }}").write("task_quality", "en", "", " x ")
+    message = own(tmp_path, "{{ output | trim }}", "{{ output }}").write(
+        "task_quality", "en", "", " x "
+    )
     code = fence_code("", " x ")
     assert message == Message(fence("OUTPUT", code, " x "), fence("OUTPUT", code, " x "))
 
@@ -377,7 +437,11 @@ def rubric_file(tmp_path: Path, text: str) -> Path:
 
 def test_a_rubric_file(tmp_path: Path) -> None:
     rubric = read_rubric(rubric_file(tmp_path, FILE), TASK_QUALITY)
-    assert (rubric.simple, rubric.detailed, rubric.flipped) == ("Looks at the task.", "Look at the task.", False)
+    assert (rubric.simple, rubric.detailed, rubric.flipped) == (
+        "Looks at the task.",
+        "Look at the task.",
+        False,
+    )
     assert rubric.criterion.question == "Is it done?"
     assert rubric.levels[0].reasons == ("nothing there", "another task")
     assert rubric.levels[2].definition == "Done."
@@ -391,12 +455,20 @@ def test_a_rubric_file(tmp_path: Path) -> None:
             "value = 3",
             "its scale (0 Bad, 1 Medium, 3 Good) is not the dataset's (0 Bad, 1 Medium, 2 Good)",
         ),
-        ('measure = "ordinal"', 'measure = "ordinal"\ndirection = "lower"', 'flip=["task_quality"]'),
+        (
+            'measure = "ordinal"',
+            'measure = "ordinal"\ndirection = "lower"',
+            'flip=["task_quality"]',
+        ),
         ('measure = "ordinal"', 'measure = "ordnal"', "ordnal"),
         ('simple = "Looks at the task."', "simple = 5", "simple is not a text"),
         ('simple = "Looks', 'smple = "Looks', "smple"),
         ('definition = "Done."', 'defintion = "Done."', "defintion"),
-        ('reasons = ["nothing there", "another task"]', 'reasons = "nothing"', "reasons is not a list of texts"),
+        (
+            'reasons = ["nothing there", "another task"]',
+            'reasons = "nothing"',
+            "reasons is not a list of texts",
+        ),
         ("value = 1,", "", "levels"),
         ('label = "Task', "label = Task", "not TOML"),
         ('"Bad"', '"Good "', "`flip="),
@@ -419,11 +491,19 @@ def test_levels_that_are_no_tables(tmp_path: Path, levels: str) -> None:
 
 def test_a_missing_description_is_asked_for() -> None:
     other = replace(TASK_QUALITY, name="charm", question="Is it charming?")
-    bare = rubrics_for([other], [PROMPTS], needed=("simple", "detailed"))["charm"]  # question and levels are enough
+    # question and levels are enough
+    bare = rubrics_for([other], [PROMPTS], needed=("simple", "detailed"))["charm"]
     assert (bare.simple, bare.detailed) == ("", "")
     for name in ("simple", "detailed"):
-        user = Prompt(load_template(name, [PROMPTS]), {"charm": bare}).write("charm", "en", "source", "output").user
-        assert "Question: Is it charming?\n\nScale:\n0 = Bad\n1 = Medium\n2 = Good\n\nThe source:" in user
+        user = (
+            Prompt(load_template(name, [PROMPTS]), {"charm": bare})
+            .write("charm", "en", "source", "output")
+            .user
+        )
+        assert (
+            "Question: Is it charming?\n\nScale:\n0 = Bad\n1 = Medium\n2 = Good\n\nThe source:"
+            in user
+        )
     with pytest.raises(UsageError, match="charm has no simple description"):
         rubrics_for([replace(other, question="")], [PROMPTS])
 
@@ -440,7 +520,9 @@ def test_a_missing_description_is_asked_for() -> None:
         (Scale("nominal", (Level(2, "a"), Level(0, "b"), Level(1, "c"))), {2: 1, 0: 0, 1: 2}),
     ],
 )
-def test_flipping_stays_on_the_scale_and_undoes_itself(scale: Scale, pairs: dict[float, float]) -> None:
+def test_flipping_stays_on_the_scale_and_undoes_itself(
+    scale: Scale, pairs: dict[float, float]
+) -> None:
     plain, turned = Rubric(Criterion("x", scale)), Rubric(Criterion("x", scale), flipped=True)
     for words, score in pairs.items():
         assert plain.score(words) == words
@@ -465,11 +547,21 @@ def test_a_rubric_that_counts_the_same_way_is_not_flipped() -> None:
 def released(folder: Path, scoring: object = None) -> Path:
     """simple/ and detailed/ as METAL's authors released them, for hallucinations."""
     files = {
-        "simple": {"name": "Invention", "description": "Is anything made up?", "scoring": "0: no. 1: yes."},
+        "simple": {
+            "name": "Invention",
+            "description": "Is anything made up?",
+            "scoring": "0: no. 1: yes.",
+        },
         "detailed": {
             "name": "Invention, in full",
             "description": "Look at each claim.",
-            "scoring": scoring or {"0": {"(a)": "all claims hold"}, "1": {"(a)": "a new town", "(b)": "a new year"}},
+            "scoring": (
+                scoring
+                or {
+                    "0": {"(a)": "all claims hold"},
+                    "1": {"(a)": "a new town", "(b)": "a new year"},
+                }
+            ),
         },
     }
     for kind, content in files.items():
@@ -481,19 +573,27 @@ def released(folder: Path, scoring: object = None) -> Path:
 @pytest.mark.parametrize("inner", ["", "metrics"])
 def test_released_rubrics(tmp_path: Path, inner: str) -> None:
     released(tmp_path / inner)
-    result = rubrics_for([HALLUCINATIONS], [tmp_path, PROMPTS], needed=("simple", "detailed"))["hallucinations"]
+    result = rubrics_for([HALLUCINATIONS], [tmp_path, PROMPTS], needed=("simple", "detailed"))[
+        "hallucinations"
+    ]
     assert result.simple == "Is anything made up?\n0: no. 1: yes."
     assert result.detailed == "Look at each claim."
     assert result.levels[1].reasons == ("a new town", "a new year")
     assert result.criterion.label == "Invention, in full"
     assert result.criterion.scale == HALLUCINATIONS.scale
     prompt = Prompt(load_template("detailed", [PROMPTS]), {"hallucinations": result})
-    assert "1 = Present\n- a new town\n- a new year" in prompt.write("hallucinations", "en", "", "o").user
+    assert (
+        "1 = Present\n- a new town\n- a new year"
+        in prompt.write("hallucinations", "en", "", "o").user
+    )
 
 
 def test_one_of_the_released_files_is_enough_for_its_prompt(tmp_path: Path) -> None:
     (released(tmp_path) / "simple" / "hallucinations.json").unlink()
-    assert rubrics_for([HALLUCINATIONS], [tmp_path], needed=("detailed",))["hallucinations"].simple == ""
+    assert (
+        rubrics_for([HALLUCINATIONS], [tmp_path], needed=("detailed",))["hallucinations"].simple
+        == ""
+    )
     with pytest.raises(UsageError, match="no simple description"):
         rubrics_for([HALLUCINATIONS], [tmp_path])
 
@@ -502,7 +602,10 @@ def test_a_toml_file_goes_before_released_ones(tmp_path: Path) -> None:
     released(tmp_path)
     text = (PROMPTS / "criteria" / "hallucinations.toml").read_text(encoding="utf-8")
     write(tmp_path, criteria__hallucinations=text)
-    assert rubrics_for([HALLUCINATIONS], [tmp_path])["hallucinations"].criterion.label == "Hallucinations"
+    assert (
+        rubrics_for([HALLUCINATIONS], [tmp_path])["hallucinations"].criterion.label
+        == "Hallucinations"
+    )
 
 
 @pytest.mark.parametrize(
@@ -525,9 +628,13 @@ def test_faults_of_released_files_are_named(tmp_path: Path, content: str, words:
 
 
 def test_a_flipped_released_rubric_says_its_labels_the_other_way_round(tmp_path: Path) -> None:
-    """Where 1 = good in the rubric and Present = 1 in the dataset, the judge must not be shown `1 = Present`."""
+    """Where 1 = good in the rubric and Present = 1 in the dataset, the judge must not be shown `1 =
+    Present`.
+    """
     released(tmp_path, {"0": {"(a)": "a new town"}, "1": {"(a)": "all claims hold"}})
-    result = rubrics_for([HALLUCINATIONS], [tmp_path], needed=("detailed",), flip=["hallucinations"])
+    result = rubrics_for(
+        [HALLUCINATIONS], [tmp_path], needed=("detailed",), flip=["hallucinations"]
+    )
     prompt = Prompt(load_template("detailed", [PROMPTS]), result)
     assert "0 = Present\n- a new town" in prompt.write("hallucinations", "en", "", "o").user
     assert result["hallucinations"].score(0) == 1

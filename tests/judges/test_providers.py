@@ -1,4 +1,6 @@
-"""Each provider's client against a local server of its protocol, and a provider that another package adds."""
+"""Each provider's client against a local server of its protocol, and a provider that another
+package adds.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,12 @@ from metal.raters.judges.journal import Answered, Journal
 from metal.raters.judges.models import family_of_name, find_model, with_settings
 from metal.raters.judges.plan import JudgingPlan
 from metal.raters.judges.prompts import Message, Prompt
-from metal.raters.judges.providers import batch_providers, open_batch_client, open_client, provider_names
+from metal.raters.judges.providers import (
+    batch_providers,
+    open_batch_client,
+    open_client,
+    provider_names,
+)
 from metal.raters.judges.providers.bounded import check_redirect
 from metal.raters.judges.providers.failures import failure
 from metal.raters.judges.rubric import rubrics_for
@@ -44,12 +51,21 @@ from tests.conftest import TASK_QUALITY, offer
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
 
 # The providers' own packages warn of their own future.
-pytestmark = [pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")]
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore::{kind}")
+    for kind in ("DeprecationWarning", "FutureWarning")
+]
 
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, llm_server: LlmServer) -> None:
-    for name in ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "GEMINI_API_KEY", "ANTHROPIC_API_KEY", "VERTEX_TOKEN"):
+    for name in (
+        "OPENAI_API_KEY",
+        "AZURE_OPENAI_API_KEY",
+        "GEMINI_API_KEY",
+        "ANTHROPIC_API_KEY",
+        "VERTEX_TOKEN",
+    ):
         monkeypatch.setenv(name, KEY)
     for name in ("OPENAI_BASE_URL", "GOOGLE_API_KEY", "GOOGLE_CLOUD_LOCATION", "OPENAI_ORG_ID"):
         monkeypatch.delenv(name, raising=False)
@@ -67,18 +83,33 @@ MODELS: dict[str, tuple[Callable[[LlmServer], str], str]] = {
         lambda s: s.url,
         "/v1beta1/projects/p1/locations/global/publishers/google/models/gemini-2.5-pro:generateContent",
     ),
-    "vertex-endpoint:123": (lambda s: s.url, "/v1/projects/p1/locations/us-central1/endpoints/123:predict"),
+    "vertex-endpoint:123": (
+        lambda s: s.url,
+        "/v1/projects/p1/locations/us-central1/endpoints/123:predict",
+    ),
     "anthropic:claude-one": (lambda s: s.url, "/v1/messages"),
     "langchain:openai:gpt-4o": (lambda s: s.openai_url, "/v1/chat/completions"),
     "langchain:anthropic:claude-one": (lambda s: s.url, "/v1/messages"),
     "guidance:openai:gpt-4o": (lambda s: s.openai_url, "/v1/chat/completions"),
     "guidance:openai-compatible:org/llama:8b": (lambda s: s.openai_url, "/v1/chat/completions"),
-    "guidance:azure:my-deployment": (lambda s: s.url, "/openai/deployments/my-deployment/chat/completions"),
+    "guidance:azure:my-deployment": (
+        lambda s: s.url,
+        "/openai/deployments/my-deployment/chat/completions",
+    ),
 }
-DIRECT = ["openai:gpt-4o", "anthropic:claude-one", "gemini:gemini-2.5-pro", "guidance:openai:gpt-4o"]
+DIRECT = [
+    "openai:gpt-4o",
+    "anthropic:claude-one",
+    "gemini:gemini-2.5-pro",
+    "guidance:openai:gpt-4o",
+]
 STRUCTURED = [name for name in MODELS if not name.startswith("vertex-endpoint")]
 ask = ModelRequest(
-    Message("You judge.", "Rate it."), answer_schema(TASK_QUALITY.scale), {"temperature": 0}, "json_schema", 60.0
+    Message("You judge.", "Rate it."),
+    answer_schema(TASK_QUALITY.scale),
+    {"temperature": 0},
+    "json_schema",
+    60.0,
 )
 
 
@@ -101,15 +132,27 @@ def asked(name: str, server: LlmServer, ask: ModelRequest = ask) -> Reply:
 
 
 SAID = '{"score": 1, "justification": ""}'
-CHAT = {"choices": [{"index": 0, "message": {"role": "assistant", "content": SAID}, "finish_reason": "stop"}]}
+CHAT = {
+    "choices": [
+        {"index": 0, "message": {"role": "assistant", "content": SAID}, "finish_reason": "stop"}
+    ]
+}
 # One reply of 40 tokens after 300 that were thought, as each service counts them.
 THOUGHTFUL = {
-    "openai": CHAT
-    | {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
-    | {"usage": {"prompt_tokens": 100, "completion_tokens": 340, "total_tokens": 440}},
+    "openai": (
+        CHAT
+        | {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+        | {"usage": {"prompt_tokens": 100, "completion_tokens": 340, "total_tokens": 440}}
+    ),
     "gemini": {
-        "candidates": [{"content": {"parts": [{"text": SAID}], "role": "model"}, "finishReason": "STOP"}],
-        "usageMetadata": {"promptTokenCount": 100, "candidatesTokenCount": 40, "thoughtsTokenCount": 300},
+        "candidates": [
+            {"content": {"parts": [{"text": SAID}], "role": "model"}, "finishReason": "STOP"}
+        ],
+        "usageMetadata": {
+            "promptTokenCount": 100,
+            "candidatesTokenCount": 40,
+            "thoughtsTokenCount": 300,
+        },
     },
     "anthropic": {
         "id": "x",
@@ -117,24 +160,33 @@ THOUGHTFUL = {
         "role": "assistant",
         "model": "m",
         "stop_reason": "end_turn",
-        "content": [{"type": "thinking", "thinking": "", "signature": "x"}, {"type": "text", "text": SAID}],
+        "content": [
+            {"type": "thinking", "thinking": "", "signature": "x"},
+            {"type": "text", "text": SAID},
+        ],
         "usage": {"input_tokens": 100, "output_tokens": 340},
     },
 }
 
 
-@pytest.mark.parametrize("name", [name for name in MODELS if not name.startswith("vertex-endpoint")])
+@pytest.mark.parametrize(
+    "name", [name for name in MODELS if not name.startswith("vertex-endpoint")]
+)
 def test_what_a_model_thought_is_paid(name: str, llm_server: LlmServer) -> None:
     llm_server.faults = lambda call: Fault("body", text=json.dumps(THOUGHTFUL[call.api]))
     reply = asked(name, llm_server)
     assert (reply.text, reply.tokens_in, reply.tokens_out) == (SAID, 100, 340)
 
 
-@pytest.mark.parametrize("name", ["openai-compatible:org/llama", "langchain:openai:gpt-4o", "guidance:openai:gpt-4o"])
+@pytest.mark.parametrize(
+    "name", ["openai-compatible:org/llama", "langchain:openai:gpt-4o", "guidance:openai:gpt-4o"]
+)
 def test_thoughts_that_only_the_total_counts_are_paid_too(name: str, llm_server: LlmServer) -> None:
     """As xAI counts, and gateways to Gemini."""
     usage = {"prompt_tokens": 100, "completion_tokens": 40, "total_tokens": 440}
-    llm_server.faults = always(Fault("body", text=json.dumps(THOUGHTFUL["openai"] | {"usage": usage})))
+    llm_server.faults = always(
+        Fault("body", text=json.dumps(THOUGHTFUL["openai"] | {"usage": usage}))
+    )
     reply = asked(name, llm_server)
     assert (reply.tokens_in, reply.tokens_out) == (100, 340)
 
@@ -233,18 +285,36 @@ def test_nobody_there_is_not_reached(name: str) -> None:
 
 @pytest.mark.parametrize("name", DIRECT)
 def test_a_host_that_nobody_knows_is_not_reached(name: str) -> None:
-    nobody = SimpleNamespace(url="http://no-such-host.invalid", openai_url="http://no-such-host.invalid/v1")
+    nobody = SimpleNamespace(
+        url="http://no-such-host.invalid", openai_url="http://no-such-host.invalid/v1"
+    )
     failure = failed(name, cast(LlmServer, nobody))
-    assert str(failure) == "cannot reach http://no-such-host.invalid: the host's name is not known (DNS)"
+    assert (
+        str(failure)
+        == "cannot reach http://no-such-host.invalid: the host's name is not known (DNS)"
+    )
 
 
 @pytest.fixture
 def untrusted(tmp_path: Path) -> Iterator[str]:
     """The address of a server whose certificate nobody has signed."""
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    made = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"]
+    made = [
+        "openssl",
+        "req",
+        "-x509",
+        "-newkey",
+        "rsa:2048",
+        "-nodes",
+        "-days",
+        "2",
+        "-subj",
+        "/CN=localhost",
+    ]
     try:
-        subprocess.run([*made, "-keyout", key, "-out", certificate], check=True, capture_output=True)
+        subprocess.run(
+            [*made, "-keyout", key, "-out", certificate], check=True, capture_output=True
+        )
     except FileNotFoundError:
         pytest.skip("openssl is not installed")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -255,7 +325,10 @@ def untrusted(tmp_path: Path) -> Iterator[str]:
             with contextlib.suppress(OSError):
                 while True:
                     connection, _ = listening.accept()
-                    with contextlib.suppress(OSError), context.wrap_socket(connection, server_side=True) as secure:
+                    with (
+                        contextlib.suppress(OSError),
+                        context.wrap_socket(connection, server_side=True) as secure,
+                    ):
                         secure.recv(1)
 
         threading.Thread(target=serve, daemon=True).start()
@@ -268,12 +341,18 @@ def test_an_untrusted_certificate_is_told(name: str, untrusted: str) -> None:
     nobody = SimpleNamespace(url=untrusted, openai_url=f"{untrusted}/v1")
     failure = failed(name, cast(LlmServer, nobody))
     assert failure.kind == calls.UNREACHED
-    assert str(failure).startswith(f"cannot reach {untrusted}: its certificate is not trusted (self")
+    assert str(failure).startswith(
+        f"cannot reach {untrusted}: its certificate is not trusted (self"
+    )
 
 
 @pytest.mark.parametrize("name", ["openai:gpt-4o", "gemini:gemini-2.5-pro", "anthropic:claude-one"])
-@pytest.mark.parametrize("wait", ["zehn Sekunden, bitte später", "١٢٣٤x", "Mon, 01 Jan 99999 00:00:00 GMT", "-1"])
-def test_too_many_requests_with_an_odd_header_are_that(name: str, wait: str, llm_server: LlmServer) -> None:
+@pytest.mark.parametrize(
+    "wait", ["zehn Sekunden, bitte später", "١٢٣٤x", "Mon, 01 Jan 99999 00:00:00 GMT", "-1"]
+)
+def test_too_many_requests_with_an_odd_header_are_that(
+    name: str, wait: str, llm_server: LlmServer
+) -> None:
     llm_server.faults = always(Fault("429", retry_after=wait))
     failure = failed(name, llm_server)
     assert (failure.kind, failure.status) == (calls.BUSY, 429)
@@ -282,7 +361,11 @@ def test_too_many_requests_with_an_odd_header_are_that(name: str, wait: str, llm
 @pytest.mark.parametrize("name", STRUCTURED)
 @pytest.mark.parametrize(
     ("fault", "ending"),
-    [("truncated", calls.TRUNCATED), ("content_filter_reply", calls.FILTERED), ("refusal", calls.REFUSED)],
+    [
+        ("truncated", calls.TRUNCATED),
+        ("content_filter_reply", calls.FILTERED),
+        ("refusal", calls.REFUSED),
+    ],
 )
 def test_how_a_reply_ended(name: str, fault: str, ending: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault(fault))
@@ -292,7 +375,8 @@ def test_how_a_reply_ended(name: str, fault: str, ending: str, llm_server: LlmSe
 
 
 @pytest.mark.parametrize(
-    "name", ["openai:gpt-4o", "azure:my-deployment", "gemini:gemini-2.5-pro", "guidance:openai:gpt-4o"]
+    "name",
+    ["openai:gpt-4o", "azure:my-deployment", "gemini:gemini-2.5-pro", "guidance:openai:gpt-4o"],
 )
 def test_a_filtered_prompt(name: str, llm_server: LlmServer) -> None:
     llm_server.faults = always(Fault("content_filter"))
@@ -303,11 +387,16 @@ def test_a_filtered_prompt(name: str, llm_server: LlmServer) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["openai:gpt-4o", "azure:my-deployment", "langchain:openai:gpt-4o", "guidance:openai:gpt-4o"]
+    "name",
+    ["openai:gpt-4o", "azure:my-deployment", "langchain:openai:gpt-4o", "guidance:openai:gpt-4o"],
 )
 @pytest.mark.parametrize("code", ["unsupported_value", "unsupported_parameter"])
-@pytest.mark.parametrize("parameter", ["temperature", "seed", "response_format", "max_tokens", "top_p"])
-def test_a_parameter_that_is_rejected_is_named(name: str, code: str, parameter: str, llm_server: LlmServer) -> None:
+@pytest.mark.parametrize(
+    "parameter", ["temperature", "seed", "response_format", "max_tokens", "top_p"]
+)
+def test_a_parameter_that_is_rejected_is_named(
+    name: str, code: str, parameter: str, llm_server: LlmServer
+) -> None:
     llm_server.faults = rejects_parameters(parameter, code=code)
     full = ModelRequest(ask.message, ask.schema, FULL, "json_schema", 60.0)
     if name.startswith("langchain") and parameter == "max_tokens":
@@ -317,7 +406,9 @@ def test_a_parameter_that_is_rejected_is_named(name: str, code: str, parameter: 
 
 
 @pytest.mark.parametrize("name", ["openai:gpt-4o", "guidance:openai:gpt-4o"])
-def test_a_prompt_that_is_too_long_and_a_quota_that_is_used_up(name: str, llm_server: LlmServer) -> None:
+def test_a_prompt_that_is_too_long_and_a_quota_that_is_used_up(
+    name: str, llm_server: LlmServer
+) -> None:
     llm_server.faults = always(Fault("context_length_exceeded"))
     assert failed(name, llm_server).kind == calls.TOO_LONG
     llm_server.faults = always(Fault("insufficient_quota"))
@@ -329,7 +420,8 @@ def test_what_a_model_may_think_is_not_taken_from_its_answer() -> None:
 
     thinking = {"thinking": {"type": "enabled", "budget_tokens": 8000}}
     sent = [
-        request_body("m", replace(ask, parameters=more)) for more in ({}, thinking, thinking | {"max_tokens": 9000})
+        request_body("m", replace(ask, parameters=more))
+        for more in ({}, thinking, thinking | {"max_tokens": 9000})
     ]
     assert [body["max_tokens"] for body in sent] == [4096, 12096, 9000]
 
@@ -346,12 +438,17 @@ MISSING = {
         "OPENAI_API_KEY",
         "guidance:openai:gpt-4o needs a key .* OPENAI_API_KEY",
     ),
-    "guidance:azure:d": ("AZURE_OPENAI_API_KEY", "guidance:azure:d needs a key .* AZURE_OPENAI_API_KEY"),
+    "guidance:azure:d": (
+        "AZURE_OPENAI_API_KEY",
+        "guidance:azure:d needs a key .* AZURE_OPENAI_API_KEY",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", MISSING)
-def test_a_missing_key_is_told_before_anything_is_sent(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_key_is_told_before_anything_is_sent(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     variable, message = MISSING[name]
     monkeypatch.delenv(variable)
 
@@ -362,7 +459,9 @@ def test_a_missing_key_is_told_before_anything_is_sent(name: str, monkeypatch: p
         asyncio.run(opened())
 
 
-def test_openai_keys_go_to_openai_only(llm_server: LlmServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_openai_keys_go_to_openai_only(
+    llm_server: LlmServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_ORG_ID", "org-secret")
     asked("openai-compatible:org/llama", llm_server)
     sent = json.dumps(dict(llm_server.seen_headers))
@@ -380,17 +479,27 @@ def test_a_langchain_provider_without_its_package() -> None:
 
 def test_a_rate_limit_that_speaks_of_billing_is_no_used_up_quota() -> None:
     message = (
-        "Rate limit reached. You can increase it by adding a payment method at https://example.org/account/billing."
+        "Rate limit reached. You can increase it by adding a payment method at"
+        " https://example.org/account/billing."
     )
     assert failure(429, message, code="rate_limit_exceeded").kind == calls.BUSY
-    assert failure(429, "You exceeded your quota, see billing", code="insufficient_quota").kind == calls.QUOTA
-    assert failure(429, "You exceeded your quota, see billing", wait=20.0).kind == calls.BUSY  # Gemini, by the minute
+    assert (
+        failure(429, "You exceeded your quota, see billing", code="insufficient_quota").kind
+        == calls.QUOTA
+    )
+    # Gemini, by the minute
+    assert failure(429, "You exceeded your quota, see billing", wait=20.0).kind == calls.BUSY
 
 
 def test_a_limit_that_is_set_too_high_is_no_text_that_is_too_long() -> None:
-    result = failure(400, "max_tokens is too large: 99999", code="invalid_value", parameter="max_tokens")
+    result = failure(
+        400, "max_tokens is too large: 99999", code="invalid_value", parameter="max_tokens"
+    )
     assert (result.kind, result.parameter) == (calls.PARAMETER, "max_tokens")
-    assert failure(400, "Input is too long", code="invalid", parameter="messages").kind == calls.TOO_LONG
+    assert (
+        failure(400, "Input is too long", code="invalid", parameter="messages").kind
+        == calls.TOO_LONG
+    )
 
 
 # ---------------------------------------------------------------- what may come back
@@ -415,22 +524,28 @@ def test_nothing_goes_to_another_host(name: str, status: int, llm_server: LlmSer
     [
         ("https://a.example/v1", "https://a.example/v2", True),
         ("http://a.example/v1", "https://a.example/v1", True),
-        ("https://a.example/v1", "http://a.example/v1", False),  # the key and the texts would be readable on the way
+        # the key and the texts would be readable on the way
+        ("https://a.example/v1", "http://a.example/v1", False),
         ("http://a.example:8000/v1", "http://a.example:8001/v1", False),  # somebody else's server
         ("http://a.example/v1", "https://b.example/v1", False),
     ],
 )
-def test_a_redirect_stays_with_the_server_and_encrypted(asked_at: str, sent_to: str, followed: bool) -> None:
+def test_a_redirect_stays_with_the_server_and_encrypted(
+    asked_at: str, sent_to: str, followed: bool
+) -> None:
     with contextlib.nullcontext() if followed else pytest.raises(CallFailed, match="redirected"):
         check_redirect(307, ("POST", asked_at), ("POST", sent_to))
 
 
 @pytest.mark.parametrize("name", BOUNDED)
-def test_a_redirect_on_the_same_host_keeps_the_question_or_fails(name: str, llm_server: LlmServer) -> None:
+def test_a_redirect_on_the_same_host_keeps_the_question_or_fails(
+    name: str, llm_server: LlmServer
+) -> None:
     place = llm_server.url + MODELS[name][1]
     llm_server.faults = lambda call: Fault("redirect", text=place) if call.number == 1 else None
     assert json.loads(asked(name, llm_server).text)["justification"]
-    llm_server.faults = always(Fault("redirect", status=302, text=place))  # a POST would become a GET
+    # a POST would become a GET
+    llm_server.faults = always(Fault("redirect", status=302, text=place))
     assert failed(name, llm_server).kind == calls.REDIRECTED
 
 
@@ -462,7 +577,10 @@ def test_an_error_in_plain_text_is_told(llm_server: LlmServer) -> None:
 @pytest.mark.parametrize(
     ("error", "kind"),
     [
-        ({"code": "insufficient_quota", "message": "You exceeded your current quota."}, calls.QUOTA),
+        (
+            {"code": "insufficient_quota", "message": "You exceeded your current quota."},
+            calls.QUOTA,
+        ),
         ({"type": "invalid_api_key", "message": "Wrong key."}, calls.DENIED),
         ({"code": "model_not_found", "message": "No such model."}, calls.UNKNOWN_MODEL),
         ({"code": "rate_limit_exceeded", "message": "Slow down."}, calls.BUSY),
@@ -483,8 +601,12 @@ def test_an_error_that_comes_as_a_success_is_what_it_says(
 
 @pytest.mark.parametrize("name", DIRECT)
 def test_an_error_beside_a_verdict_is_no_verdict(name: str, llm_server: LlmServer) -> None:
-    api = {"anthropic:claude-one": "anthropic", "gemini:gemini-2.5-pro": "gemini"}.get(name, "openai")
-    llm_server.faults = always(Fault("body", text=json.dumps(THOUGHTFUL[api] | {"error": {"message": "It broke."}})))
+    api = {"anthropic:claude-one": "anthropic", "gemini:gemini-2.5-pro": "gemini"}.get(
+        name, "openai"
+    )
+    llm_server.faults = always(
+        Fault("body", text=json.dumps(THOUGHTFUL[api] | {"error": {"message": "It broke."}}))
+    )
     reply = asked(name, llm_server)
     assert (reply.text, reply.ending, reply.tokens_out) == (SAID, calls.WITH_ERROR, 340)
     llm_server.faults = always(Fault("body", text=json.dumps(THOUGHTFUL[api] | {"error": None})))
@@ -503,7 +625,10 @@ def test_choices_are_read_by_their_index(llm_server: LlmServer) -> None:
     ):
         llm_server.faults = always(Fault("body", text=json.dumps({"choices": choices})))
         assert asked("openai:gpt-4o", llm_server).text == text
-    parts = [{"index": 1, "content": {"parts": [{"text": "2"}]}}, {"content": {"parts": [{"text": "1"}]}}]
+    parts = [
+        {"index": 1, "content": {"parts": [{"text": "2"}]}},
+        {"content": {"parts": [{"text": "1"}]}},
+    ]
     llm_server.faults = always(Fault("body", text=json.dumps({"candidates": parts})))
     assert asked("gemini:gemini-2.5-pro", llm_server).text == "1"
 
@@ -511,18 +636,28 @@ def test_choices_are_read_by_their_index(llm_server: LlmServer) -> None:
 TOOL = {"function": {"name": "rate", "arguments": '{"score": 2}'}}
 ODD = [
     ("openai:gpt-4o", {"choices": []}, calls.NO_CHOICES),
-    ("openai:gpt-4o", {"choices": [{"message": {"content": None, "tool_calls": [TOOL]}}]}, calls.TOOL_CALL),
+    (
+        "openai:gpt-4o",
+        {"choices": [{"message": {"content": None, "tool_calls": [TOOL]}}]},
+        calls.TOOL_CALL,
+    ),
     ("gemini:gemini-2.5-pro", {"candidates": []}, calls.NO_CHOICES),
     (
         "gemini:gemini-2.5-pro",
-        {"candidates": [{"content": {"parts": [{"functionCall": {"name": "rate"}}]}, "finishReason": "STOP"}]},
+        {
+            "candidates": [
+                {"content": {"parts": [{"functionCall": {"name": "rate"}}]}, "finishReason": "STOP"}
+            ]
+        },
         calls.TOOL_CALL,
     ),
 ]
 
 
 @pytest.mark.parametrize(("name", "body", "reason"), ODD)
-def test_a_reply_without_text_says_what_it_is(name: str, body: Any, reason: str, llm_server: LlmServer) -> None:
+def test_a_reply_without_text_says_what_it_is(
+    name: str, body: Any, reason: str, llm_server: LlmServer
+) -> None:
     llm_server.faults = always(Fault("body", text=json.dumps(body)))
     assert asked(name, llm_server).ending == reason
 
@@ -552,7 +687,12 @@ NEEDY = Provider("needy:MODEL", "cannot be asked here", Echo, libraries=("nothin
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "far_echo.py").write_text(ECHO, encoding="utf-8")
-    records = {"echo": "far_echo:PROVIDER", "needy": "far_echo:NEEDY", "no-record": "far_echo:Echo", "gone": "gone:ONE"}
+    records = {
+        "echo": "far_echo:PROVIDER",
+        "needy": "far_echo:NEEDY",
+        "no-record": "far_echo:Echo",
+        "gone": "gone:ONE",
+    }
     lines = "".join(f"{name} = {record}\n" for name, record in records.items())
     offer(tmp_path, "far-echo", "metal.providers", lines)
     monkeypatch.syspath_prepend(tmp_path)
@@ -566,7 +706,11 @@ def test_it_answers_a_run(site: Path, tmp_path: Path) -> None:
     outputs = [Output(f"o{number}", "s", "g", "en", f"Summary {number}.") for number in range(3)]
     source = Source("s", "en", "The passage.")
     plan = JudgingPlan(
-        (find_model("echo:2", {}),), (prompt,), {TASK_QUALITY.name: TASK_QUALITY}, outputs, {"s": source}
+        (find_model("echo:2", {}),),
+        (prompt,),
+        {TASK_QUALITY.name: TASK_QUALITY},
+        outputs,
+        {"s": source},
     )
 
     async def run() -> None:
@@ -593,9 +737,13 @@ def test_it_is_listed_with_what_it_lacks(site: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_what_it_cannot_do_is_told(site: Path) -> None:
-    with pytest.raises(UsageError, match=r"echo has no batch service; .*openai.* Ask it without `batch=True`"):
+    with pytest.raises(
+        UsageError, match=r"echo has no batch service; .*openai.* Ask it without `batch=True`"
+    ):
         open_batch_client(find_model("echo:1", {}))
-    with pytest.raises(UsageError, match=r"needy:x needs nothing_of_this_name, which is not installed"):
+    with pytest.raises(
+        UsageError, match=r"needy:x needs nothing_of_this_name, which is not installed"
+    ):
         open_client(find_model("needy:x", {}))
     with pytest.raises(UnknownName, match="did you mean 'echo'"):
         find_model("ecko:1", {})

@@ -74,9 +74,16 @@ def test_no_end_of_a_range_in_words_is_a_score(reply: str) -> None:
 
 
 def test_words_that_count_something_are_no_range_of_scores() -> None:
-    for reply in ("The answer is good, with one or two errors.", "Score one, two or three.", "给3到4个例子"):
+    for reply in (
+        "The answer is good, with one or two errors.",
+        "Score one, two or three.",
+        "给3到4个例子",
+    ):
         assert read_reply(reply, TEN).score is None
-    for reply in ("It gets one or two details wrong. Score: 4", "Note: quatre, avec une ou deux fautes."):
+    for reply in (
+        "It gets one or two details wrong. Score: 4",
+        "Note: quatre, avec une ou deux fautes.",
+    ):
         assert read_reply(reply, TEN).score == 4
     assert read_reply("On a one to five scale: four", FIVE).score == 4
     assert read_reply("评分：四。有一到两个错误。", FIVE).score == 4
@@ -88,10 +95,34 @@ def test_a_range_and_another_verdict_are_two() -> None:
 
 
 OPEN = [
-    *("Score: one or more", "score: 1 or more", "Score: 3 or higher.", "Rating: 3/5 or above", "Score: 3+"),
-    *("at least 3", "I would give it at least a three.", "Score: at most 3 points", "Score: up to 3", "up to three"),
-    *("Score: no more than 3", "Score: ≥ 3", "Score: >=3", '{"score": "3 or more"}', '{"score": ">= 3"}'),
-    *("3 stars or more", "Score: three or fewer", "Score: 3 and up", "a minimum of 3 points", "Score: 3, or lower"),
+    *(
+        "Score: one or more",
+        "score: 1 or more",
+        "Score: 3 or higher.",
+        "Rating: 3/5 or above",
+        "Score: 3+",
+    ),
+    *(
+        "at least 3",
+        "I would give it at least a three.",
+        "Score: at most 3 points",
+        "Score: up to 3",
+        "up to three",
+    ),
+    *(
+        "Score: no more than 3",
+        "Score: ≥ 3",
+        "Score: >=3",
+        '{"score": "3 or more"}',
+        '{"score": ">= 3"}',
+    ),
+    *(
+        "3 stars or more",
+        "Score: three or fewer",
+        "Score: 3 and up",
+        "a minimum of 3 points",
+        "Score: 3, or lower",
+    ),
     *("Note : 3 ou plus", "Note : au moins 3", "Bewertung: mindestens 3", "Bewertung: 3 oder mehr"),
     *(
         "Puntuación: al menos 3",
@@ -101,7 +132,13 @@ OPEN = [
         "スコア：3以上",
         "점수: 3점 이상",
     ),
-    *("स्कोर: कम से कम 3", "স্কোর: কমপক্ষে 3", "الدرجة: 3 أو أكثر", "Оценка: не менее 3", "Оценка: 3 или выше"),
+    *(
+        "स्कोर: कम से कम 3",
+        "স্কোর: কমপক্ষে 3",
+        "الدرجة: 3 أو أكثر",
+        "Оценка: не менее 3",
+        "Оценка: 3 или выше",
+    ),
     *(
         "Puan: en az 3",
         "Alama: 3 au zaidi",

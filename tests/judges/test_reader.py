@@ -1,4 +1,6 @@
-"""The reply reader: forms it must know, traps it must not fall into, and real replies checked by hand."""
+"""The reply reader: forms it must know, traps it must not fall into, and real replies checked by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -39,15 +41,23 @@ SCALES = {
     "0 to 100": Scale("interval", (), 0, 100),
     "free": Scale("interval"),
     "-1 to 1": Scale("ordinal", (Level(-1, "Worse"), Level(0, "Same"), Level(1, "Better"))),
-    "nested": Scale("nominal", (Level(0, "Bad"), Level(1, "Not bad"), Level(2, "Very good"), Level(3, "Good"))),
+    "nested": Scale(
+        "nominal", (Level(0, "Bad"), Level(1, "Not bad"), Level(2, "Very good"), Level(3, "Good"))
+    ),
 }
-QUALITY, FIVE, BETWEEN, HUNDRED = (SCALES[name] for name in ("quality", "1-5", "1 to 5", "0 to 100"))
+QUALITY, FIVE, BETWEEN, HUNDRED = (
+    SCALES[name] for name in ("quality", "1-5", "1 to 5", "0 to 100")
+)
 LETTERS = {letter: float(place) for place, letter in enumerate("ABCDE", 1)}
-REPLIES, HAND_CHECKED = (Path(__file__).with_name(name) for name in ("replies.jsonl", "hand_checked_replies.csv"))
+REPLIES, HAND_CHECKED = (
+    Path(__file__).with_name(name) for name in ("replies.jsonl", "hand_checked_replies.csv")
+)
 
 
 def rules() -> dict[str, list[dict[str, Any]]]:
-    """Rule -> replies that keep it, each with what is to be read; a rule's own line says what they have in common."""
+    """Rule -> replies that keep it, each with what is to be read; a rule's own line says what they
+    have in common.
+    """
     replies: dict[str, list[dict[str, Any]]] = {}
     shared: dict[str, Any] = {}
     for line in REPLIES.read_text(encoding="utf-8").split("\n")[:-1]:
@@ -70,7 +80,11 @@ def test_replies_are_read_by_this_rule(rule: str) -> None:
         scale = SCALES.get(row["scale"]) or Scale("ordinal", tuple(levels))
         letters = LETTERS if row.get("letters") else None
         verdict = read_reply(row["reply"], scale, letters, criterion=row.get("criterion", ""))
-        read = {key: getattr(verdict, key) for key in ("score", "reason", "justification", "wavering") if key in row}
+        read = {
+            key: getattr(verdict, key)
+            for key in ("score", "reason", "justification", "wavering")
+            if key in row
+        }
         if read.items() - row.items():
             wrong.append((row["reply"], read))
     assert RULES[rule]
@@ -78,7 +92,13 @@ def test_replies_are_read_by_this_rule(rule: str) -> None:
 
 
 def test_a_number_of_thousands_of_digits_is_no_verdict() -> None:
-    for reply in ('{"score": ' + "9" * 5000 + "}", "Score: " + "9" * 5000, "9" * 5000, "-" * 5000, "1e" + "9" * 50):
+    for reply in (
+        '{"score": ' + "9" * 5000 + "}",
+        "Score: " + "9" * 5000,
+        "9" * 5000,
+        "-" * 5000,
+        "1e" + "9" * 50,
+    ):
         assert read_reply(reply, FIVE).score is None
 
 
@@ -91,7 +111,14 @@ def test_minus_zero_is_zero() -> None:
 
 
 def test_letters_that_only_look_alike_do_not_raise() -> None:
-    for reply in ("Score: Medıum", "Score: Medİum", "Verdict: ABSENT", "Score: Abſent", "Score: sıx", "**Preſent**"):
+    for reply in (
+        "Score: Medıum",
+        "Score: Medİum",
+        "Verdict: ABSENT",
+        "Score: Abſent",
+        "Score: sıx",
+        "**Preſent**",
+    ):
         for scale in SCALES.values():
             read_reply(reply, scale)
 
@@ -133,7 +160,9 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8) | BITS,
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["score", "Score", "answer", "justification", "x"]), inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["score", "Score", "answer", "justification", "x"]), inner, max_size=3
+        )
     ),
 )
 
@@ -150,7 +179,11 @@ def check(text: str, scale: Scale, letters: dict[str, float] | None) -> None:
 
 
 @settings(max_examples=300)
-@given(NOISY, st.sampled_from([*SCALES.values()]), st.sampled_from([None, {}, LETTERS, {"a": 1.0, "Z": 99.0}]))
+@given(
+    NOISY,
+    st.sampled_from([*SCALES.values()]),
+    st.sampled_from([None, {}, LETTERS, {"a": 1.0, "Z": 99.0}]),
+)
 def test_any_text_gives_a_verdict_on_the_scale_or_a_reason(
     text: str, scale: Scale, letters: dict[str, float] | None
 ) -> None:
@@ -158,12 +191,19 @@ def test_any_text_gives_a_verdict_on_the_scale_or_a_reason(
 
 
 @settings(max_examples=150)
-@given(JSON, st.text(max_size=5), st.sampled_from([*SCALES.values()]), st.sampled_from([None, LETTERS]))
+@given(
+    JSON, st.text(max_size=5), st.sampled_from([*SCALES.values()]), st.sampled_from([None, LETTERS])
+)
 def test_any_json_gives_a_verdict_on_the_scale_or_a_reason(
     value: object, around: str, scale: Scale, letters: dict[str, float] | None
 ) -> None:
     written = json.dumps(value)
-    for text in (written, around + written + around, f'{{"score": {written}}}', f"```json\n{written}\n```"):
+    for text in (
+        written,
+        around + written + around,
+        f'{{"score": {written}}}',
+        f"```json\n{written}\n```",
+    ):
         check(text, scale, letters)
 
 
@@ -177,7 +217,11 @@ def test_a_planted_object_is_found(score: int, justification: str, around: str) 
         f"<think>{around}</think>{planted}",
     ):
         result = read_reply(text, QUALITY)
-        assert (result.score, result.justification, result.wavering) == (score, justification.strip(), False)
+        assert (result.score, result.justification, result.wavering) == (
+            score,
+            justification.strip(),
+            False,
+        )
 
 
 @given(st.sampled_from((1, 2, 3, 4, 5)), st.text(alphabet="bcd ,;\n€é字", max_size=60))
@@ -186,11 +230,15 @@ def test_a_planted_line_is_found(score: int, around: str) -> None:
     assert (result.score, result.wavering) == (score, False)
 
 
-@given(st.sampled_from((0, 1, 2)) | st.integers() | st.floats(allow_nan=False, allow_infinity=False))
+@given(
+    st.sampled_from((0, 1, 2)) | st.integers() | st.floats(allow_nan=False, allow_infinity=False)
+)
 def test_a_number_is_taken_exactly_or_not_at_all(number: float) -> None:
     allowed = answer_schema(QUALITY)["properties"]["score"]["enum"]
     result = read_reply(json.dumps({"score": number}), QUALITY)
-    assert (result.score, result.reason) == ((number, "") if number in allowed else (None, OFF_SCALE))
+    assert (result.score, result.reason) == (
+        (number, "") if number in allowed else (None, OFF_SCALE)
+    )
 
 
 LONG = 1_000_000
@@ -260,7 +308,9 @@ def test_a_megabyte_of_anything_is_read_within_seconds(unit: str) -> None:
     assert time.process_time() - began < 20
 
 
-@pytest.mark.parametrize("gap", [" ", "\n", "\t", "\N{NO-BREAK SPACE}", "*", "\n*", '"', "'", "_", "(", "`", "#", "- "])
+@pytest.mark.parametrize(
+    "gap", [" ", "\n", "\t", "\N{NO-BREAK SPACE}", "*", "\n*", '"', "'", "_", "(", "`", "#", "- "]
+)
 def test_a_long_gap_is_read_within_seconds(gap: str) -> None:
     began = time.process_time()
     for before in ("score", "Good", "not", "4 out of", "answer", "rate it", "4", "4 of"):
@@ -283,10 +333,14 @@ def test_a_hundred_thousand_nested_braces(inner: str) -> None:
 
 @pytest.fixture(scope="module")
 def real(reference: Path) -> list[dict[str, str]]:
-    """29,112 replies of two judges to five prompts on SummEval; each with the id that the checked rows have."""
+    """29,112 replies of two judges to five prompts on SummEval; each with the id that the checked
+    rows have.
+    """
     import pyarrow.parquet as pq
 
-    rows: list[dict[str, str]] = pq.read_table(reference / "llm_replies" / "summeval_llm_replies.parquet").to_pylist()
+    rows: list[dict[str, str]] = pq.read_table(
+        reference / "llm_replies" / "summeval_llm_replies.parquet"
+    ).to_pylist()
     for row in rows:
         named = [row[key] for key in ("judge", "prompt", "criterion", "doc_id", "system", "reply")]
         row["id"] = sha256("\x1f".join(named).encode()).hexdigest()[:16]
@@ -300,7 +354,9 @@ def asked_for(row: dict[str, str]) -> dict[str, float] | None:
 def read_all(rows: list[dict[str, str]], scale: Scale) -> list[ReplyVerdict]:
     """What is read from each; most replies came more than once, and are read once."""
     asked = {(row["reply"], asked_for(row) is None): asked_for(row) for row in rows}
-    read = {(reply, free): read_reply(reply, scale, letters) for (reply, free), letters in asked.items()}
+    read = {
+        (reply, free): read_reply(reply, scale, letters) for (reply, free), letters in asked.items()
+    }
     return [read[row["reply"], asked_for(row) is None] for row in rows]
 
 
@@ -339,7 +395,9 @@ def test_no_form_of_a_known_reply_is_skipped() -> None:
 
 @pytest.mark.reference
 def test_no_form_of_a_real_reason_is_skipped(reference: Path) -> None:
-    with (reference / "mlqe-mixtral" / "ratings_full.csv").open(encoding="utf-8", newline="") as file:
+    with (reference / "mlqe-mixtral" / "ratings_full.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         texts = {text for row in csv.DictReader(file) for text in row.values() if len(text) > 20}
     assert len(texts) > 1000
     assert not [text for text in sorted(texts)[::7] if skipped_wrongly(text)]
@@ -378,7 +436,8 @@ def test_right_on_two_hundred_replies_checked_by_hand(real: list[dict[str, str]]
 @pytest.mark.parametrize(
     ("identity", "score", "wavering"),
     [
-        ("26a9e523b25ada8c", None, False),  # a second verdict on the same criterion: which one counts?
+        # a second verdict on the same criterion: which one counts?
+        ("26a9e523b25ada8c", None, False),
         ("c6e0843afc7403a4", 4, False),  # names the top value as what was not reached
         ("87a4365c3d591ff1", 4, False),
         ("bdade6b7e567a334", 4, False),
@@ -400,8 +459,12 @@ def test_odd_replies_read_by_hand(
 
 @pytest.mark.reference
 def test_replies_the_reader_was_not_made_for(reference: Path) -> None:
-    """Mixtral on MLQE, 0 to 100: most without a verdict give one for meaning and another for grammar."""
-    with (reference / "mlqe-mixtral" / "ratings_full.csv").open(encoding="utf-8", newline="") as file:
+    """Mixtral on MLQE, 0 to 100: most without a verdict give one for meaning and another for
+    grammar.
+    """
+    with (reference / "mlqe-mixtral" / "ratings_full.csv").open(
+        encoding="utf-8", newline=""
+    ) as file:
         replies = [row["comment"] for row in csv.DictReader(file) if row["rater_kind"] == "llm"]
     read = [read_reply(reply, HUNDRED) for reply in replies]
     assert len(read) == 1052
@@ -440,7 +503,9 @@ def test_the_replies_of_pariksha_give_the_scores_beside_them(reference: Path) ->
         assert read_reply(json.dumps(reply, ensure_ascii=False), QUALITY).score == reply["score"]
 
 
-@pytest.mark.parametrize("reply", ["Score: 4. Corrected score: 2", "Rating: 4\n\nI misread it.\nRevised rating: 2"])
+@pytest.mark.parametrize(
+    "reply", ["Score: 4. Corrected score: 2", "Rating: 4\n\nI misread it.\nRevised rating: 2"]
+)
 def test_a_score_that_is_called_corrected_or_revised_replaces_the_first(reply: str) -> None:
     scale = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
     assert read_reply(reply, scale).score == 2
@@ -456,7 +521,9 @@ TAKEN_BACK = (
 @pytest.mark.parametrize("gap", [" ", "\n", "\n\n"])
 @pytest.mark.parametrize("first", ['{"score": 4}', "Score: 4"])
 @pytest.mark.parametrize("second", ['{"score": 2}', "Score: 2"])
-def test_a_judge_that_takes_its_score_back_is_never_read_by_the_first(first: str, second: str, gap: str) -> None:
+def test_a_judge_that_takes_its_score_back_is_never_read_by_the_first(
+    first: str, second: str, gap: str
+) -> None:
     for words in TAKEN_BACK:
         verdict = read_reply(f"{first}{gap}{words}{gap}{second}", FIVE)
         assert verdict.score == 2 or verdict.reason == TWO_VERDICTS, words
@@ -465,7 +532,9 @@ def test_a_judge_that_takes_its_score_back_is_never_read_by_the_first(first: str
 
 
 @pytest.mark.parametrize("words", TAKEN_BACK)
-def test_two_objects_or_an_object_and_a_labelled_score_that_differ_are_two_verdicts(words: str) -> None:
+def test_two_objects_or_an_object_and_a_labelled_score_that_differ_are_two_verdicts(
+    words: str,
+) -> None:
     for later in ('{"score": 2}', "Score: 2", "**Rating:** 2"):
         assert read_reply(f'{{"score": 4}} {words} {later}', FIVE).reason == TWO_VERDICTS
     assert read_reply(f'Score: 4 {words} {{"score": 2}}', FIVE).reason == TWO_VERDICTS
@@ -474,6 +543,10 @@ def test_two_objects_or_an_object_and_a_labelled_score_that_differ_are_two_verdi
 def test_an_object_that_is_an_example_or_quoted_is_no_verdict() -> None:
     assert read_reply('For example, {"score": 4} would mean good.', FIVE).reason == UNPARSABLE
     assert read_reply('For example, {"score": 4} would mean good.\nScore: 2', FIVE).score == 2
-    for later in ('A reply like {"score": 2} would be too harsh.', '> {"score": 2}', "It says \"{'score': 2}\"."):
+    for later in (
+        'A reply like {"score": 2} would be too harsh.',
+        '> {"score": 2}',
+        "It says \"{'score': 2}\".",
+    ):
         assert read_reply(f'{{"score": 4}}\n\n{later}', FIVE).score == 4
     assert read_reply('It omits much, for example the date. {"score": 2}', FIVE).score == 2

@@ -17,9 +17,19 @@ from metal.raters.judges.templates import load_template
 from tests.conftest import TASK_QUALITY
 
 PROMPTS = Path("prompts")
-SYSTEM = "\n# Rôle\nWeigh texts in {language}: {{not a field}} {{{{ nor this }}}} 😀\n- {format_instructions}\n"
-HUMAN = "\nTEXT = '{passage}'\nSHORT = '{summary}'\nIN = '{language}'\n```json\n{metric_description}\n```\n"
-METRIC = {"name": "task_quality", "description": "Is it “good”?", "scoring": {"0": {"(a)": "no"}, "2": {"(a)": "yes"}}}
+SYSTEM = (
+    "\n# Rôle\nWeigh texts in {language}: {{not a field}} {{{{ nor this }}}} 😀\n-"
+    " {format_instructions}\n"
+)
+HUMAN = (
+    "\nTEXT = '{passage}'\nSHORT = '{summary}'\nIN ="
+    " '{language}'\n```json\n{metric_description}\n```\n"
+)
+METRIC = {
+    "name": "task_quality",
+    "description": "Is it “good”?",
+    "scoring": {"0": {"(a)": "no"}, "2": {"(a)": "yes"}},
+}
 OUTPUT = """
 import a_package_that_is_not_there
 
@@ -33,7 +43,9 @@ class Output(BaseModel):
 def release(tmp_path: Path) -> Path:
     """A release in the form of METAL's, in other words."""
     names = {"EN": "english", "ZH": "chinese_simplified"}
-    constants = f"1 / 0\ncode_to_name = {names!r}\nSYSTEM_MESSAGE = {SYSTEM!r}\nHUMAN_MESSAGE = {HUMAN!r}\n"
+    constants = (
+        f"1 / 0\ncode_to_name = {names!r}\nSYSTEM_MESSAGE = {SYSTEM!r}\nHUMAN_MESSAGE = {HUMAN!r}\n"
+    )
     files = {
         "utils/constants.py": constants,
         "utils/utils.py": OUTPUT,
@@ -67,23 +79,36 @@ def test_what_is_sent_is_what_the_authors_program_sends(release: Path) -> None:
     filled = {
         "passage": "Rain {fell}.",
         "summary": "{{ 1 }} '''",
-        "format_instructions": PydanticOutputParser(pydantic_object=output).get_format_instructions(),
+        "format_instructions": (
+            PydanticOutputParser(pydantic_object=output).get_format_instructions()
+        ),
         "metric_description": json.dumps([METRIC], indent=4, ensure_ascii=False),
     }
     for folder in (release, release / "metrics"):
-        for code, language in (("en", "english"), ("zh-Hans", "chinese_simplified"), ("sw", "Swahili")):
+        for code, language in (
+            ("en", "english"),
+            ("zh-Hans", "chinese_simplified"),
+            ("sw", "Swahili"),
+        ):
             message = written(folder, TASK_QUALITY, code, " Rain {fell}.\n", "{{ 1 }} '''")
             assert message.system == SYSTEM.format(**filled, language=language)
             assert message.user == HUMAN.format(**filled, language=language)
-    reply = '```json\n{"score": 2, "justification": "line 1", "metric_description": "2 is high, 0 is low"}\n```'
+    reply = (
+        '```json\n{"score": 2, "justification": "line 1", "metric_description": "2 is high, 0 is'
+        ' low"}\n```'
+    )
     assert read_reply(reply, TASK_QUALITY.scale, None, "task_quality").score == 2
 
 
 def test_a_criterion_that_the_release_does_not_have_stands_in_its_form(release: Path) -> None:
     pytest.importorskip("langchain_core")
-    user = written(release, Criterion("depth", Scale.of("no<yes"), question="How deep?"), "en", "s", "o").user
+    user = written(
+        release, Criterion("depth", Scale.of("no<yes"), question="How deep?"), "en", "s", "o"
+    ).user
     metric = json.loads(user.split("```json\n")[1].split("```")[0])
-    assert metric == [{"name": "depth", "description": "How deep?", "scoring": {"0": "no", "1": "yes"}}]
+    assert metric == [
+        {"name": "depth", "description": "How deep?", "scoring": {"0": "no", "1": "yes"}}
+    ]
 
 
 def test_rubrics_alone_have_the_frame_of_the_other_prompts(release: Path) -> None:
@@ -96,7 +121,11 @@ def test_rubrics_alone_have_the_frame_of_the_other_prompts(release: Path) -> Non
 def test_faults(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     constants = release / "utils" / "constants.py"
     text = constants.read_text(encoding="utf-8")
-    for wrong in ("SYSTEM_MESSAGE =", text.replace("{summary}", "{other}"), text.replace("SYSTEM", "X")):
+    for wrong in (
+        "SYSTEM_MESSAGE =",
+        text.replace("{summary}", "{other}"),
+        text.replace("SYSTEM", "X"),
+    ):
         constants.write_text(wrong, encoding="utf-8")
         with pytest.raises(DataError, match=r"constants\.py.*Take the file from the release again"):
             load_template("detailed", [release, PROMPTS])

@@ -1,4 +1,6 @@
-"""The runner against a local server that fails on demand: what is asked, how often, what is kept, when it stops."""
+"""The runner against a local server that fails on demand: what is asked, how often, what is kept,
+when it stops.
+"""
 
 from __future__ import annotations
 
@@ -50,13 +52,17 @@ from tests.llm_server import (
 )
 
 pytestmark = [
-    *[pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")],
+    *[
+        pytest.mark.filterwarnings(f"ignore::{kind}")
+        for kind in ("DeprecationWarning", "FutureWarning")
+    ],
     pytest.mark.usefixtures("openai_environment"),
 ]
 
 
 QUICK = Rules(backoff=0.01)
-HANGS = 240.0  # seconds after which a run counts as hanging; waits that must not be sat out are longer
+# seconds after which a run counts as hanging; waits that must not be sat out are longer
+HANGS = 240.0
 AnyRun = TypeVar("AnyRun", bound=Engine)
 UNREADABLE = Fault("text", text="I would rather not say.")
 
@@ -77,7 +83,9 @@ def a_plan(
     outputs = [Output(f"o{item}", "s", "g", "en", text) for item, text in enumerate(texts)]
     prompts = load_prompts(JudgeRequest((), (prompt,)), criteria, prompt_folders((), None))
     named = {criterion.name: criterion for criterion in criteria}
-    return JudgingPlan(models, prompts, named, outputs, {"s": Source("s", "en", "the passage")}, repeat)
+    return JudgingPlan(
+        models, prompts, named, outputs, {"s": Source("s", "en", "the passage")}, repeat
+    )
 
 
 @dataclass
@@ -139,7 +147,9 @@ def carried_out(
     lines = path.read_bytes().split(b"\n")
     assert lines.pop() == b""
     assert KEY.encode() not in path.read_bytes()
-    return Outcome(run, ratings, dict(outcome.statistics), [json.loads(line) for line in lines], seconds)
+    return Outcome(
+        run, ratings, dict(outcome.statistics), [json.loads(line) for line in lines], seconds
+    )
 
 
 def session(
@@ -149,10 +159,14 @@ def session(
     opener: Callable[[Model], Client] = open_client,
     during: Callable[[LocalRun], Any] | None = None,
 ) -> Outcome[LocalRun]:
-    """One session over the folder's journal, as `metal judge` has it. during: awaited beside the run."""
+    """One session over the folder's journal, as `metal judge` has it. during: awaited beside the
+    run.
+    """
 
     def make(journal: Journal, answered: Answered) -> LocalRun:
-        return LocalRun(Session(plan, journal, answered, rules, Secrets([KEY]), folder, open_client=opener))
+        return LocalRun(
+            Session(plan, journal, answered, rules, Secrets([KEY]), folder, open_client=opener)
+        )
 
     return carried_out(plan, folder, rules, make, during)
 
@@ -160,7 +174,9 @@ def session(
 class Scripted:
     """A client that answers as told, without a network, after so many turns of the event loop."""
 
-    def __init__(self, answer: Callable[[ModelRequest, int], Reply | Exception], turns: int = 1) -> None:
+    def __init__(
+        self, answer: Callable[[ModelRequest, int], Reply | Exception], turns: int = 1
+    ) -> None:
         self.answer, self.turns, self.asked, self.flying, self.most = answer, turns, 0, 0, 0
 
     async def ask(self, ask: ModelRequest) -> Reply:
@@ -182,7 +198,9 @@ class Scripted:
         return
 
 
-GOOD = Reply('{"score": 2, "justification": "fine"}', raw=b"{}", model="m", tokens_in=100, tokens_out=20)
+GOOD = Reply(
+    '{"score": 2, "justification": "fine"}', raw=b"{}", model="m", tokens_in=100, tokens_out=20
+)
 LOCAL = Model("local", "openai", "local")
 
 
@@ -214,7 +232,9 @@ def test_every_question_is_asked_once_and_counted(llm_server: LlmServer, tmp_pat
     assert again.ratings == outcome.ratings
 
 
-def test_a_first_reply_that_has_come_does_not_wait_to_be_written(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_first_reply_that_has_come_does_not_wait_to_be_written(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     """A kill would lose it. What reading it takes was compiled before anything was sent."""
     for pattern in Deferred.every:
         vars(pattern).pop("compiled", None)
@@ -230,7 +250,8 @@ def test_a_first_reply_that_has_come_does_not_wait_to_be_written(llm_server: Llm
 
 
 def test_concurrency_is_bounded(llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.held_from, llm_server.latency_ms = 2, 5  # the first is answered, and so the others begin
+    # the first is answered, and so the others begin
+    llm_server.held_from, llm_server.latency_ms = 2, 5
 
     async def release(_: LocalRun) -> None:
         while llm_server.in_flight < 3:
@@ -250,7 +271,9 @@ def test_equal_questions_are_asked_once(llm_server: LlmServer, tmp_path: Path) -
 
 
 def test_two_names_of_one_model_pay_once(llm_server: LlmServer, tmp_path: Path) -> None:
-    """judges.toml may name a model that is also asked for by its own name: the answers are the same."""
+    """judges.toml may name a model that is also asked for by its own name: the answers are the
+    same.
+    """
     llm_server.latency_ms = 20
     first = a_model(llm_server)
     other = Model("mine", "openai", "gpt-4o", base_url=llm_server.openai_url)
@@ -259,11 +282,17 @@ def test_two_names_of_one_model_pay_once(llm_server: LlmServer, tmp_path: Path) 
     assert outcome.reasons == {"verdict": 12}
 
 
-def test_repeats_are_asked_so_often_and_are_raters_of_their_own(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_repeats_are_asked_so_often_and_are_raters_of_their_own(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     outcome = session(a_plan(a_model(llm_server), repeat=3), tmp_path)
     assert set(llm_server.counts.values()) == {3}
     names = Counter(rating.rater for rating in outcome.ratings)
-    assert names == {"openai:gpt-4o/simple": 6, "openai:gpt-4o/simple#2": 6, "openai:gpt-4o/simple#3": 6}
+    assert names == {
+        "openai:gpt-4o/simple": 6,
+        "openai:gpt-4o/simple#2": 6,
+        "openai:gpt-4o/simple#3": 6,
+    }
 
 
 # ---------------------------------------------------------------- faults that pass
@@ -274,7 +303,10 @@ def test_repeats_are_asked_so_often_and_are_raters_of_their_own(llm_server: LlmS
     [
         Fault("429", retry_after=0.05),
         Fault("429"),
-        *(Fault(kind) for kind in ("500", "502", "503", "504", "408", "409", "drop", "drop_mid_body")),
+        *(
+            Fault(kind)
+            for kind in ("500", "502", "503", "504", "408", "409", "drop", "drop_mid_body")
+        ),
     ],
     ids=lambda fault: f"{fault.kind}-{fault.retry_after or ''}",
 )
@@ -294,11 +326,17 @@ def test_a_reply_that_does_not_come_in_time_is_asked_for_again(
 ) -> None:
     """Where the machine is busy a healthy reply may be late too, and is asked for again."""
     llm_server.faults = first_attempts(Fault(kind, seconds=300.0))
-    outcome = session(a_plan(a_model(llm_server, timeout=0.3)), tmp_path, replace(QUICK, attempts=100))
+    outcome = session(
+        a_plan(a_model(llm_server, timeout=0.3)), tmp_path, replace(QUICK, attempts=100)
+    )
     assert outcome.reasons == {"verdict": 6}
     assert min(record["retries"] for record in outcome.records) >= 1
     progress = outcome.run.progress[0]
-    assert sum(record["retries"] for record in outcome.records) == progress.retries[TIMEOUT] == progress.sent - 6
+    assert (
+        sum(record["retries"] for record in outcome.records)
+        == progress.retries[TIMEOUT]
+        == progress.sent - 6
+    )
     assert 12 <= llm_server.requests <= progress.sent
 
 
@@ -318,7 +356,10 @@ def test_a_model_that_never_replies(llm_server: LlmServer, tmp_path: Path) -> No
         (Fault("not_json_body"), "failed: not a reply"),
         (Fault("text", text="x" * MOST_BYTES), "failed: reply too large"),
         (Fault("body", text='{"choices": []}'), "no choices"),
-        (Fault("body", text='{"choices": [{"message": {"tool_calls": [{"id": "1"}]}}]}'), "tool call"),
+        (
+            Fault("body", text='{"choices": [{"message": {"tool_calls": [{"id": "1"}]}}]}'),
+            "tool call",
+        ),
     ],
     ids=lambda value: value.kind if isinstance(value, Fault) else "",
 )
@@ -327,7 +368,8 @@ def test_what_asking_again_does_not_mend_is_asked_once(
 ) -> None:
     llm_server.faults = always(fault)
     outcome = session(a_plan(a_model(llm_server)), tmp_path)
-    asked = 3 if reason.startswith("failed") else 6  # where three are no replies at all, the judge is stopped
+    # where three are no replies at all, the judge is stopped
+    asked = 3 if reason.startswith("failed") else 6
     assert outcome.reasons == {reason: asked}
     assert (llm_server.requests, len(outcome.records)) == (asked, asked)
     assert (tmp_path / "journal.jsonl").stat().st_size < 20_000
@@ -371,13 +413,18 @@ def test_what_a_lasting_fault_becomes(kind: str, llm_server: LlmServer, tmp_path
     assert missing.output == "o3"
     llm_server.reset()
     llm_server.faults = None
-    again = session(plan, tmp_path)  # what failed is asked again; what was answered, however badly, is not
+    # what failed is asked again; what was answered, however badly, is not
+    again = session(plan, tmp_path)
     assert llm_server.requests == (1 if reason.startswith("failed") else 0)
     assert again.reasons == ({"verdict": 6} if reason.startswith("failed") else outcome.reasons)
 
 
-@pytest.mark.parametrize("kind", ["malformed", "off_schema", "empty", "truncated", "refusal", "content_filter_reply"])
-def test_every_reply_is_kept_as_it_arrived(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "kind", ["malformed", "off_schema", "empty", "truncated", "refusal", "content_filter_reply"]
+)
+def test_every_reply_is_kept_as_it_arrived(
+    kind: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = always(Fault(kind))
     outcome = session(a_plan(a_model(llm_server)), tmp_path)
     assert len(outcome.records) == llm_server.completed
@@ -386,14 +433,18 @@ def test_every_reply_is_kept_as_it_arrived(kind: str, llm_server: LlmServer, tmp
                for record in outcome.records)  # fmt: skip
 
 
-def test_an_unreadable_reply_keeps_its_text_as_comment(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_an_unreadable_reply_keeps_its_text_as_comment(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = always(UNREADABLE)
     outcome = session(a_plan(a_model(llm_server)), tmp_path)
     assert {rating.comment for rating in outcome.ratings} == {"I would rather not say."}
 
 
 def test_a_storm_of_faults_ends_with_every_answer(llm_server: LlmServer, tmp_path: Path) -> None:
-    rates = dict.fromkeys(("429", "500", "503", "drop", "drop_mid_body", "malformed", "empty"), 0.08)
+    rates = dict.fromkeys(
+        ("429", "500", "503", "drop", "drop_mid_body", "malformed", "empty"), 0.08
+    )
     llm_server.faults = random_faults(1, rates, max_attempt=1, retry_after=0.01)
     outcome = session(a_plan(a_model(llm_server), count=200), tmp_path)
     assert outcome.reasons == {"verdict": 200}
@@ -411,9 +462,13 @@ def test_retry_after_holds_back_all_calls(llm_server: LlmServer, tmp_path: Path)
     assert times[1] - times[0] >= 0.3
 
 
-def test_a_storm_of_429_cuts_the_calls_in_flight_and_they_grow_again(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_storm_of_429_cuts_the_calls_in_flight_and_they_grow_again(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.latency_ms = 5
-    llm_server.faults = lambda call: Fault("429", retry_after=0.02) if 5 < call.number <= 45 else None
+    llm_server.faults = lambda call: (
+        Fault("429", retry_after=0.02) if 5 < call.number <= 45 else None
+    )
     lowest = 99.0
 
     async def look(run: LocalRun) -> None:
@@ -430,7 +485,9 @@ def test_a_storm_of_429_cuts_the_calls_in_flight_and_they_grow_again(llm_server:
 
 
 @pytest.mark.parametrize("kind", ["429", "503"])
-def test_a_provider_that_wants_an_hour_is_not_waited_for(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_provider_that_wants_an_hour_is_not_waited_for(
+    kind: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
     """Nor by the calls that were under way, nor by those that wait for their turn."""
     llm_server.faults = always(Fault(kind, retry_after=3600.0))
     outcome = session(a_plan(a_model(llm_server, concurrency=4), count=40), tmp_path)
@@ -464,7 +521,9 @@ async def after(run: LocalRun, calls_sent: int) -> None:
     await stopped_when(run, lambda: run.progress[0].sent >= calls_sent)
 
 
-def test_a_stop_finishes_calls_in_flight_and_begins_no_more(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_stop_finishes_calls_in_flight_and_begins_no_more(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.held_from = 2
 
     async def stop(run: LocalRun) -> None:
@@ -495,7 +554,8 @@ def test_a_stop_does_not_sit_out_a_wait(
     llm_server.faults = always(fault) if fault else None
     plan = a_plan(a_model(llm_server, **settings), count=40)
 
-    async def stop(run: LocalRun) -> None:  # once one call was answered or put off, so that all others wait
+    # once one call was answered or put off, so that all others wait
+    async def stop(run: LocalRun) -> None:
         await stopped_when(run, lambda: run.progress[0].done or run.progress[0].retries)
 
     outcome = session(plan, tmp_path, during=stop)
@@ -503,20 +563,34 @@ def test_a_stop_does_not_sit_out_a_wait(
 
 
 @pytest.mark.parametrize("why", ["limit", "budget", "key"])
-def test_an_end_does_not_wait_for_the_rate_limit(why: str, llm_server: LlmServer, tmp_path: Path) -> None:
-    """Workers that wait for their turn under a limit of requests a minute go home when there are no more turns."""
+def test_an_end_does_not_wait_for_the_rate_limit(
+    why: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    """Workers that wait for their turn under a limit of requests a minute go home when there are no
+    more turns.
+    """
     price = Price(1.0, 1.0)
     llm_server.faults = always(Fault("401")) if why == "key" else None
     plan = a_plan(a_model(llm_server, requests_per_minute=0.1, price=price), count=40)
-    rules = Rules(backoff=0.01, limit=1 if why == "limit" else None, max_cost=0.0005 if why == "budget" else None)
+    rules = Rules(
+        backoff=0.01,
+        limit=1 if why == "limit" else None,
+        max_cost=0.0005 if why == "budget" else None,
+    )
     session(plan, tmp_path, rules)
     assert llm_server.requests <= 2
 
 
 def test_what_may_be_spent_is_spent_on_thoughts_too(llm_server: LlmServer, tmp_path: Path) -> None:
-    """A reply of 40 tokens after 960 that were thought is 1,000 to pay: three dollars are three replies."""
+    """A reply of 40 tokens after 960 that were thought is 1,000 to pay: three dollars are three
+    replies.
+    """
     reply = {"choices": [{"message": {"content": '{"score": 1}'}, "finish_reason": "stop"}]}
-    usage = {"prompt_tokens": 100, "completion_tokens": 1000, "completion_tokens_details": {"reasoning_tokens": 960}}
+    usage = {
+        "prompt_tokens": 100,
+        "completion_tokens": 1000,
+        "completion_tokens_details": {"reasoning_tokens": 960},
+    }
     llm_server.faults = always(Fault("body", text=json.dumps(reply | {"usage": usage})))
     model = a_model(llm_server, price=Price(0.0, 1000.0), concurrency=8)
     outcome = session(a_plan(model, count=20), tmp_path, Rules(max_cost=3.0))
@@ -525,10 +599,14 @@ def test_what_may_be_spent_is_spent_on_thoughts_too(llm_server: LlmServer, tmp_p
     assert outcome.tally.cost(model.price) == pytest.approx(3.0)
 
 
-def test_a_stopped_judge_wakes_calls_that_wait_to_be_retried(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_stopped_judge_wakes_calls_that_wait_to_be_retried(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     fault = Fault("500", retry_after=600.0)
     faults = [None, *[fault] * 3]
-    llm_server.faults = lambda call: faults[call.number - 1] if call.number <= 4 else Fault("401", seconds=0.2)
+    llm_server.faults = lambda call: (
+        faults[call.number - 1] if call.number <= 4 else Fault("401", seconds=0.2)
+    )
     outcome = session(a_plan(a_model(llm_server, concurrency=5), count=30), tmp_path)
     assert "access denied" in outcome.stopped[0]
 
@@ -552,11 +630,14 @@ def test_no_new_ask_after_the_stop(tmp_path: Path) -> None:
     assert sorted(record["ask"] for record in again.records) == sorted([1, 2, 3, 4] * 4)
 
 
-# ---------------------------------------------------------------- a provider that is down; fatal errors
+# ---------------------------------------------------------------- a provider that is down; fatal
+# errors
 
 
 @pytest.mark.parametrize("kind", ["500", "drop"])
-def test_a_provider_that_goes_down_is_left_alone(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_provider_that_goes_down_is_left_alone(
+    kind: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = lambda call: Fault(kind) if call.number > 1 else None
     plan = a_plan(a_model(llm_server, concurrency=4), count=100)
     outcome = session(plan, tmp_path)
@@ -574,13 +655,17 @@ def test_where_every_call_fails_one_question_is_tried_and_another_once(
     """The other because the text of the first may be what the server fails at."""
     monkeypatch.setattr(attempts, "BUSY_ATTEMPTS", 8)  # 40 with waits of up to a minute
     llm_server.faults = always(Fault(kind))
-    plan = a_plan(a_model(llm_server, concurrency=4, timeout=0.2 if kind == "hang" else 20), count=100)
+    plan = a_plan(
+        a_model(llm_server, concurrency=4, timeout=0.2 if kind == "hang" else 20), count=100
+    )
     outcome = session(plan, tmp_path, Rules(backoff=0.001))
     assert llm_server.requests == (8 if kind == "429" else 6) + 1
     assert llm_server.max_in_flight == 1
     assert outcome.stopped[0].startswith(KINDS[kind])
     assert (outcome.tally.failed, outcome.tally.not_asked) == (1, 99)
-    assert session(plan, tmp_path, Rules(backoff=0.001)).stopped == outcome.stopped, "nothing was ever answered"
+    assert session(plan, tmp_path, Rules(backoff=0.001)).stopped == outcome.stopped, (
+        "nothing was ever answered"
+    )
     llm_server.faults = None
     assert session(plan, tmp_path).reasons == {"verdict": 100}
 
@@ -590,7 +675,9 @@ KINDS = {"500": "server error: HTTP 500", "503": "server error: HTTP 503",
          "drop_mid_body": "connection lost: http://127.0.0.1:", "hang": "timeout"}  # fmt: skip
 
 
-def test_a_first_text_that_the_server_fails_at_stops_nothing(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_first_text_that_the_server_fails_at_stops_nothing(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = when_prompt_has("summary 0.", Fault("500"))
     outcome = session(a_plan(a_model(llm_server, concurrency=4), count=20), tmp_path)
     assert outcome.reasons == {"failed: server error": 1, "verdict": 19}
@@ -598,14 +685,18 @@ def test_a_first_text_that_the_server_fails_at_stops_nothing(llm_server: LlmServ
     assert llm_server.requests == 6 + 19
 
 
-def test_a_first_call_that_fails_five_times_stops_nothing(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_first_call_that_fails_five_times_stops_nothing(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = lambda call: Fault("503") if call.number <= 5 else None
     outcome = session(a_plan(a_model(llm_server, concurrency=4), count=20), tmp_path)
     assert (outcome.reasons, outcome.stopped) == ({"verdict": 20}, [""])
     assert llm_server.requests == 5 + 20
 
 
-def test_a_provider_that_always_fails_does_not_stop_another(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_provider_that_always_fails_does_not_stop_another(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = lambda call: Fault("500") if call.model == "broken" else None
     plan = a_plan(a_model(llm_server, "broken"), a_model(llm_server), count=20)
     outcome = session(plan, tmp_path)
@@ -615,12 +706,20 @@ def test_a_provider_that_always_fails_does_not_stop_another(llm_server: LlmServe
     assert outcome.statistics["openai:gpt-4o/simple"].answered == 20
 
 
-def test_what_is_left_of_an_answered_run_fails_and_stops_nothing(llm_server: LlmServer, tmp_path: Path) -> None:
-    """Each is asked when the run is resumed: one that always fails does not stand in the way of the others."""
+def test_what_is_left_of_an_answered_run_fails_and_stops_nothing(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
+    """Each is asked when the run is resumed: one that always fails does not stand in the way of the
+    others.
+    """
     plan = a_plan(a_model(llm_server, concurrency=2), count=8)
-    llm_server.faults = lambda call: Fault("500") if re.search("summary [3-5]", call.prompt) else None
+    llm_server.faults = lambda call: (
+        Fault("500") if re.search("summary [3-5]", call.prompt) else None
+    )
     assert session(plan, tmp_path).stopped == [""]
-    llm_server.faults = lambda call: Fault("500") if re.search("summary [3-4]", call.prompt) else None
+    llm_server.faults = lambda call: (
+        Fault("500") if re.search("summary [3-4]", call.prompt) else None
+    )
     outcome = session(plan, tmp_path)
     assert outcome.stopped == [""]
     assert outcome.reasons == {"failed: server error": 2, "verdict": 6}
@@ -629,7 +728,9 @@ def test_what_is_left_of_an_answered_run_fails_and_stops_nothing(llm_server: Llm
 def test_a_server_that_is_gone(llm_server: LlmServer, tmp_path: Path) -> None:
     plan = a_plan(a_model(llm_server, base_url="http://127.0.0.1:9/v1"), count=100)
     outcome = session(plan, tmp_path)
-    assert outcome.stopped == ["cannot reach http://127.0.0.1:9: connection refused, no server listens there"]
+    assert outcome.stopped == [
+        "cannot reach http://127.0.0.1:9: connection refused, no server listens there"
+    ]
     assert outcome.run.progress[0].sent == 1
     assert outcome.tally.not_asked == 100
 
@@ -643,7 +744,9 @@ FATAL = {
 
 
 @pytest.mark.parametrize("kind", FATAL)
-def test_a_fatal_error_stops_one_judge_and_not_another(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_fatal_error_stops_one_judge_and_not_another(
+    kind: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.latency_ms = 5
     llm_server.faults = lambda call: Fault(kind) if call.model == "bad-model" else None
     plan = a_plan(a_model(llm_server, "bad-model", concurrency=4), a_model(llm_server), count=30)
@@ -669,17 +772,25 @@ def test_a_request_that_is_always_wrong_stops_the_judge(
     assert llm_server.requests <= 2 + concurrency
 
 
-def test_texts_that_are_always_rejected_stop_nothing_when_resumed(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_texts_that_are_always_rejected_stop_nothing_when_resumed(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     llm_server.faults = lambda call: Fault("400") if "bad" in call.prompt else None
-    plan = a_plan(a_model(llm_server, concurrency=2), texts=[*(f"fine {n}" for n in range(8)),
-                                                            *(f"bad {n}" for n in range(6))])  # fmt: skip
+    plan = a_plan(
+        a_model(llm_server, concurrency=2),
+        texts=[
+            *(f"fine {n}" for n in range(8)),
+            *(f"bad {n}" for n in range(6)),
+        ],
+    )
     for _ in range(2):
         outcome = session(plan, tmp_path)
         assert outcome.stopped == [""]
         assert outcome.reasons == {"verdict": 8, "failed: request rejected": 6}
 
 
-# ---------------------------------------------------------------- parameters that a model does not take
+# ---------------------------------------------------------------- parameters that a model does not
+# take
 
 
 @pytest.mark.parametrize("name", ["temperature", "seed", "response_format", "max_tokens"])
@@ -688,15 +799,23 @@ def test_a_parameter_is_left_out_after_the_first_refusal(
     name: str, code: str, llm_server: LlmServer, tmp_path: Path
 ) -> None:
     llm_server.faults = rejects_parameters(name, code=code)
-    model = a_model(llm_server, parameters={"temperature": 0, "seed": 7, "max_tokens": 300}, concurrency=4)
+    model = a_model(
+        llm_server, parameters={"temperature": 0, "seed": 7, "max_tokens": 300}, concurrency=4
+    )
     plan = a_plan(model, count=20)
     outcome = session(plan, tmp_path)
     assert outcome.reasons == {"verdict": 20}
     steps = 2 if name == "response_format" else 1  # json_schema, then json_object
     assert llm_server.requests <= 20 + 4 * steps
-    assert set(outcome.tally.rejected) == ({"json_schema", "json_object"} if name == "response_format" else {name})
-    assert outcome.run.progress[0].retries == {f"rejects {parameter}": 1 for parameter in outcome.tally.rejected}
-    sent = Collected(plan, index_journal(plan, tmp_path / "journal.jsonl")).raters()[0].about["sent"]
+    assert set(outcome.tally.rejected) == (
+        {"json_schema", "json_object"} if name == "response_format" else {name}
+    )
+    assert outcome.run.progress[0].retries == {
+        f"rejects {parameter}": 1 for parameter in outcome.tally.rejected
+    }
+    sent = (
+        Collected(plan, index_journal(plan, tmp_path / "journal.jsonl")).raters()[0].about["sent"]
+    )
     assert name not in sent or name == "response_format"
     assert (sent["structured"] == "none") == (name == "response_format")
     if name == "max_tokens":
@@ -710,12 +829,21 @@ def test_a_parameter_is_left_out_after_the_first_refusal(
 
 
 @pytest.mark.parametrize(
-    "message", ["response_format is not supported", "max_tokens is not supported", "max_completion_tokens: unsupported"]
+    "message",
+    [
+        "response_format is not supported",
+        "max_tokens is not supported",
+        "max_completion_tokens: unsupported",
+    ],
 )
-def test_a_parameter_that_is_refused_even_when_it_is_gone(message: str, llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_parameter_that_is_refused_even_when_it_is_gone(
+    message: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
     """Each step down is taken once; then the request counts as rejected."""
     llm_server.faults = lambda call: Fault("400", text=message)
-    outcome = session(a_plan(a_model(llm_server, parameters={"max_tokens": 9}, concurrency=2), count=20), tmp_path)
+    outcome = session(
+        a_plan(a_model(llm_server, parameters={"max_tokens": 9}, concurrency=2), count=20), tmp_path
+    )
     assert outcome.stopped[0]
     assert llm_server.requests < 20
 
@@ -740,8 +868,11 @@ def test_unreadable_replies_are_asked_again_so_often(
     plan = a_plan(a_model(llm_server))
     outcome = session(plan, tmp_path, Rules(reasks, backoff=0.01))
     assert llm_server.requests == 6 * (1 + reasks)
-    assert sorted(record["ask"] for record in outcome.records) == sorted([*range(1, reasks + 2)] * 6)
-    assert len({json.dumps(body, sort_keys=True) for body in llm_server.bodies}) == 6  # the same parameters
+    assert sorted(record["ask"] for record in outcome.records) == sorted(
+        [*range(1, reasks + 2)] * 6
+    )
+    # the same parameters
+    assert len({json.dumps(body, sort_keys=True) for body in llm_server.bodies}) == 6
     assert outcome.tally.asked_again == 6 * reasks
     session(plan, tmp_path, Rules(reasks, backoff=0.01))
     assert llm_server.requests == 6 * (1 + reasks)
@@ -751,7 +882,10 @@ def test_a_readable_reply_at_the_second_ask_counts(llm_server: LlmServer, tmp_pa
     llm_server.faults = by_attempt(UNREADABLE)
     outcome = session(a_plan(a_model(llm_server)), tmp_path)
     assert outcome.reasons == {"verdict": 6}
-    assert list(dict.fromkeys(record["kind"] for record in outcome.records)) == ["unparsable", "verdict"]
+    assert list(dict.fromkeys(record["kind"] for record in outcome.records)) == [
+        "unparsable",
+        "verdict",
+    ]
     assert outcome.run.progress[0].kinds == {"verdict": 6}
 
 
@@ -787,15 +921,24 @@ def test_a_limit_holds_for_asks_again_too(llm_server: LlmServer, tmp_path: Path)
 @pytest.mark.parametrize("concurrency", [1, 64])
 @pytest.mark.parametrize("tokens_out", [20, 120, 3000])
 @pytest.mark.parametrize("reasks", [0, 5])
-def test_the_budget_is_never_exceeded(concurrency: int, tokens_out: int, reasks: int, tmp_path: Path) -> None:
-    """However many calls are in flight, however long answers are, and however often they have to be asked again."""
+def test_the_budget_is_never_exceeded(
+    concurrency: int, tokens_out: int, reasks: int, tmp_path: Path
+) -> None:
+    """However many calls are in flight, however long answers are, and however often they have to be
+    asked again.
+    """
     text = "?" if reasks else GOOD.text
     reply = Reply(text, raw=b"{}", tokens_in=400, tokens_out=tokens_out)
     client = Scripted(lambda ask, number: reply, turns=20)
     model = Model("local", "openai", "local", concurrency=concurrency, price=Price(1.0, 4.0))
     price_of_call = model.price.cost(400, tokens_out) if model.price else 0.0
     most = 10.5 * price_of_call
-    outcome = session(a_plan(model, count=200), tmp_path, Rules(reasks, max_cost=most, backoff=0.01), lambda _: client)
+    outcome = session(
+        a_plan(model, count=200),
+        tmp_path,
+        Rules(reasks, max_cost=most, backoff=0.01),
+        lambda _: client,
+    )
     assert outcome.run.over_budget
     assert client.asked * price_of_call <= most
     assert client.asked >= 5
@@ -823,8 +966,12 @@ def test_a_free_judge_goes_on_when_the_money_is_spent(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["500", "401", "400", "content_filter"])
-def test_half_a_surrogate_in_an_error_message(kind: str, llm_server: LlmServer, tmp_path: Path) -> None:
-    llm_server.faults = when_prompt_has("summary 3", Fault(kind, text="bad \ud83d and \x1b[31m and \0 text"))
+def test_half_a_surrogate_in_an_error_message(
+    kind: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    llm_server.faults = when_prompt_has(
+        "summary 3", Fault(kind, text="bad \ud83d and \x1b[31m and \0 text")
+    )
     outcome = session(a_plan(a_model(llm_server, concurrency=1)), tmp_path)
     assert len(outcome.records) >= 3
 
@@ -888,9 +1035,9 @@ def test_a_change_of_version_is_noted(llm_server: LlmServer, tmp_path: Path) -> 
     plan = a_plan(a_model(llm_server))
     outcome = session(plan, tmp_path)
     assert outcome.tally.versions == {"gpt-4o-2026-01-01 fp_1": 4, "gpt-4o-2026-02-02 fp_2": 2}
-    assert Collected(plan, index_journal(plan, tmp_path / "journal.jsonl")).raters()[0].about["versions"] == dict(
-        outcome.tally.versions
-    )
+    assert Collected(plan, index_journal(plan, tmp_path / "journal.jsonl")).raters()[0].about[
+        "versions"
+    ] == dict(outcome.tally.versions)
 
 
 # ---------------------------------------------------------------- the journal
@@ -918,7 +1065,8 @@ def test_a_full_disk_loses_no_answer_that_was_written(
         patch.setattr(journals.os, "write", full)
         with pytest.raises(OSError, match="No space left") as outcome:
             session(plan, tmp_path)
-    assert str(outcome.value.filename) == str(tmp_path / "journal.jsonl")  # which file, for the one line people see
+    # which file, for the one line people see
+    assert str(outcome.value.filename) == str(tmp_path / "journal.jsonl")
     llm_server.reset()
     assert session(plan, tmp_path).reasons == {"verdict": 6}
     assert llm_server.requests == 3

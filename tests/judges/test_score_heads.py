@@ -33,7 +33,9 @@ QUALITIES = [(item * 7) % 10 / 10 for item in range(30)]  # of the outputs, whic
 
 
 class HeadServer(LlmServer):
-    """`head(path, body)` gives the first row of the data; None is a 404, as of a model without that head."""
+    """`head(path, body)` gives the first row of the data; None is a 404, as of a model without that
+    head.
+    """
 
     def __init__(self, head: Callable[[str, Json], Json | None]) -> None:
         super().__init__()
@@ -43,9 +45,23 @@ class HeadServer(LlmServer):
         body = json.loads(request.body)
         self.asked.append((request.path, body))
         row = self.head(*self.asked[-1])
-        usage = {"prompt_tokens": 12, "total_tokens": 12, "completion_tokens": 0, "prompt_tokens_details": None}
-        reply = {"id": "x", "object": "list", "created": 1, "model": body["model"], "data": [row], "usage": usage}
-        return HttpReply(json.dumps(reply if row else {"detail": "Not Found"}).encode(), 200 if row else 404)
+        usage = {
+            "prompt_tokens": 12,
+            "total_tokens": 12,
+            "completion_tokens": 0,
+            "prompt_tokens_details": None,
+        }
+        reply = {
+            "id": "x",
+            "object": "list",
+            "created": 1,
+            "model": body["model"],
+            "data": [row],
+            "usage": usage,
+        }
+        return HttpReply(
+            json.dumps(reply if row else {"detail": "Not Found"}).encode(), 200 if row else 404
+        )
 
 
 @pytest.fixture
@@ -58,7 +74,13 @@ def rated(measure: str) -> Dataset:
     """Outputs that three people rate from 0 to 2 by their quality."""
     scores = [min(2, int(3 * quality)) for quality in QUALITIES]
     rows = [
-        {"source": f"s{item}", "output": f"o{item}", "generator": "g", "language": "en", "criterion": "quality"}
+        {
+            "source": f"s{item}",
+            "output": f"o{item}",
+            "generator": "g",
+            "language": "en",
+            "criterion": "quality",
+        }
         | {"rater": f"A{person}", "score": score if (item + person) % 9 else 1}
         | {"text": f"quality {QUALITIES[item]}", "source_text": f"question {item}"}
         for item, score in enumerate(scores)
@@ -83,10 +105,15 @@ def classes(path: str, body: Json) -> Json | None:
 
 
 def test_a_classifiers_classes_are_the_levels(serve: Any, tmp_path: Path) -> None:
-    """The likeliest is the score; their probabilities give its confidence and the mean of the levels."""
+    """The likeliest is the score; their probabilities give its confidence and the mean of the
+    levels.
+    """
     server, data = serve(classes), rated("ordinal")
     run = metal.judge(data, "vllm-classify:c", base_url=server.openai_url, out=tmp_path / "run")
-    assert "note: the classes of vllm-classify:c are taken for 0, 1, 2, in this order" in run.job.warnings[0]
+    assert (
+        "note: the classes of vllm-classify:c are taken for 0, 1, 2, in this order"
+        in run.job.warnings[0]
+    )
     path, body = server.asked[0]
     assert path == "/classify"
     assert body == {"model": "c", "input": body["input"]}  # the text, no prompt, no temperature
@@ -129,7 +156,8 @@ def test_a_number_is_a_score_on_a_criterion_without_levels(
         if at == "/score":
             return {"index": 0, "object": "score", "score": quality_in(body["text_2"])}
         reward = 8 * quality_in(body["messages"][1]["content"]) - 4
-        return {"index": 0, "object": "pooling", "data": [[0.0], [reward]]}  # a number for each token
+        # a number for each token
+        return {"index": 0, "object": "pooling", "data": [[0.0], [reward]]}
 
     server = serve(answer)
     run = metal.judge(rated("interval"), judge, base_url=server.openai_url, out=tmp_path / "run")
@@ -147,11 +175,17 @@ def test_a_number_is_a_score_on_a_criterion_without_levels(
 @pytest.mark.parametrize(
     ("judge", "measure", "words"),
     [
-        ("vllm-score:m", "ordinal", "quality has levels .0, 1, 2.; read people's ratings as numbers without"),
+        (
+            "vllm-score:m",
+            "ordinal",
+            "quality has levels .0, 1, 2.; read people's ratings as numbers without",
+        ),
         ("vllm-classify:m,openai:gpt-4o", "ordinal", "get no prompt; give them a run of their own"),
     ],
 )
-def test_what_cannot_be_is_said_before_anything_is_sent(judge: str, measure: str, words: str) -> None:
+def test_what_cannot_be_is_said_before_anything_is_sent(
+    judge: str, measure: str, words: str
+) -> None:
     with pytest.raises(UsageError, match=words):
         metal.judge(rated(measure), judge, base_url="http://127.0.0.1:9/v1", dry_run=True)
 
@@ -160,9 +194,17 @@ def test_a_head_gives_one_score_an_output() -> None:
     with pytest.raises(UsageError, match="say on which criterion it is, with `criteria`"):
         metal.judge("datasets/demo", "vllm-classify:m", base_url="http://127.0.0.1:9", dry_run=True)
     with pytest.raises(UsageError, match="leave out `together`"):
-        metal.judge(rated("ordinal"), "vllm-classify:m", base_url="http://127.0.0.1:9", together=True, dry_run=True)
+        metal.judge(
+            rated("ordinal"),
+            "vllm-classify:m",
+            base_url="http://127.0.0.1:9",
+            together=True,
+            dry_run=True,
+        )
     with pytest.raises(UsageError, match="gives scores, it writes nothing"):
-        metal.generate("datasets/demo", "vllm-reward:m", base_url="http://127.0.0.1:9", dry_run=True)
+        metal.generate(
+            "datasets/demo", "vllm-reward:m", base_url="http://127.0.0.1:9", dry_run=True
+        )
     with pytest.raises(UsageError, match="where is it"):
         metal.judge(rated("ordinal"), "vllm-classify:m", dry_run=True)
 
@@ -176,7 +218,9 @@ def asked(server: HeadServer, provider: str, measure: str, source: str = "questi
     async def ask() -> calls.Reply:
         client = open_client(model)
         try:
-            return await client.ask(ModelRequest(message, answer_schema(criterion.scale), {}, "none", 60.0))
+            return await client.ask(
+                ModelRequest(message, answer_schema(criterion.scale), {}, "none", 60.0)
+            )
         finally:
             await client.close()
 
@@ -208,16 +252,24 @@ def test_what_is_no_score_on_the_criterion_is_none(
 
 
 def test_a_small_question(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    server = serve(lambda path, body: {"score": 0.5} if path == "/score" else {"probs": [0.1, 0.2, 0.7]})
-    tried = [metal.judges_test(f"vllm-{head}:m", base_url=server.openai_url).rating for head in ("score", "classify")]
+    server = serve(
+        lambda path, body: {"score": 0.5} if path == "/score" else {"probs": [0.1, 0.2, 0.7]}
+    )
+    tried = [
+        metal.judges_test(f"vllm-{head}:m", base_url=server.openai_url).rating
+        for head in ("score", "classify")
+    ]
     assert [rating.score for rating in tried] == [0.5, 2]
     assert tried[1].confidence == 0.7
 
 
 def test_a_number_alone_and_a_source_without_text(serve: Any) -> None:
-    server = serve(lambda path, body: {"probs": [0.25]} if path == "/classify" else {"score": [0.5]})
+    server = serve(
+        lambda path, body: {"probs": [0.25]} if path == "/classify" else {"score": [0.5]}
+    )
     assert asked(server, "vllm-classify", "interval").text == '{"score": 0.25}'
-    assert asked(server, "vllm-score", "interval").text == '{"score": 0.5}'  # in a list, as older servers had it
+    # in a list, as older servers had it
+    assert asked(server, "vllm-score", "interval").text == '{"score": 0.5}'
     with pytest.raises(CallFailed, match=calls.NO_SOURCE):
         asked(server, "vllm-score", "interval", source=" ")
     assert len(server.asked) == 2, "nothing is sent"
@@ -228,9 +280,14 @@ def test_a_head_that_does_not_fit_stops_in_one_line(serve: Any, tmp_path: Path) 
     out, data = tmp_path / "run", rated("ordinal")
     with pytest.raises(JudgeStopped) as stopped:
         metal.judge(data, "vllm-classify:m", base_url=server.openai_url, concurrency=1, out=out)
-    why = "vllm-classify:m gives 2 classes, and the criterion has 3 levels; they have to be as many, in one order"
-    assert str(stopped.value) == (
-        f"vllm-classify:m: no score on this criterion: {why}. No call was answered; {out} was not kept"
+    why = (
+        "vllm-classify:m gives 2 classes, and the criterion has 3 levels; they have to be as many,"
+        " in one order"
+    )
+    assert (
+        str(stopped.value)
+        == f"vllm-classify:m: no score on this criterion: {why}. No call was answered; {out} was"
+        " not kept"
     )
     assert len(server.asked) == 1
     assert not out.exists()
@@ -241,7 +298,10 @@ def test_what_lies_beyond_the_ends_of_a_scale_is_lost_for_nobody(tmp_path: Path)
     ended = replace(data.criteria["quality"], scale=Scale("interval", low=0, high=2))
     save_dataset(replace(data, criteria={"quality": ended}), tmp_path / "data")
     for judge in ("vllm-reward:m", "vllm-classify:m"):
-        with pytest.raises(UsageError, match=r"quality has ends \(0 to 2\); read people's ratings as numbers without"):
+        with pytest.raises(
+            UsageError,
+            match=r"quality has ends \(0 to 2\); read people's ratings as numbers without",
+        ):
             metal.judge(tmp_path / "data", judge, base_url="http://127.0.0.1:9/v1", dry_run=True)
 
 
@@ -250,11 +310,17 @@ def test_a_head_that_gives_no_numbers_is_not_down(serve: Any, tmp_path: Path) ->
         return {"score": float("nan") if silent or body["text_2"] == "quality 0.1" else 0.5}
 
     silent, server = False, serve(scored)
-    run = metal.judge(rated("interval"), "vllm-score:m", base_url=server.openai_url, out=tmp_path / "some")
+    run = metal.judge(
+        rated("interval"), "vllm-score:m", base_url=server.openai_url, out=tmp_path / "some"
+    )
     assert run.ratings.groupby("reason")["output"].count().to_dict() == {"": 27, "no number": 3}
     silent = True
     run = metal.judge(
-        rated("interval"), "vllm-score:m", base_url=server.openai_url, concurrency=1, out=tmp_path / "none"
+        rated("interval"),
+        "vllm-score:m",
+        base_url=server.openai_url,
+        concurrency=1,
+        out=tmp_path / "none",
     )
     assert run.outcome.stopped == {"vllm-score:m": "no number: vllm-score:m gives nan"}
     assert len(server.asked) == 33

@@ -17,7 +17,11 @@ KEYS = ("abc/defg+hijk123", "s3cr", "sk-canary-key-0123456789")
 def echoes(key: str) -> list[str]:
     codes = "".join(f"\\u{ord(letter):04x}" for letter in key)
     alone = [base64.b64encode(key.encode()), base64.urlsafe_b64encode(key.encode())]
-    within = [base64.b64encode(f"{before}{key}{after}".encode()) for before in ("", "a:", "ab:") for after in ("", "!")]
+    within = [
+        base64.b64encode(f"{before}{key}{after}".encode())
+        for before in ("", "a:", "ab:")
+        for after in ("", "!")
+    ]
     return [
         key,
         key.replace("/", r"\/").replace("+", r"\u002B"),
@@ -45,7 +49,10 @@ def test_a_short_key_is_hidden_as_a_word() -> None:
 
 def test_what_is_hidden_leaves_a_journal_that_can_be_read() -> None:
     reply = Secrets(["12345"]).without(Reply("12345 it is", raw=b'{"created": 12345}'))
-    assert (reply.text, json.loads(reply.raw)) == ("[key hidden] it is", '{"created": [key hidden]}')
+    assert (reply.text, json.loads(reply.raw)) == (
+        "[key hidden] it is",
+        '{"created": [key hidden]}',
+    )
 
 
 def test_api_keys_may_be_short(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,6 @@
-"""Several criteria in one call: what is sent, what is read of a reply, and that all engines come to the same."""
+"""Several criteria in one call: what is sent, what is read of a reply, and that all engines come to
+the same.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,16 @@ from tests.llm_server import Fault, LlmServer, by_attempt
 from tests.openai_batch_server import OpenAIBatchServer
 
 DEMO, PROMPTS = Path("datasets/demo"), Path("prompts")
-PERCENT = Criterion("overall quality", Scale("interval", low=0, high=100), question="How good is it?")
+PERCENT = Criterion(
+    "overall quality", Scale("interval", low=0, high=100), question="How good is it?"
+)
 BOTH = (TASK_QUALITY, HALLUCINATIONS)
 
 pytestmark = [
-    *[pytest.mark.filterwarnings(f"ignore::{kind}") for kind in ("DeprecationWarning", "FutureWarning")],
+    *[
+        pytest.mark.filterwarnings(f"ignore::{kind}")
+        for kind in ("DeprecationWarning", "FutureWarning")
+    ],
     pytest.mark.usefixtures("openai_environment"),
 ]
 
@@ -63,28 +70,47 @@ def test_a_call_describes_each_criterion_as_a_call_of_its_own_does(name: str) ->
     assert message == together.write("task_quality", "sw", "The source.", "The output.")
     places = []
     for criterion in BOTH:
-        alone = prompt_of(variant(name), criterion).write(criterion.name, "sw", "The source.", "The output.").user
-        described = alone[alone.index("Question:") : re.search(r"^(The|Original).*:\n-----", alone, re.M).start()]  # type: ignore[union-attr]
+        alone = (
+            prompt_of(variant(name), criterion)
+            .write(criterion.name, "sw", "The source.", "The output.")
+            .user
+        )
+        described = alone[
+            alone.index("Question:") : re.search(r"^(The|Original).*:\n-----", alone, re.M).start()
+        ]  # type: ignore[union-attr]
         assert message.user.count(described) == 1
         places.append(message.user.index(described))
     assert places == sorted(places)
     assert 'Criterion: Hallucinations (in your reply: "hallucinations")\n' in message.user
     assert "Scale:\na number from 0 (worst) to 100 (best)\n\n" in message.user
-    assert "on each of the criteria that are described to you, each by itself, and do not let" in message.system
-    form = message.user.rpartition("\n")[2]
-    assert re.sub("<[^>]*>", "0", form.replace('"<two or three sentences in English>"', '""')) == json.dumps(
-        {each.name: {"score": 0, "justification": ""} for each in asked}
+    assert (
+        "on each of the criteria that are described to you, each by itself, and do not let"
+        in message.system
     )
+    form = message.user.rpartition("\n")[2]
+    assert re.sub(
+        "<[^>]*>", "0", form.replace('"<two or three sentences in English>"', '""')
+    ) == json.dumps({each.name: {"score": 0, "justification": ""} for each in asked})
     assert "<a number from 0 (worst) to 100 (best)>" in form
 
 
 def test_its_name_and_hash_say_what_was_asked_together() -> None:
     assert variant("detailed", together=True) == "detailed-together"
-    assert variant("chat-no-reason", references=True, together=True) == "chat-reference-together-no-reason"
-    assert variant("chat-reference-together-no-reason", together=True) == "chat-reference-together-no-reason"
+    assert (
+        variant("chat-no-reason", references=True, together=True)
+        == "chat-reference-together-no-reason"
+    )
+    assert (
+        variant("chat-reference-together-no-reason", together=True)
+        == "chat-reference-together-no-reason"
+    )
     alone, one, both = (
         prompt_of(name, *criteria).digest("task_quality")
-        for name, criteria in (("simple", BOTH), ("simple-together", BOTH[:1]), ("simple-together", BOTH))
+        for name, criteria in (
+            ("simple", BOTH),
+            ("simple-together", BOTH[:1]),
+            ("simple-together", BOTH),
+        )
     )
     assert len({alone, one, both}) == 3  # beside which criteria it was asked matters
     assert prompt_of("simple", TASK_QUALITY).digest("task_quality") == alone
@@ -98,20 +124,28 @@ def test_examples_and_pairs_are_asked_together_too() -> None:
     assert '{"task_quality": {"score": 2}, "hallucinations": {"score": 1}}' in system
     assert "other texts on these criteria" in system
     compared = [replace(criterion, scale=COMPARED) for criterion in BOTH]
-    message = prompt_of("chat-together", *compared, pairs=True).write("task_quality", "en", "Hi", "One.", "Two.")
+    message = prompt_of("chat-together", *compared, pairs=True).write(
+        "task_quality", "en", "Hi", "One.", "Two."
+    )
     assert message.user.count("C = neither is better than the other") == 2
     assert '{"task_quality": {"score": <"A" or "B" or "C">, "justification"' in message.user
-    assert "better on each of the criteria that are described to you, each by itself, and" in message.system
+    assert (
+        "better on each of the criteria that are described to you, each by itself, and"
+        in message.system
+    )
 
 
 def test_a_template_of_ones_own(tmp_path: Path) -> None:
     (tmp_path / "judge").mkdir()
     text = (
-        'system = ""\nuser = """{{ output }}{% for each in criteria %} {{ each.key }}{% endfor %}"""\ntogether = true\n'
+        'system = ""\nuser = """{{ output }}{% for each in criteria %} {{ each.key }}{% endfor'
+        ' %}"""\ntogether = true\n'
     )
     (tmp_path / "judge" / "mine.toml").write_text(text, encoding="utf-8")
     prompt = Prompt(load_template("mine", [tmp_path]), {each.name: Rubric(each) for each in BOTH})
-    assert prompt.write("task_quality", "en", "", "x").user.endswith('ENDS ----- "task_quality" "hallucinations"')
+    assert prompt.write("task_quality", "en", "", "x").user.endswith(
+        'ENDS ----- "task_quality" "hallucinations"'
+    )
 
 
 # ---------------------------------------------------------------- what is read
@@ -162,16 +196,30 @@ def test_each_criterion_is_read_by_itself(reply: str, fluency: object, overall: 
 
 
 def test_a_criterion_may_be_called_as_a_part_of_a_verdict_is() -> None:
-    reply = '{"score": {"score": 3, "justification": "a"}, "rating": {"score": 5, "justification": "b"}}'
-    read = {name: read_part(reply, FLUENCY, None, name) for name in ("score", "rating", "justification")}
-    assert [(verdict.score, verdict.justification) for verdict in read.values()][:2] == [(3, "a"), (5, "b")]
+    reply = (
+        '{"score": {"score": 3, "justification": "a"}, "rating": {"score": 5, "justification":'
+        ' "b"}}'
+    )
+    read = {
+        name: read_part(reply, FLUENCY, None, name) for name in ("score", "rating", "justification")
+    }
+    assert [(verdict.score, verdict.justification) for verdict in read.values()][:2] == [
+        (3, "a"),
+        (5, "b"),
+    ]
 
 
-@pytest.mark.parametrize("name", ["Content-quality (v 2)", 'says "hi" \\ {score}', "तथ्य_और शैली", "İÇERİK"])
-def test_names_of_all_kinds_are_keys_of_the_reply(name: str, llm_server: LlmServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "name", ["Content-quality (v 2)", 'says "hi" \\ {score}', "तथ्य_और शैली", "İÇERİK"]
+)
+def test_names_of_all_kinds_are_keys_of_the_reply(
+    name: str, llm_server: LlmServer, tmp_path: Path
+) -> None:
     named = replace(TASK_QUALITY, name=name, label="L", question="Is it good?")
     model = a_model(llm_server).asked_for_probabilities()
-    outcome = session(a_plan(model, count=1, criteria=(named, HALLUCINATIONS), prompt="chat-together"), tmp_path)
+    outcome = session(
+        a_plan(model, count=1, criteria=(named, HALLUCINATIONS), prompt="chat-together"), tmp_path
+    )
     assert outcome.reasons == {"verdict": 2}
     sent = next(iter(outcome.run.session.plan.questions(model))).message.user
     assert f"Criterion: L (in your reply: {json.dumps(name, ensure_ascii=False)})\n" in sent
@@ -204,11 +252,17 @@ def test_a_criterion_named_twice_with_different_scores_has_two_verdicts(reply: s
         ('{"fluency": 4, "overall": 2}\nOn reflection: {"fluency": 3, "overall": 2}', 3, 2),
         ('<musing>{"fluency": 5, "overall": 5}</musing>{"fluency": 4, "overall": 2}', 4, 2),
         ('<musing>{"fluency": 5, "overall": 5}', EMPTY, EMPTY),
-        ('{"fluency": "1|2|3|4|5", "overall": {"type": "integer", "default": 3}}', UNPARSABLE, UNPARSABLE),
+        (
+            '{"fluency": "1|2|3|4|5", "overall": {"type": "integer", "default": 3}}',
+            UNPARSABLE,
+            UNPARSABLE,
+        ),
         ('{"fluency": "four", "overall": "cuatro"}', 4, 4),
     ],
 )
-def test_a_reply_to_several_criteria_is_read_by_the_same_rules(reply: str, fluency: object, overall: object) -> None:
+def test_a_reply_to_several_criteria_is_read_by_the_same_rules(
+    reply: str, fluency: object, overall: object
+) -> None:
     for criterion, wanted in (("fluency", fluency), ("overall", overall)):
         verdict = read_part(reply, FLUENCY, None, criterion)
         assert (verdict.score or verdict.reason) == wanted, criterion
@@ -223,7 +277,9 @@ def test_one_call_an_output_and_a_rating_a_criterion(llm_server: LlmServer, tmp_
     assert plan.questions_per_model == len(list(plan.questions(model))) == 6
     outcome = session(plan, tmp_path)
     assert len(outcome.records) == 6
-    assert [record["criteria"] for record in outcome.records] == [["task_quality", "hallucinations"]] * 6
+    assert [record["criteria"] for record in outcome.records] == [
+        ["task_quality", "hallucinations"]
+    ] * 6
     assert outcome.reasons == {"verdict": 12}
     assert {rating.rater for rating in outcome.ratings} == {"openai:gpt-4o/simple-together"}
     verdicts = {record["output"]: json.loads(record["text"]) for record in outcome.records}
@@ -238,25 +294,39 @@ def test_one_call_an_output_and_a_rating_a_criterion(llm_server: LlmServer, tmp_
     assert again.ratings == outcome.ratings
 
 
-def test_a_criterion_that_is_left_out_lacks_its_rating_only(llm_server: LlmServer, tmp_path: Path) -> None:
+def test_a_criterion_that_is_left_out_lacks_its_rating_only(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
     half, worse = '{"task_quality": {"score": 2, "justification": "x"}}', Fault("text", text="No.")
     twice = by_attempt(Fault("text", text=half), worse)
     llm_server.faults = lambda call: twice(call) if "summary 1." in call.prompt else None
-    outcome = session(a_plan(a_model(llm_server), count=3, criteria=BOTH, prompt="simple-together"), tmp_path)
-    assert [record["kind"] for record in outcome.records if record["output"] == "o1"] == [INCOMPLETE, UNPARSABLE]
+    outcome = session(
+        a_plan(a_model(llm_server), count=3, criteria=BOTH, prompt="simple-together"), tmp_path
+    )
+    assert [record["kind"] for record in outcome.records if record["output"] == "o1"] == [
+        INCOMPLETE,
+        UNPARSABLE,
+    ]
     assert outcome.reasons == {"verdict": 5, LEFT_OUT: 1}  # the better of both replies counts
     [lacking] = [rating for rating in outcome.ratings if rating.score is None]
     assert (lacking.output, lacking.criterion, lacking.reason) == ("o1", "hallucinations", LEFT_OUT)
 
 
-def test_a_reply_that_reaches_the_limit_keeps_what_is_complete(llm_server: LlmServer, tmp_path: Path) -> None:
-    half = '{"task_quality": {"score": 2, "justification": "x"}, "hallucinations": {"score": 1, "justif'
+def test_a_reply_that_reaches_the_limit_keeps_what_is_complete(
+    llm_server: LlmServer, tmp_path: Path
+) -> None:
+    half = (
+        '{"task_quality": {"score": 2, "justification": "x"}, "hallucinations": {"score": 1,'
+        ' "justif'
+    )
     prose = '{"task_quality": {"score": 2}, "hallucinations": {"score": 1}} I take this back, since'
     texts = {"summary 1.": half, "summary 2.": prose}
     llm_server.faults = lambda call: next(
         (Fault("truncated", text=text) for name, text in texts.items() if name in call.prompt), None
     )
-    outcome = session(a_plan(a_model(llm_server), count=3, criteria=BOTH, prompt="simple-together"), tmp_path)
+    outcome = session(
+        a_plan(a_model(llm_server), count=3, criteria=BOTH, prompt="simple-together"), tmp_path
+    )
     assert len(outcome.records) == 3, "asked again it would reach the limit again"
     assert outcome.reasons == {"verdict": 3, "truncated": 3}
     assert {(r.output, r.criterion) for r in outcome.ratings if r.score is None} == {
@@ -276,7 +346,11 @@ def test_batches_and_shards_ask_the_same(tmp_path: Path) -> None:
         assert outcome.ratings == session(plan, tmp_path / "local").ratings
         assert [len(job.requests) for job in server.service.jobs] == [11]  # one was asked directly
     shards = write_shards(plan, Answered(), None, tmp_path / "requests")
-    tables = [pq.read_table(shards.path(number)) for numbers in shards.numbers.values() for number in numbers]
+    tables = [
+        pq.read_table(shards.path(number))
+        for numbers in shards.numbers.values()
+        for number in numbers
+    ]
     rows = [question for table in tables for _, part in read_shards(table) for question, _ in part]
     asked = list(plan.questions(plan.models[0]))
     assert [(row.key, row.message, row.schema, row.criteria) for row in rows] == [
@@ -297,19 +371,34 @@ def test_what_it_changes_is_measured_beside_one_call_a_criterion(
     run = metal.judge(tmp_path / "data", "openai:gpt-4o", together=True, **ask)
     assert set(run.ratings["rater"]) == {"openai:gpt-4o/detailed-together"}
     assert len((tmp_path / "run" / "journal.jsonl").read_text().splitlines()) == 30
-    run = metal.judge(tmp_path / "data", "openai:gpt-4o", prompt="detailed,detailed-together", **ask)
-    assert len((tmp_path / "run" / "journal.jsonl").read_text().splitlines()) == 90  # what was asked together is kept
-    with pytest.raises(UsageError, match="detailed-together task_quality is not what it was when the run began"):
-        metal.judge(tmp_path / "data", "openai:gpt-4o", prompt="detailed,detailed-together", out=ask["out"])
-    price = {rater.rater: rater.about["dollars_per_thousand"] for rater in read_raters(tmp_path / "run")}
-    assert price["openai:gpt-4o/detailed-together"] < price["openai:gpt-4o/detailed"]  # the texts are sent once
+    run = metal.judge(
+        tmp_path / "data", "openai:gpt-4o", prompt="detailed,detailed-together", **ask
+    )
+    # what was asked together is kept
+    assert len((tmp_path / "run" / "journal.jsonl").read_text().splitlines()) == 90
+    with pytest.raises(
+        UsageError, match="detailed-together task_quality is not what it was when the run began"
+    ):
+        metal.judge(
+            tmp_path / "data", "openai:gpt-4o", prompt="detailed,detailed-together", out=ask["out"]
+        )
+    price = {
+        rater.rater: rater.about["dollars_per_thousand"] for rater in read_raters(tmp_path / "run")
+    }
+    # the texts are sent once
+    assert price["openai:gpt-4o/detailed-together"] < price["openai:gpt-4o/detailed"]
     audit = metal.audit(tmp_path / "data", run, resamples=100)
     judges = {"openai:gpt-4o/detailed", "openai:gpt-4o/detailed-together"}
     compared = audit.tables["differences"]
-    assert frozenset(judges) in {frozenset(pair) for pair in zip(compared["first"], compared["second"], strict=True)}
+    assert frozenset(judges) in {
+        frozenset(pair) for pair in zip(compared["first"], compared["second"], strict=True)
+    }
     read = metal.read(tmp_path / "run").ratings
     assert sorted(read["score"].tolist()) == sorted(run.ratings["score"].tolist())
-    for prompt, match in (("detailed,detailed-together", "both `detailed-together`"), ("mr3", "mr3 has no variants")):
+    for prompt, match in (
+        ("detailed,detailed-together", "both `detailed-together`"),
+        ("mr3", "mr3 has no variants"),
+    ):
         with pytest.raises(UsageError, match=match):
             metal.judge(data, "openai:gpt-4o", prompt=prompt, together=True, dry_run=True)
     with pytest.raises(UsageError, match="leave out `together`"):

@@ -1,1 +1,3 @@
-"""How the datasets that come with METAL were made: `python -m tests.made.demo`, `... .mlqe REFERENCE`."""
+"""How the datasets that come with METAL were made: `python -m tests.made.demo`, `... .mlqe
+REFERENCE`.
+"""

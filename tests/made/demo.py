@@ -1,4 +1,6 @@
-"""datasets/demo: constructed texts, people and judges, the same on every run. `python -m tests.made.demo` writes it."""
+"""datasets/demo: constructed texts, people and judges, the same on every run. `python -m
+tests.made.demo` writes it.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,9 @@ CARD = Card(
     "demo",
     title="Constructed demo: news summaries in four languages",
     description=(
-        "Passages, summaries, people and judges were all constructed to show what METAL does. No rating is a "
-        "judgement of a person or of a model; draw no conclusion about any of them from this dataset."
+        "Passages, summaries, people and judges were all constructed to show what METAL does. No"
+        " rating is a judgement of a person or of a model; draw no conclusion about any of them"
+        " from this dataset."
     ),
     licence="CC0-1.0",
 )
@@ -50,7 +53,11 @@ GENERATORS = {  # how probable each quality is
     "constructed-weak": (5, 10, 15, 20, 15, 20, 15),
 }
 COMMENTS = {
-    TQ: ("It misses what the passage is about.", "It has part of what matters.", "It has what matters."),
+    TQ: (
+        "It misses what the passage is about.",
+        "It has part of what matters.",
+        "It has what matters.",
+    ),
     LA: ("The sentence falls apart.", "It reads awkwardly.", "It reads naturally."),
     H: ("The passage supports all of it.", "The passage does not say so."),
 }
@@ -66,7 +73,9 @@ def made() -> Dataset:
         passages = [_told(told, number) for number in range(len(told["towns"]))]
         for number, passage in enumerate(passages):
             source = f"{language}-{number + 1}"
-            sources.append(Source(source, language, passage["text"], passage["title"], passage["references"]))
+            sources.append(
+                Source(source, language, passage["text"], passage["title"], passage["references"])
+            )
             texts = _summaries(passage, passages[number - 8]["good"])
             odds = np.array(list(GENERATORS.values()), dtype=float)
             for generator, probable in zip(GENERATORS, odds, strict=True):
@@ -74,10 +83,24 @@ def made() -> Dataset:
                 odds[:, chosen] = 0  # no two summaries of a passage are the same text
                 quality = list(QUALITIES)[chosen]
                 name = f"{source}/{generator.removeprefix('constructed-')}"
-                output = Output(name, source, generator, language, texts[quality], f"Constructed to be {quality}.")
+                output = Output(
+                    name,
+                    source,
+                    generator,
+                    language,
+                    texts[quality],
+                    f"Constructed to be {quality}.",
+                )
                 outputs[output] = quality
-    people = [Rater(f"{language}-{number}", "human", "constructed") for language in languages for number in (1, 2, 3)]
-    judges = [Rater(f"constructed:{judge}", "llm", "constructed") for judge in ("good", "lenient", "blind", "constant")]
+    people = [
+        Rater(f"{language}-{number}", "human", "constructed")
+        for language in languages
+        for number in (1, 2, 3)
+    ]
+    judges = [
+        Rater(f"constructed:{judge}", "llm", "constructed")
+        for judge in ("good", "lenient", "blind", "constant")
+    ]
     criteria = (*map(metal_criterion, COMMENTS), OVERALL)
     ratings = facts_from(_ratings(outputs, people, judges, rng))
     return assemble(CARD, criteria, sources, outputs, [*people, *judges], ratings)
@@ -88,7 +111,11 @@ def _told(told: Mapping[str, Any], number: int) -> dict[str, Any]:
     story, count = divmod(number, len(NUMBERS))
     facts = {"town": told["towns"][number], "day": told["days"][count], "n": NUMBERS[count]}
     return {
-        key: text.format(**facts) if isinstance(text, str) else tuple(each.format(**facts) for each in text)
+        key: (
+            text.format(**facts)
+            if isinstance(text, str)
+            else tuple(each.format(**facts) for each in text)
+        )
         for key, text in told["stories"][story].items()
     }
 
@@ -110,7 +137,10 @@ def _summaries(passage: Mapping[str, Any], another: str) -> dict[str, str]:
 
 
 def _ratings(
-    outputs: Mapping[Output, str], people: Sequence[Rater], judges: Sequence[Rater], rng: np.random.Generator
+    outputs: Mapping[Output, str],
+    people: Sequence[Rater],
+    judges: Sequence[Rater],
+    rng: np.random.Generator,
 ) -> Iterator[Rating]:
     for rater in (*people, *judges):
         for output, quality in outputs.items():
@@ -118,15 +148,24 @@ def _ratings(
                 continue
             for criterion, deserved in zip((TQ, LA, H, OQ), QUALITIES[quality], strict=True):
                 score = _score(rater.rater, output.language, criterion, deserved, rng)
-                comment = COMMENTS[criterion][int(score)] if rater.kind == "llm" and criterion in COMMENTS else ""
+                comment = (
+                    COMMENTS[criterion][int(score)]
+                    if rater.kind == "llm" and criterion in COMMENTS
+                    else ""
+                )
                 yield Rating(output.output, criterion, rater.rater, score, "", comment)
 
 
-def _score(rater: str, language: str, criterion: str, deserved: float, rng: np.random.Generator) -> float:
+def _score(
+    rater: str, language: str, criterion: str, deserved: float, rng: np.random.Generator
+) -> float:
     """What a rater says of what a summary deserves."""
     top = {H: 1, OQ: 100}.get(criterion, 2)
-    spread = {H: 0.06, OQ: 7.0}.get(criterion, 0.10)  # how probable a slip by one level is; of OQ, how large
-    slip = rng.normal(0, spread) if criterion == OQ else rng.choice((-1, 1)) * (rng.random() < spread)
+    # how probable a slip by one level is; of OQ, how large
+    spread = {H: 0.06, OQ: 7.0}.get(criterion, 0.10)
+    slip = (
+        rng.normal(0, spread) if criterion == OQ else rng.choice((-1, 1)) * (rng.random() < spread)
+    )
     said = float(np.clip(round(deserved + slip), 0, top))
     anything, lifted = float(rng.integers(top + 1)), rng.random() < 0.6
     if rater == "hi-3" and criterion != OQ and rng.random() < 0.7:
@@ -134,11 +173,15 @@ def _score(rater: str, language: str, criterion: str, deserved: float, rng: np.r
     if rater.startswith("ar-") and criterion == LA and rng.random() < 0.85:
         return anything  # the people of one language have no common idea of a criterion
     if rater == "constructed:lenient":
-        return {H: said * (not lifted), OQ: min(said + 15, top)}.get(criterion, min(said + lifted, top))
+        return {H: said * (not lifted), OQ: min(said + 15, top)}.get(
+            criterion, min(said + lifted, top)
+        )
     if rater == "constructed:blind":
         return {H: 0.0, OQ: max(said, 60.0)}.get(criterion, max(said, 1.0))
     return {H: 0.0, OQ: 85.0}.get(criterion, 2.0) if rater == "constructed:constant" else said
 
 
 if __name__ == "__main__":
-    save_dataset(made(), FOLDER, force=True, files={name: (FOLDER / name).read_bytes() for name in KEPT})
+    save_dataset(
+        made(), FOLDER, force=True, files={name: (FOLDER / name).read_bytes() for name in KEPT}
+    )

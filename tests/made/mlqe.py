@@ -18,17 +18,20 @@ CARD = Card(
     "mlqe",
     title="MLQE-PE: people and Mixtral on the same translations",
     description=(
-        "Machine translations of 1,052 sentences in six language pairs, each scored from 0 to 100 by three people, and "
-        "by Mixtral-8x7B, which saw source and reference. Numbers, ids and languages only."
+        "Machine translations of 1,052 sentences in six language pairs, each scored from 0 to 100"
+        " by three people, and by Mixtral-8x7B, which saw source and reference. Numbers, ids and"
+        " languages only."
     ),
     licence="CC-BY-SA-4.0",
     citation=(
-        "Fomicheva et al. (2022), MLQE-PE: A Multilingual Quality Estimation and Post-Editing Dataset, LREC; "
-        "Qian et al. (2024), What do Large Language Models Need for Machine Translation Evaluation?, EMNLP"
+        "Fomicheva et al. (2022), MLQE-PE: A Multilingual Quality Estimation and Post-Editing"
+        " Dataset, LREC; Qian et al. (2024), What do Large Language Models Need for Machine"
+        " Translation Evaluation?, EMNLP"
     ),
     texts=(
-        "en-de:0010 is row 10, counted from 0, of llm_output_samples/EN-DE_outputs_t03-mixtral.tsv in "
-        "https://github.com/surrey-nlp/LLM4MT_eval; people's scores are in https://github.com/sheffieldnlp/mlqe-pe"
+        "en-de:0010 is row 10, counted from 0, of llm_output_samples/EN-DE_outputs_t03-mixtral.tsv"
+        " in https://github.com/surrey-nlp/LLM4MT_eval; people's scores are in"
+        " https://github.com/sheffieldnlp/mlqe-pe"
     ),
 )
 CRITERIA = (
@@ -37,7 +40,10 @@ CRITERIA = (
         Scale("ordinal", BANDS),
         abbreviation="TQ",
         label="Translation quality",
-        question="How good is the translation, in three bands of its score: 0 to 50, 51 to 69, 70 to 100?",
+        question=(
+            "How good is the translation, in three bands of its score: 0 to 50, 51 to 69, 70 to"
+            " 100?"
+        ),
     ),
     Criterion(
         "direct_assessment",
@@ -56,7 +62,10 @@ def made(reference: Path) -> Dataset:
     table["rater"] = table["rater"].str.replace("annotator", "").where(human, JUDGE)
     table["reason"] = table["score100"].isna().map({True: "no number in the reply", False: ""})
     columns = {"translation_quality": "band3", "direct_assessment": "score100"}
-    tables = [table.assign(criterion=criterion, score=table[column]) for criterion, column in columns.items()]
+    tables = [
+        table.assign(criterion=criterion, score=table[column])
+        for criterion, column in columns.items()
+    ]
     facts = pd.concat(tables)
     facts["output"] = facts["item"] + "/nmt"
     items = dict(zip(table["item"], table["language"], strict=True))

@@ -28,7 +28,11 @@ def findings(metric: Metric) -> dict[str, Trial]:
 
 def metric(score: Callable[[Item], Answer], **identity: Any) -> Metric:
     return Metric(
-        "tried", "", lambda items: [score(item) for item in items], "1", **({"low": 0.0, "high": 1.0} | identity)
+        "tried",
+        "",
+        lambda items: [score(item) for item in items],
+        "1",
+        **({"low": 0.0, "high": 1.0} | identity),
     )
 
 
@@ -41,7 +45,9 @@ def test_metals_own_metrics_are_as_they_say(name: str) -> None:
     result = findings(find_metric(name))
     assert [finding for finding in result.values() if finding.holds is False] == []
     judging = not find_metric(name).descriptive
-    assert [result[trial].holds for trial in ("identity", "second reference", "direction")] == [judging or None] * 3
+    assert [result[trial].holds for trial in ("identity", "second reference", "direction")] == [
+        judging or None
+    ] * 3
 
 
 def test_a_metric_without_fault() -> None:
@@ -49,17 +55,22 @@ def test_a_metric_without_fault() -> None:
     assert [finding.holds for finding in result.values()] == [True] * 8 + [None]
     assert result["identity"].words == "identical texts reach 1 in all 45 languages"
     assert result["empty texts"].words == "no score, because the output is empty, no reference"
-    assert result["speed"].words == "100 ms per sentence, loading included"  # 4.5 s over 45 sentences
+    # 4.5 s over 45 sentences
+    assert result["speed"].words == "100 ms per sentence, loading included"
 
 
 def test_identity_missed_in_scripts_that_a_tokenizer_does_not_know() -> None:
     from rouge_score import rouge_scorer
 
     theirs = rouge_scorer.RougeScorer(["rouge1"])
-    result = findings(metric(lambda item: theirs.score(item.references[0], item.text)["rouge1"].fmeasure))
+    result = findings(
+        metric(lambda item: theirs.score(item.references[0], item.text)["rouge1"].fmeasure)
+    )
     assert result["identity"].holds is False
-    assert result["identity"].words == (
-        "identical texts do not reach 1 in am, ar, bn, my, zh, zh-Hant, gu, hi and 17 more; in the first it is 0"
+    assert (
+        result["identity"].words
+        == "identical texts do not reach 1 in am, ar, bn, my, zh, zh-Hant, gu, hi and 17 more; in"
+        " the first it is 0"
     )
     assert result["direction"].holds is False
 
@@ -83,8 +94,14 @@ FAULTY = {
         metric(lambda item: "too foreign" if item.language == "yo" else equal(item)),
         ("identity", "identical texts do not reach 1 in yo; in the first it is missing"),
     ),
-    "a mean over references": (metric(mean, multi_reference=True), ("second reference", ".* worse in am, ar,.*")),
-    "out of range": (metric(lambda item: 100 * equal(item)), ("range", "scores from 0 to 100, outside 0 to 1")),
+    "a mean over references": (
+        metric(mean, multi_reference=True),
+        ("second reference", ".* worse in am, ar,.*"),
+    ),
+    "out of range": (
+        metric(lambda item: 100 * equal(item)),
+        ("range", "scores from 0 to 100, outside 0 to 1"),
+    ),
     "never a score": (metric(lambda item: "never"), ("range", "no sentence has a score")),
     "a need not declared": (
         metric(lambda item: float(item.text == item.references[0]), needs=()),
@@ -114,7 +131,9 @@ def test_each_fault_is_told(fault: str) -> None:
 
 
 def test_odd_texts_without_a_score_are_no_fault() -> None:
-    message = findings(metric(lambda item: "too long" if len(item.text) > 1000 else equal(item)))["odd texts"]
+    message = findings(metric(lambda item: "too long" if len(item.text) > 1000 else equal(item)))[
+        "odd texts"
+    ]
     assert message.holds
     assert message.words.endswith("10000 characters: no fault; 1 have no score: too long")
 

@@ -37,7 +37,9 @@ from metal.raters.metrics.dataset_scores import (
 from tests.conftest import TASK_QUALITY
 
 
-def dataset(*outputs: Output, criteria: Sequence[Criterion] = (TASK_QUALITY,), **source: Any) -> Dataset:
+def dataset(
+    *outputs: Output, criteria: Sequence[Criterion] = (TASK_QUALITY,), **source: Any
+) -> Dataset:
     """s1 has two references, s2 one."""
     sources = [
         Source("s1", "en", "long text", references=("the cat sat", "a dog")),
@@ -56,7 +58,10 @@ OUTPUTS = (
 
 def by_output(scores: Scores) -> dict[str, Any]:
     rows = scores.facts.astype({"output": str, "reason": str})
-    return {row.output: row.reason if row.score != row.score else row.score for row in rows.itertuples(index=False)}
+    return {
+        row.output: row.reason if row.score != row.score else row.score
+        for row in rows.itertuples(index=False)
+    }
 
 
 def test_scores_worked_by_hand() -> None:
@@ -65,7 +70,11 @@ def test_scores_worked_by_hand() -> None:
     # the cat | lay down with the cat sat: 2 x 2 / (4 + 3); 雨 停 of 雨 没 停 with 雨 停 了: 2 x 2 / (3 + 3)
     # s1/b is a reference, whose score was 1 for it; it is compared with the other one.
     assert by_output(scores) == pytest.approx({"s1/a": 4 / 7, "s1/b": 0.0, "s2/a": 2 / 3})
-    assert (scores.rater.rater, scores.rater.kind, scores.rater.group) == ("rouge-1", "metric", "metric")
+    assert (scores.rater.rater, scores.rater.kind, scores.rater.group) == (
+        "rouge-1",
+        "metric",
+        "metric",
+    )
     assert scores.rater.about["signature"] == find_metric("rouge-1").signature
     assert set(scores.facts["criterion"]) == {METRIC_SCORE.name}
 
@@ -85,13 +94,16 @@ def test_an_output_that_is_a_reference_is_never_compared_with_itself() -> None:
     ]
     assert about_references([find_metric("compression")], made, outputs) == []
     upper = replace(cafe, text="CAFÉ au lait")
-    assert isinstance(by_output(score_outputs(chrf, dataset(upper, **references), [upper]))["s2/people"], float)
+    assert isinstance(
+        by_output(score_outputs(chrf, dataset(upper, **references), [upper]))["s2/people"], float
+    )
 
 
 def test_lower_is_better_is_negated_and_said() -> None:
     outputs = (OUTPUTS[0], replace(OUTPUTS[1], text="a dog."))
     scores = score_outputs(find_metric("ter(no_punct=yes)"), dataset(*outputs), outputs)
-    # the cat | lay down to the cat | sat: one word other, one too many, of the references' mean length (3 + 2) / 2
+    # the cat | lay down to the cat | sat: one word other, one too many, of the references' mean
+    # length (3 + 2) / 2
     assert by_output(scores) == pytest.approx({"s1/a": -100 * 2 / 2.5, "s1/b": 0.0})
     assert str(scores.facts["score"][1]) == "0.0"
     assert scores.rater.about.items() >= {"direction": "lower", "negated": True}.items()
@@ -100,7 +112,9 @@ def test_lower_is_better_is_negated_and_said() -> None:
 def test_what_describes_is_not_negated() -> None:
     metric = find_metric("copy-rate")
     assert (metric.direction, metric.descriptive) == ("lower", True)
-    made = dataset(Output("s1/a", "s1", "a", "en", "of five words it copies"), text="of five words it copies")
+    made = dataset(
+        Output("s1/a", "s1", "a", "en", "of five words it copies"), text="of five words it copies"
+    )
     scores = score_outputs(metric, made, list(made.outputs.values()))
     assert by_output(scores) == {"s1/a": 1.0}
     assert "negated" not in scores.rater.about
@@ -117,15 +131,21 @@ def spying(asked: list[Item]) -> Metric:
 
 def test_equal_texts_with_equal_references_are_scored_once() -> None:
     asked: list[Item] = []
-    outputs = [Output(f"s{s}/{g}", f"s{s}", f"g{g}", "en", "the same") for s in (1, 2) for g in range(300)]
+    outputs = [
+        Output(f"s{s}/{g}", f"s{s}", f"g{g}", "en", "the same") for s in (1, 2) for g in range(300)
+    ]
     steps: list[tuple[int, int]] = []
     made = dataset(*outputs)
-    scores = score_outputs(spying(asked), made, outputs, progress=lambda done, total: steps.append((done, total)))
+    scores = score_outputs(
+        spying(asked), made, outputs, progress=lambda done, total: steps.append((done, total))
+    )
     assert len(asked) == 2 + 1  # two references for s1
     assert scores.facts["score"].tolist() == [8.0] * 600
     assert steps == [(2, 2)]
     many = [replace(entry, text=f"{number}") for number, entry in enumerate(outputs)]
-    score_outputs(spying([]), dataset(*many), many, progress=lambda done, total: steps.append((done, total)))
+    score_outputs(
+        spying([]), dataset(*many), many, progress=lambda done, total: steps.append((done, total))
+    )
     assert steps[1:] == [(AT_ONCE, 600), (2 * AT_ONCE, 600), (600, 600)]
 
 
@@ -141,7 +161,11 @@ def test_which_outputs_are_scored() -> None:
     ("source", "text", "message"),
     [
         ({}, "", "made has no texts of outputs"),
-        ({"references": ()}, "x", "has no references, which chrf, rouge-l are compared with; add them"),
+        (
+            {"references": ()},
+            "x",
+            "has no references, which chrf, rouge-l are compared with; add them",
+        ),
         ({"references": (" ",)}, "x", "has no references"),
         ({"text": ""}, "x", "no texts of its sources, which novelty is compared with"),
     ],
@@ -169,7 +193,9 @@ def test_a_criterion_of_that_name_with_another_scale() -> None:
 
 
 def test_names_that_are_no_utf_8() -> None:
-    rater = metric_rater(replace(find_metric("chrf"), name="a\udcff.py:f", signature="a\udcff.py:f|1"))
+    rater = metric_rater(
+        replace(find_metric("chrf"), name="a\udcff.py:f", signature="a\udcff.py:f|1")
+    )
     assert (rater.rater, rater.about["signature"]) == ("a\ufffd.py:f", "a\ufffd.py:f|1")
 
 
@@ -203,13 +229,17 @@ def test_texts_that_changed(other: dict[str, Any]) -> None:
     assert "other texts" in changed(metric_rater(metric), earlier, dataset(*OUTPUTS, **other))
     one_other = dataset(*OUTPUTS[:2], replace(OUTPUTS[2], text="雨停"), references=("one", "two"))
     assert "other texts" in changed(metric_rater(metric), earlier, one_other)
-    assert "other texts" in changed(metric_rater(metric), earlier, dataset(*OUTPUTS[:2], references=("one", "two")))
+    assert "other texts" in changed(
+        metric_rater(metric), earlier, dataset(*OUTPUTS[:2], references=("one", "two"))
+    )
 
 
 def test_a_metric_that_changed() -> None:
     made = dataset(*OUTPUTS)
     earlier = score_outputs(find_metric("bleu"), made, OUTPUTS)
-    assert "another signature" in changed(metric_rater(find_metric("bleu(smooth=none)"), "bleu"), earlier, made)
+    assert "another signature" in changed(
+        metric_rater(find_metric("bleu(smooth=none)"), "bleu"), earlier, made
+    )
     person = Scores(Rater("bleu", "human"), earlier.facts)
     assert changed(metric_rater(find_metric("bleu")), person, made) == "is of kind human"
 
@@ -239,7 +269,9 @@ def read(made: Dataset, lower: bool = False, **columns: list[Any]) -> tuple[Scor
 
 
 def test_by_output(made: Dataset) -> None:
-    scores, lacking = read(made, Output=["雨", "007", "b"], score=["0.5", "", "-1e1"], more=["x", "y", "z"])
+    scores, lacking = read(
+        made, Output=["雨", "007", "b"], score=["0.5", "", "-1e1"], more=["x", "y", "z"]
+    )
     assert scores.outputs == ["雨", "007", "b"]
     assert scores.facts["score"].tolist()[::2] == [0.5, -10.0]
     assert math.isnan(scores.facts["score"][1])
@@ -263,15 +295,30 @@ def test_no_score(made: Dataset, cell: object) -> None:
 @pytest.mark.parametrize(
     ("columns", "message"),
     [
-        ({"output": ["b", "x", "y", "z", "w"], "score": [1] * 5}, "4 outputs ('x', 'y', 'z', ...) not in the dataset"),
+        (
+            {"output": ["b", "x", "y", "z", "w"], "score": [1] * 5},
+            "4 outputs ('x', 'y', 'z', ...) not in the dataset",
+        ),
         ({"output": ["7"], "score": [1]}, "did you mean '007'"),
-        ({"output": ["b", "d", "b", "b"], "score": [1] * 4}, "comet.csv: 1 output ('b') more than once"),
+        (
+            {"output": ["b", "d", "b", "b"], "score": [1] * 4},
+            "comet.csv: 1 output ('b') more than once",
+        ),
         ({"output": ["b", "x", "b"], "score": [1] * 3}, "1 output ('x') not in the dataset"),
         ({"output": ["b", "x", "b"], "score": [1] * 3}, "; 1 output ('b') more than once"),
         ({"output": [None, "b"], "score": [1] * 2}, "1 output ('') not in the dataset"),
-        ({"source": ["s"], "generator": ["g9"], "score": [1]}, "('s by g9') not in the dataset; did you mean 's by g"),
-        ({"source": ["s"] * 2, "generator": ["g1"] * 2, "score": [1, 2]}, "('s by g1') more than once"),
-        ({"output": ["b", "d"], "score": ["1", "high"]}, "comet.csv row 3: score 'high' is not a finite number"),
+        (
+            {"source": ["s"], "generator": ["g9"], "score": [1]},
+            "('s by g9') not in the dataset; did you mean 's by g",
+        ),
+        (
+            {"source": ["s"] * 2, "generator": ["g1"] * 2, "score": [1, 2]},
+            "('s by g1') more than once",
+        ),
+        (
+            {"output": ["b", "d"], "score": ["1", "high"]},
+            "comet.csv row 3: score 'high' is not a finite number",
+        ),
         ({"output": ["b"], "score": ["inf"]}, "score 'inf' is not a finite number"),
         ({"output": ["b"], "scores": [1]}, "no scores of outputs (columns found: output, scores)"),
         ({"source": ["s"], "score": [1]}, "or source, generator and score"),
@@ -288,5 +335,7 @@ def test_faults(made: Dataset, columns: dict[str, list[Any]], message: str) -> N
 def test_two_outputs_of_one_source_and_generator() -> None:
     outputs = [Output(name, "s", "g", "en") for name in "ab"]
     made = assemble(Card("made"), [TASK_QUALITY], [Source("s", "en")], outputs, [], facts_from([]))
-    with pytest.raises(UsageError, match="2 outputs of source 's' by 'g'; name outputs in a column `output`"):
+    with pytest.raises(
+        UsageError, match="2 outputs of source 's' by 'g'; name outputs in a column `output`"
+    ):
         read(made, source=["s"], generator=["g"], score=[1])

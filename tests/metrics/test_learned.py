@@ -1,4 +1,6 @@
-"""Learned metrics on models of a few thousand weights made here, and what is said where libraries are missing."""
+"""Learned metrics on models of a few thousand weights made here, and what is said where libraries
+are missing.
+"""
 
 from __future__ import annotations
 
@@ -14,9 +16,13 @@ from metal.errors import MissingExtra, UsageError
 from metal.raters.metrics import Item, Metric, find_metric, score_all
 from metal.raters.metrics.conformance import SAMPLES, conformance
 
-INSTALLED = all(importlib.util.find_spec(name) for name in ("torch", "transformers", "sentence_transformers"))
+INSTALLED = all(
+    importlib.util.find_spec(name) for name in ("torch", "transformers", "sentence_transformers")
+)
 COMET = importlib.util.find_spec("comet") is not None
-learned = pytest.mark.skipif(not INSTALLED, reason="needs pip install 'metal-eval[neural]' (PyTorch)")
+learned = pytest.mark.skipif(
+    not INSTALLED, reason="needs pip install 'metal-eval[neural]' (PyTorch)"
+)
 # The libraries warn of their own future; that is no fault of METAL.
 quiet = pytest.mark.filterwarnings("default")
 ITEMS = [Item(text, (text, SAMPLES["en"]), text, code) for code, text in SAMPLES.items()]
@@ -27,12 +33,22 @@ LONGEST = 128  # tokens
 
 
 def tiny_bert(folder: Path, *, labels: int | None = None) -> Path:
-    """A BERT of two layers over single characters, saved as Transformers save it; with labels, a classifier."""
+    """A BERT of two layers over single characters, saved as Transformers save it; with labels, a
+    classifier.
+    """
     import torch
     from transformers import BertConfig, BertForSequenceClassification, BertModel, BertTokenizer
 
     letters = sorted(set("".join(SAMPLES.values()).lower()) - {" "})
-    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters)]
+    words = [
+        "[PAD]",
+        "[UNK]",
+        "[CLS]",
+        "[SEP]",
+        "[MASK]",
+        *letters,
+        *(f"##{letter}" for letter in letters),
+    ]
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
     tokenizer = BertTokenizer(str(folder / "vocab.txt"), model_max_length=LONGEST)
@@ -55,7 +71,9 @@ def tiny_bert(folder: Path, *, labels: int | None = None) -> Path:
 
 
 def tiny_comet(folder: Path, kind: str) -> Path:
-    """A COMET over the same BERT, `regression_metric` or `referenceless_regression_metric`, as its checkpoint file."""
+    """A COMET over the same BERT, `regression_metric` or `referenceless_regression_metric`, as its
+    checkpoint file.
+    """
     import torch
     import yaml
     from comet.models import str2model
@@ -66,8 +84,13 @@ def tiny_comet(folder: Path, kind: str) -> Path:
     checkpoint.parent.mkdir(parents=True)
     torch.manual_seed(7)
     weights = str2model[kind](**given).state_dict()
-    torch.save({"state_dict": weights, "hyper_parameters": given, "pytorch-lightning_version": "2.0.0"}, checkpoint)
-    (folder / "hparams.yaml").write_text(yaml.safe_dump(given | {"class_identifier": kind}), encoding="utf-8")
+    torch.save(
+        {"state_dict": weights, "hyper_parameters": given, "pytorch-lightning_version": "2.0.0"},
+        checkpoint,
+    )
+    (folder / "hparams.yaml").write_text(
+        yaml.safe_dump(given | {"class_identifier": kind}), encoding="utf-8"
+    )
     return checkpoint
 
 
@@ -99,7 +122,10 @@ def test_bertscore(bert: Path) -> None:
     assert find_metric(metric.name) == metric
     assert "|layer:1|" in metric.signature
     assert faults(metric) == []
-    last, first = (score_all(find_metric(f"bertscore(model={bert}{more})"), ITEMS[::-1]) for more in ("", ", layer=1"))
+    last, first = (
+        score_all(find_metric(f"bertscore(model={bert}{more})"), ITEMS[::-1])
+        for more in ("", ", layer=1")
+    )
     assert first == pytest.approx([1.0] * 45)
     assert last == pytest.approx([1.0] * 45)
 
@@ -107,7 +133,9 @@ def test_bertscore(bert: Path) -> None:
 @learned
 @quiet
 def test_bertscore_pair_by_pair(bert: Path) -> None:
-    """The definition, written out for one pair: the best cosine of each token, special tokens not counted."""
+    """The definition, written out for one pair: the best cosine of each token, special tokens not
+    counted.
+    """
     import torch
     from transformers import AutoModel, AutoTokenizer
 
@@ -116,7 +144,9 @@ def test_bertscore_pair_by_pair(bert: Path) -> None:
 
     def vectors(text: str) -> np.ndarray:
         with torch.inference_mode():
-            hidden = network(**tokenizer(text, return_tensors="pt"), output_hidden_states=True).hidden_states[1][0]
+            hidden = network(
+                **tokenizer(text, return_tensors="pt"), output_hidden_states=True
+            ).hidden_states[1][0]
         return (hidden / hidden.norm(dim=1, keepdim=True)).numpy()
 
     cosines = vectors(output) @ vectors(reference).T
@@ -137,7 +167,9 @@ def test_bleurt_reads_reference_then_output(tmp_path: Path) -> None:
     tokenizer = AutoTokenizer.from_pretrained(rater)
     network = AutoModelForSequenceClassification.from_pretrained(rater).eval()
     with torch.inference_mode():
-        expected = float(network(**tokenizer(SAMPLES["tr"], SAMPLES["sw"], return_tensors="pt")).logits)
+        expected = float(
+            network(**tokenizer(SAMPLES["tr"], SAMPLES["sw"], return_tensors="pt")).logits
+        )
     metric = find_metric(f"bleurt(model={rater})")
     result = score_all(metric, [Item(SAMPLES["sw"], (SAMPLES["tr"],)), Item("a", ("b",)), Item("")])
     assert result[0] == pytest.approx(expected, abs=1e-6)
@@ -163,7 +195,9 @@ def test_embedding(tmp_path: Path) -> None:
     assert to_source.needs == ("source",)
     assert faults(to_source) == []
     first, second = SAMPLES["sw"], SAMPLES["tr"]
-    assert score_all(metric, [Item(first, (second,))]) == score_all(to_source, [Item(first, (), second)])
+    assert score_all(metric, [Item(first, (second,))]) == score_all(
+        to_source, [Item(first, (), second)]
+    )
 
 
 @learned
@@ -179,14 +213,19 @@ def test_nothing_is_downloaded(name: str) -> None:
 @pytest.mark.skipif(INSTALLED, reason="PyTorch is installed")
 @pytest.mark.parametrize("name", ["bertscore", "bleurt", "embedding"])
 def test_what_to_install(name: str) -> None:
-    with pytest.raises(MissingExtra, match=rf"metric {name} needs .* pip install 'metal-eval\[neural\]'"):
+    with pytest.raises(
+        MissingExtra, match=rf"metric {name} needs .* pip install 'metal-eval\[neural\]'"
+    ):
         find_metric(name)
 
 
-@pytest.mark.skipif(not COMET, reason="needs unbabel-comet, which needs numpy below 2: an environment of its own")
+@pytest.mark.skipif(
+    not COMET, reason="needs unbabel-comet, which needs numpy below 2: an environment of its own"
+)
 @quiet
 @pytest.mark.parametrize(
-    ("name", "kind"), [("comet", "regression_metric"), ("comet-qe", "referenceless_regression_metric")]
+    ("name", "kind"),
+    [("comet", "regression_metric"), ("comet-qe", "referenceless_regression_metric")],
 )
 def test_comet(name: str, kind: str, tmp_path: Path) -> None:
     import comet
@@ -198,7 +237,11 @@ def test_comet(name: str, kind: str, tmp_path: Path) -> None:
     asked = {"src": source, "mt": output} | ({"ref": reference} if name == "comet" else {})
     network = comet.load_from_checkpoint(str(checkpoint)).eval()
     expected = network.predict([asked], gpus=0, progress_bar=False).scores
-    items = [Item(output, (reference,), source, "zh-en"), Item(output, (reference,)), Item("", (reference,), source)]
+    items = [
+        Item(output, (reference,), source, "zh-en"),
+        Item(output, (reference,)),
+        Item("", (reference,), source),
+    ]
     assert score_all(metric, items) == [pytest.approx(expected[0], abs=1e-6), None, None]
 
 

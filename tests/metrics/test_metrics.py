@@ -1,4 +1,6 @@
-"""Names that print and read back, the registry, scores that do not exist, and scores as Billboard released them."""
+"""Names that print and read back, the registry, scores that do not exist, and scores as Billboard
+released them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,11 @@ from metal.raters.metrics.conformance import SAMPLES
 from metal.raters.metrics.contract import Answer, Asked, Need, read_name
 from tests.genie.people import lines
 
-CORE = [name for name in known_metrics() if is_built_in(name) and not extra_of(name) and not name.startswith("comet")]
+CORE = [
+    name
+    for name in known_metrics()
+    if is_built_in(name) and not extra_of(name) and not name.startswith("comet")
+]
 
 
 def fixed(
@@ -41,7 +47,13 @@ def fixed(
 ) -> Metric:
     """A metric that gives these answers one after the other, and says what it was asked in `asked`."""
     return Metric(
-        "fixed", "", lambda items: answers[: len(items)], "1", needs, direction, multi_reference=multi_reference
+        "fixed",
+        "",
+        lambda items: answers[: len(items)],
+        "1",
+        needs,
+        direction,
+        multi_reference=multi_reference,
     )
 
 
@@ -95,7 +107,8 @@ def test_names_between_commas() -> None:
         ("meteor", "Your own: path/to/metric.py:function"),
         ("bleu(tokenise=zh)", "option 'tokenise' is not known; did you mean 'tokenize'"),
         ("bleu(tokenize=jp)", "tokenize 'jp' is not known; known: auto, 13a"),
-        ("bleu(tokenize=flores200)", "tokenize 'flores200' is not known"),  # would download its model
+        # would download its model
+        ("bleu(tokenize=flores200)", "tokenize 'flores200' is not known"),
         ("bleu(zh)", "KEY=VALUE"),
         ("bleu(tokenize=zh, tokenize=13a)", "each once"),
         ("bleu(", "write a name, or a name with options"),
@@ -119,13 +132,19 @@ def test_what_is_wrong_with_a_name(name: str, message: str) -> None:
 def test_an_item_of_a_dataset() -> None:
     output = Output("o1", "s1", "model", "zh-en", "Hello")
     source = Source("s1", "zh", "你好", references=("Hi", " Hello\n", "hello"))
-    assert Item.of(output, source) == Item("Hello", ("Hi", "hello"), "你好", "zh-en")  # itself is no reference
+    # itself is no reference
+    assert Item.of(output, source) == Item("Hello", ("Hi", "hello"), "你好", "zh-en")
 
 
 @pytest.mark.parametrize("name", CORE)
 def test_missing_is_never_zero(name: str) -> None:
     metric = find_metric(name)
-    items = [Item("", ("a",), "b"), Item(" \n", ("a",), "b"), Item("text"), Item("text", (" ",), "")]
+    items = [
+        Item("", ("a",), "b"),
+        Item(" \n", ("a",), "b"),
+        Item("text"),
+        Item("text", (" ",), ""),
+    ]
     result = scored(metric, items)
     lacking = "no reference" if "references" in metric.needs else "the source has no text"
     assert [entry.reason for entry in result] == ["the output is empty"] * 2 + [lacking] * 2
@@ -158,7 +177,11 @@ def test_an_answer_that_is_no_number_has_its_reason() -> None:
 
 
 def test_a_metric_that_needs_nothing() -> None:
-    assert score_all(fixed([1.0, 2.0], needs=()), [Item("a"), Item(""), Item("b")]) == [1.0, None, 2.0]
+    assert score_all(fixed([1.0, 2.0], needs=()), [Item("a"), Item(""), Item("b")]) == [
+        1.0,
+        None,
+        2.0,
+    ]
 
 
 def test_a_metric_is_not_asked_about_nothing() -> None:
@@ -179,7 +202,12 @@ def test_as_many_answers_as_questions() -> None:
     ids=lambda wrong: next(iter(wrong)),
 )
 def test_a_metric_checks_itself(wrong: dict[str, object]) -> None:
-    entire: dict[str, object] = {"name": "m", "summary": "", "score": lambda items: [], "signature": "1"}
+    entire: dict[str, object] = {
+        "name": "m",
+        "summary": "",
+        "score": lambda items: [],
+        "signature": "1",
+    }
     with pytest.raises(DataError):
         Metric(**(entire | wrong))  # type: ignore[arg-type]
 
@@ -201,10 +229,19 @@ GENERATOR, TEXTS = "BART", 25
 @pytest.mark.reference
 @pytest.mark.parametrize(
     ("name", "released"),
-    [("bleu", "SentBLEU"), ("chrf", "chrF"), ("chrf++", "chrFpp"), ("rouge-3", "ROUGE-3"), ("rouge-l", "ROUGE-L")],
+    [
+        ("bleu", "SentBLEU"),
+        ("chrf", "chrF"),
+        ("chrf++", "chrFpp"),
+        ("rouge-3", "ROUGE-3"),
+        ("rouge-l", "ROUGE-L"),
+    ],
 )
 def test_as_released(name: str, released: str, reference: Path) -> None:
-    references = {line["set_id"]: tuple(line["refs"]) for line in lines(reference / "thumb/cnndm_references.jsonl")}
+    references = {
+        line["set_id"]: tuple(line["refs"])
+        for line in lines(reference / "thumb/cnndm_references.jsonl")
+    }
     outputs = {
         line["set_id"]: line["hyp"]
         for line in lines(reference / "thumb/cnndm_THumB-1.0.jsonl")
@@ -215,7 +252,9 @@ def test_as_released(name: str, released: str, reference: Path) -> None:
     ) as file:
         theirs = {int(row["set_id"]): float(row["score"]) for row in csv.DictReader(file)}
     # Their ROUGE drops letters with accents; ours keeps them.
-    plain = [item for item in outputs if "".join((outputs[item], *references[item])).isascii()][:TEXTS]
+    plain = [item for item in outputs if "".join((outputs[item], *references[item])).isascii()][
+        :TEXTS
+    ]
     assert len(plain) == TEXTS
     items = [Item(outputs[item], references[item], "", "en") for item in plain]
     assert score_all(find_metric(name), items) == pytest.approx([theirs[item] for item in plain])

@@ -48,7 +48,12 @@ def path(tmp_path: Path) -> Path:
 
 def test_a_function_with_a_reference_is_called_for_each(path: Path) -> None:
     metric = find_metric(f"{path}:overlap")
-    assert (metric.name, metric.low, metric.high, metric.needs) == (f"{path}:overlap", 0, 1, ("references",))
+    assert (metric.name, metric.low, metric.high, metric.needs) == (
+        f"{path}:overlap",
+        0,
+        1,
+        ("references",),
+    )
     assert metric.summary == "Share of the reference's letters that the output has."
     assert score_all(metric, [Item("abc", ("xyza", "ab"))]) == [1.0]
     assert find_metric(metric.name) == metric
@@ -56,12 +61,22 @@ def test_a_function_with_a_reference_is_called_for_each(path: Path) -> None:
 
 def test_a_function_with_all_references_and_more(path: Path) -> None:
     metric = find_metric(f"{path}:distance")
-    assert (metric.direction, metric.needs, metric.multi_reference) == ("lower", ("references", "source"), True)
-    assert score_all(metric, [Item("abc", ("a", "ab"), "xy", "hi"), Item("abc", ("a",))]) == [1 + 2 + 2, None]
+    assert (metric.direction, metric.needs, metric.multi_reference) == (
+        "lower",
+        ("references", "source"),
+        True,
+    )
+    assert score_all(metric, [Item("abc", ("a", "ab"), "xy", "hi"), Item("abc", ("a",))]) == [
+        1 + 2 + 2,
+        None,
+    ]
 
 
 def test_what_a_function_gives_beside_numbers_is_a_reason(path: Path) -> None:
-    result = scored(find_metric(f"{path}:shaky"), [Item(text) for text in ("raise", "none", "words", "list", "five5")])
+    result = scored(
+        find_metric(f"{path}:shaky"),
+        [Item(text) for text in ("raise", "none", "words", "list", "five5")],
+    )
     assert [item.reason for item in result] == [
         "the metric raised ValueError: no such text",
         "the metric gave none",
@@ -100,19 +115,19 @@ def test_what_is_wrong_with_a_file(path: Path) -> None:
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder that Python takes for installed packages, with one that offers metrics."""
     (tmp_path / "far_away.py").write_text(
-        "from metal.raters.metrics import Metric, MetricFactory\n"
-        "def letters(output):\n    'Letters of the output.'\n    return len(output)\n"
-        "whole = Metric('whole', 'All.', lambda items: [1.0] * len(items), 'w1', ())\n"
-        "def open_same(asked):\n    name, options = asked.fill(n=1)\n"
-        "    return Metric(name, 'The same.', lambda items: [float(options['n'])] * len(items), 's1', ())\n"
-        "same = MetricFactory('The same.', open_same)\n",
+        "from metal.raters.metrics import Metric, MetricFactory\ndef letters(output):\n    'Letters"
+        " of the output.'\n    return len(output)\nwhole = Metric('whole', 'All.', lambda items:"
+        " [1.0] * len(items), 'w1', ())\ndef open_same(asked):\n    name, options ="
+        " asked.fill(n=1)\n    return Metric(name, 'The same.', lambda items: [float(options['n'])]"
+        " * len(items), 's1', ())\nsame = MetricFactory('The same.', open_same)\n",
         encoding="utf-8",
     )
     offer(
         tmp_path,
         "far-away",
         "metal.metrics",
-        "letters = far_away:letters\nwhole = far_away:whole\nother = far_away:whole\nsame = far_away:same\n",
+        "letters = far_away:letters\nwhole = far_away:whole\nother = far_away:whole\nsame ="
+        " far_away:same\n",
     )
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path
@@ -139,7 +154,9 @@ def test_what_is_wrong_with_a_package(site: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["letters", "chrf"])
-def test_a_name_that_is_taken_is_refused(name: str, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_name_that_is_taken_is_refused(
+    name: str, site: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     other = site / "other"
     other.mkdir()
     offer(other, "another", "metal.metrics", f"{name} = another:{name}\n")

@@ -16,7 +16,11 @@ from metal.raters.metrics.conformance import SAMPLES
 from metal.raters.metrics.surface import bleu_tokens, ter_tokens
 
 NAMES = ("bleu", "chrf", "chrf++", "ter")
-JAPANESE = "ja-mecab" if importlib.util.find_spec("MeCab") and importlib.util.find_spec("ipadic") else "char"
+JAPANESE = (
+    "ja-mecab"
+    if importlib.util.find_spec("MeCab") and importlib.util.find_spec("ipadic")
+    else "char"
+)
 WORDS = ["the", "cat", "dog.", "sat", "On,", "mat!", "7", "é"]
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=12).map(" ".join)
 
@@ -28,22 +32,30 @@ def score(name: str, output: str, *references: str, language: str = "en") -> flo
 @given(texts, st.lists(texts, min_size=1, max_size=3))
 def test_as_sacrebleu(output: str, references: list[str]) -> None:
     references = [unicodedata.normalize("NFC", reference) for reference in references]
-    assert score("bleu", output, *references) == pytest.approx(sacrebleu.sentence_bleu(output, references).score)
-    assert score("chrf", output, *references) == pytest.approx(sacrebleu.sentence_chrf(output, references).score)
+    assert score("bleu", output, *references) == pytest.approx(
+        sacrebleu.sentence_bleu(output, references).score
+    )
+    assert score("chrf", output, *references) == pytest.approx(
+        sacrebleu.sentence_chrf(output, references).score
+    )
     assert score("chrf++", output, *references) == pytest.approx(
         sacrebleu.sentence_chrf(output, references, word_order=2).score
     )
-    assert score("ter", output, *references) == pytest.approx(sacrebleu.sentence_ter(output, references).score)
+    assert score("ter", output, *references) == pytest.approx(
+        sacrebleu.sentence_ter(output, references).score
+    )
 
 
 def test_by_hand() -> None:
     # cat sat on / cat sat in: one of three words is to be exchanged
     assert score("ter", "cat sat on", "cat sat in") == pytest.approx(100 / 3)
-    # tokens 2/3, pairs 1/2, threes 0/1 smoothed to 1/2, no fours: (2/3 x 1/2 x 1/2)^(1/3), equally long
+    # tokens 2/3, pairs 1/2, threes 0/1 smoothed to 1/2, no fours: (2/3 x 1/2 x 1/2)^(1/3), equally
+    # long
     assert score("bleu", "cat sat on", "cat sat in") == pytest.approx(100 * (1 / 6) ** (1 / 3))
     # ab / ac: one of two characters, no pair: both precisions and recalls (1/2 + 0) / 2
     assert score("chrf", "ab", "ac") == pytest.approx(25)
-    assert score("chrf++", "ab", "ac") == pytest.approx(100 * (1 / 2 + 0 + 0) / 3)  # and no word; no pair of words
+    # and no word; no pair of words
+    assert score("chrf++", "ab", "ac") == pytest.approx(100 * (1 / 2 + 0 + 0) / 3)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -63,7 +75,12 @@ def test_a_sentence_cut_short_lies_between(name: str, code: str) -> None:
 
 def test_tokens_by_language() -> None:
     codes = ("zh", "zh-Hant", "yue", "en-zh", "ja", "th", "lo", "km", "my", "zh-en", "hi", "ko", "")
-    assert [bleu_tokens(code) for code in codes] == [*["zh"] * 4, JAPANESE, *["char"] * 4, *["13a"] * 4]
+    assert [bleu_tokens(code) for code in codes] == [
+        *["zh"] * 4,
+        JAPANESE,
+        *["char"] * 4,
+        *["13a"] * 4,
+    ]
     assert [ter_tokens(code) for code in codes] == [*["asian"] * 5, *["char"] * 4, *["words"] * 4]
 
 
@@ -75,7 +92,9 @@ def test_tokens_are_those_of_sacrebleu() -> None:
     assert score("ter", output, reference, language="zh") == pytest.approx(
         sacrebleu.sentence_ter(output, [reference], normalized=True, asian_support=True).score
     )
-    assert score("bleu(tokenize=char)", "เด็ก", "เด็กๆ") == score("bleu", "เด็ก", "เด็กๆ", language="th")
+    assert score("bleu(tokenize=char)", "เด็ก", "เด็กๆ") == score(
+        "bleu", "เด็ก", "เด็กๆ", language="th"
+    )
 
 
 def test_characters_of_thai_by_hand() -> None:
@@ -104,7 +123,13 @@ def test_signatures_say_what_was_done() -> None:
     assert f"version:{version}" in signature
     assert "|tok:zh|" in find_metric("bleu(tokenize=zh)").signature
     assert "|case:mixed|" in find_metric("ter(case_sensitive=yes)").signature
-    names = [*NAMES, "bleu(smooth=none)", "chrf(beta=3)", "chrf(lowercase=yes)", "ter(tokenize=asian)"]
+    names = [
+        *NAMES,
+        "bleu(smooth=none)",
+        "chrf(beta=3)",
+        "chrf(lowercase=yes)",
+        "ter(tokenize=asian)",
+    ]
     assert len({find_metric(name).signature for name in names}) == len(names)
 
 

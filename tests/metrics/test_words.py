@@ -1,4 +1,6 @@
-"""Tokens in every script; ROUGE; length, compression, novelty, copying: by hand and by another way of counting."""
+"""Tokens in every script; ROUGE; length, compression, novelty, copying: by hand and by another way
+of counting.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +58,9 @@ def test_forms_of_unicode_do_not_matter(sample: str, more: str) -> None:
 # Letters newer than this Python's tables are letters to the regex package.
 @given(st.text(st.characters(exclude_categories=["Cn", "Cs"]), max_size=60))
 def test_nothing_but_letters_marks_and_digits(text: str) -> None:
-    assert all(unicodedata.category(character)[0] in "LMN" for token in tokens(text) for character in token)
+    assert all(
+        unicodedata.category(character)[0] in "LMN" for token in tokens(text) for character in token
+    )
 
 
 @pytest.mark.parametrize("code", SAMPLES)
@@ -89,7 +93,8 @@ english = st.lists(st.sampled_from(WORDS), max_size=30).map(" ".join)
 def test_by_hand() -> None:
     # output    the cat sat on the mat     6 tokens, 5 pairs
     # reference the mat the cat lay on     6 tokens, 5 pairs
-    # shared    the the cat on mat         5 tokens -> 2 x 5 / 12; the cat, the mat: 2 pairs -> 2 x 2 / 10
+    # shared    the the cat on mat         5 tokens -> 2 x 5 / 12; the cat, the mat: 2 pairs -> 2 x
+    # 2 / 10
     # longest   the cat on                 3        -> 2 x 3 / 12 (or the the mat ... no longer one)
     output, reference = "The cat sat on the mat.", "The mat the cat lay on"
     assert rows_f1(output, reference, 1) == pytest.approx(10 / 12)
@@ -101,7 +106,9 @@ def test_by_hand() -> None:
 def test_as_the_rouge_score_package_on_english(output: str, reference: str) -> None:
     from rouge_score import rouge_scorer
 
-    theirs = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rouge3", "rougeL"]).score(reference, output)
+    theirs = rouge_scorer.RougeScorer(["rouge1", "rouge2", "rouge3", "rougeL"]).score(
+        reference, output
+    )
     for kind, score in zip(KINDS, theirs.values(), strict=True):
         ours = scored(find_metric(kind), [Item(output, (reference,))])[0]
         if ours.score is None:  # theirs is 0 where nothing can be said
@@ -147,7 +154,12 @@ def test_the_best_reference_counts() -> None:
 
 
 def test_undefined_only_where_neither_text_has_a_row() -> None:
-    items = [Item("one", ("two",)), Item("one", ("two three",)), Item("?!", ("two three",)), Item("?!", ("...",))]
+    items = [
+        Item("one", ("two",)),
+        Item("one", ("two three",)),
+        Item("?!", ("two three",)),
+        Item("?!", ("...",)),
+    ]
     result = scored(find_metric("rouge-2"), items)
     assert [item.score for item in result] == [None, 0.0, 0.0, None]
     assert result[0].reason == "neither text has 2 tokens"
@@ -165,17 +177,22 @@ def test_length_beside_the_closest_reference() -> None:
 
 
 def test_two_references_equally_close() -> None:
-    assert score_all(find_metric("length-ratio"), [Item("abcd", ("abcdef", "ab"))]) == [2.0]  # the shorter one
+    # the shorter one
+    assert score_all(find_metric("length-ratio"), [Item("abcd", ("abcdef", "ab"))]) == [2.0]
 
 
 def test_length_counts_characters_not_bytes_or_forms() -> None:
     assert score_all(
-        find_metric("length-ratio"), [Item("e\u0301\u00e9", ("\u00e9e\u0301",)), Item("我们", ("ab",))]
+        find_metric("length-ratio"),
+        [Item("e\u0301\u00e9", ("\u00e9e\u0301",)), Item("我们", ("ab",))],
     ) == [1.0, 1.0]
 
 
 def test_compression() -> None:
-    items = [Item("two words", source="there are six words in here"), Item("天气", source="今天天气很好")]
+    items = [
+        Item("two words", source="there are six words in here"),
+        Item("天气", source="今天天气很好"),
+    ]
     assert score_all(find_metric("compression"), items) == [3.0, 3.0]
 
 
@@ -187,7 +204,8 @@ def test_novelty_by_hand() -> None:
 
 
 def test_copying_by_hand() -> None:
-    # in the source, five in a row: a b c d e, b c d e f; the output's other three tokens are its own
+    # in the source, five in a row: a b c d e, b c d e f; the output's other three tokens are its
+    # own
     assert copy_rate("a b c d e f x y z", "q a b c d e f q x y", 5) == pytest.approx(6 / 9)
     assert copy_rate("a b x c d", "a b c d", 2) == pytest.approx(4 / 5)
 
@@ -216,7 +234,10 @@ def test_all_is_new_or_copied_where_spans_are_single_words(output: str, source: 
 
 def test_undefined_with_a_reason() -> None:
     item = Item("?!", ("text",), "some source")
-    reasons = {name: scored(find_metric(name), [item])[0].reason for name in ("compression", "novelty", "copy-rate")}
+    reasons = {
+        name: scored(find_metric(name), [item])[0].reason
+        for name in ("compression", "novelty", "copy-rate")
+    }
     assert reasons == {
         "compression": "no word in the output",
         "novelty": "fewer than 2 tokens in the output",

@@ -38,7 +38,10 @@ def study(
     rng = np.random.default_rng(seed)
     scales = criteria if criteria is not None else {"fluency": LIKERT}
     made, outputs, ratings = [], [], []
-    raters = [Rater(name, "human", (groups or {}).get(name, "native"), (about or {}).get(name, {})) for name in people]
+    raters = [
+        Rater(name, "human", (groups or {}).get(name, "native"), (about or {}).get(name, {}))
+        for name in people
+    ]
     raters += [Rater(name, "llm", name) for name in judges]
     for language in languages:
         for number in range(sources):
@@ -55,4 +58,6 @@ def study(
                             score = float(score >= 3)
                         ratings.append(Rating(output.output, criterion, rater.rater, score))
     declared = [Criterion(name, scale) for name, scale in scales.items()]
-    return assemble(Card("study", title=title), declared, made, outputs, raters, facts_from(ratings))
+    return assemble(
+        Card("study", title=title), declared, made, outputs, raters, facts_from(ratings)
+    )

@@ -1,4 +1,6 @@
-"""The number of items by a formula: its parts are the verdict's own figures, and its interval holds the true number."""
+"""The number of items by a formula: its parts are the verdict's own figures, and its interval holds
+the true number.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ CELLS = {
     "classes": HardWorld(UNEVEN, (0.85,) * 4).draw(1, ("-.10",)),
     "skewed, refuses": HardWorld(SKEWED, (0.9,) * 3).draw(2, ("refuses the hardest",)),
     "ordered": HardWorld(LEVELS_5, (0.8,) * 4, ordered=True).draw(3, ("half one up",)),
-    "outputs of a source": World("80/15/5", 240, 0.8, outputs=4).draw(np.random.default_rng(4), ("-.15",)),
+    "outputs of a source": World("80/15/5", 240, 0.8, outputs=4).draw(
+        np.random.default_rng(4), ("-.15",)
+    ),
     "scores": HardScores(8.0).draw(5, ("half slope",)),
     "heavy scores": HardScores(8.0, heavy=True).draw(6, ("twice the noise",)),
 }
@@ -34,7 +38,9 @@ def test_sources_drawn_once_each_give_the_verdicts_own_figures(name: str) -> Non
     figures = [clause.figure for clause in clauses_of(beside) if clause.figure is not None]
     assert len(figures) >= 4
     for figure in [*figures, beside.above]:
-        value, error = _again(figure, cell, np.ones((1, len(np.unique(cell.matrix.sources))), dtype=np.int64))
+        value, error = _again(
+            figure, cell, np.ones((1, len(np.unique(cell.matrix.sources))), dtype=np.int64)
+        )
         assert value == pytest.approx([figure.value], abs=1e-9)
         assert error == pytest.approx([figure.error], rel=1e-9)
 
@@ -59,13 +65,19 @@ def test_a_source_drawn_twice_counts_as_two(name: str) -> None:
     assert again.people.who == beside.people.who
     value, error = _again(beside.below, cell, times[None])
     # Places among people's scores are held, where a few hold most of the spread.
-    assert value == pytest.approx([again.below.value], abs=0.001 if name == "heavy scores" else 1e-9)
+    assert value == pytest.approx(
+        [again.below.value], abs=0.001 if name == "heavy scores" else 1e-9
+    )
     assert error == pytest.approx([again.below.error], rel=0.02)
 
 
 def test_four_of_five_intervals_hold_the_number_that_is_true() -> None:
     """A judge .04 below people; `make bench` has all judges, both verdicts, and more pilots."""
-    every = [held(replace(world, items=items), "-.04", LIKE_A_PERSON, 10) for world in WORLDS for items in PILOTS]
+    every = [
+        held(replace(world, items=items), "-.04", LIKE_A_PERSON, 10)
+        for world in WORLDS
+        for items in PILOTS
+    ]
     assert np.mean([cell.inside for cell in every]) == pytest.approx(0.8, abs=0.12)
     assert np.mean([cell.enough for cell in every]) >= 0.85
 
@@ -83,8 +95,17 @@ def test_a_judge_far_below_people_has_no_number() -> None:
 
 def test_one_of_a_rare_class_is_too_little_to_plan_from() -> None:
     world = HardWorld((0.6, 0.395, 0.005), (0.98,) * 4, items=100)
-    with pytest.raises(Undefined, match=r"too little to plan from: (people call only|never tested)"):
-        verdict_times([world.draw(1, ("-.04",))], "-.04", LIKE_A_PERSON, 0.8, np.random.default_rng(0), alike=False)
+    with pytest.raises(
+        Undefined, match=r"too little to plan from: (people call only|never tested)"
+    ):
+        verdict_times(
+            [world.draw(1, ("-.04",))],
+            "-.04",
+            LIKE_A_PERSON,
+            0.8,
+            np.random.default_rng(0),
+            alike=False,
+        )
 
 
 def _again(figure: Measured, cell: AuditCell, times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -43,8 +43,12 @@ def normal_width(rng: np.random.Generator, sd: float):
     return measure
 
 
-@pytest.mark.parametrize(("sd", "width", "now"), [(0.4, 0.05, 20), (0.4, 0.05, 5000), (1.0, 0.3, 100), (0.1, 0.9, 50)])
-def test_the_search_finds_the_n_that_a_known_variance_needs(sd: float, width: float, now: int) -> None:
+@pytest.mark.parametrize(
+    ("sd", "width", "now"), [(0.4, 0.05, 20), (0.4, 0.05, 5000), (1.0, 0.3, 100), (0.1, 0.9, 50)]
+)
+def test_the_search_finds_the_n_that_a_known_variance_needs(
+    sd: float, width: float, now: int
+) -> None:
     # 2 x 1.96 sd / sqrt(n) = width
     expected = max(2, (2 * 1.96 * sd / width) ** 2)
     for seed in range(5):
@@ -66,7 +70,8 @@ NUMBERS = (30, 100, 300, 1000, 3000)
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_search_for_power(seed: int) -> None:
-    # Passed where a normal with mean 0.1 sqrt(n) exceeds 1.645: power 0.8 at ((1.645 + 0.842) / 0.1)^2 = 618.
+    # Passed where a normal with mean 0.1 sqrt(n) exceeds 1.645: power 0.8 at ((1.645 + 0.842) /
+    # 0.1)^2 = 618.
     rng = np.random.default_rng(seed)
 
     def measure(sources: int, times: int) -> SimulatedPoint:
@@ -79,7 +84,9 @@ def test_the_search_for_power(seed: int) -> None:
 
 @pytest.mark.parametrize(("step", "most"), [(20, 30), (457, 600), (1001, 1310)])
 def test_a_power_that_jumps(step: int, most: int) -> None:
-    found = powerful_enough(lambda sources, times: SimulatedPoint(sources, float(sources >= step), 0.01), 0.8, NUMBERS)
+    found = powerful_enough(
+        lambda sources, times: SimulatedPoint(sources, float(sources >= step), 0.01), 0.8, NUMBERS
+    )
     assert step <= found.sources <= most
     assert found.value == 1
 
@@ -94,13 +101,15 @@ def test_what_is_never_reached_is_undefined() -> None:
 
 
 def test_a_score_needs_what_its_variance_says() -> None:
-    # One binary label an output, half of them 1: sd 1/2, so 2 x 1.96 x 0.5 / sqrt(n) = 0.1 at n = 384.
+    # One binary label an output, half of them 1: sd 1/2, so 2 x 1.96 x 0.5 / sqrt(n) = 0.1 at n =
+    # 384.
     data = study(sources=400, generators=("g",), people=("A",), criteria={"seen": BINARY})
     (cell,), _ = design_cells(data, DesignSettings(width=0.1))
     plan = score_plan(cell, "g", 1)
     assert plan.needed is not None
     expected = (2 * 1.96 * math.sqrt(plan.value * (1 - plan.value)) / 0.1) ** 2
-    assert abs(plan.needed.sources - expected * 400 / 399) <= 1  # a variance over 400 sources has 399 in it
+    # a variance over 400 sources has 399 in it
+    assert abs(plan.needed.sources - expected * 400 / 399) <= 1
     # At 28% of 400 the variance has a relative error of 0.05: 1.28 of these on either side are 80%.
     assert (plan.low, plan.high) == pytest.approx((0.93 * expected, 1.07 * expected), rel=0.03)
     assert plan.items_of(plan.needed.sources) == plan.needed.sources
@@ -109,12 +118,15 @@ def test_a_score_needs_what_its_variance_says() -> None:
     assert simulated.needed is not None
     assert abs(simulated.needed.sources - expected) <= 4 * simulated.needed.error + 2
     scale = simulated.needed.sources / plan.needed.sources
-    assert (simulated.low, simulated.high) == pytest.approx((plan.low * scale, plan.high * scale), abs=1)
+    assert (simulated.low, simulated.high) == pytest.approx(
+        (plan.low * scale, plan.high * scale), abs=1
+    )
 
 
 def test_more_people_than_there_are_is_not_in_the_data() -> None:
     (cell,), _ = design_cells(
-        study(criteria={"seen": BINARY}), DesignSettings(raters=(2, 7), rounds=100, margin=0.3, keep=0.3)
+        study(criteria={"seen": BINARY}),
+        DesignSettings(raters=(2, 7), rounds=100, margin=0.3, keep=0.3),
     )
     reasons = {(plan.question, plan.raters): plan.reason for plan in plans(cell)}
     for question in (LIKE_A_PERSON, INFORMATIVE, SCORE):
@@ -137,7 +149,9 @@ NAN = float("nan")
 
 
 def variances(labels: np.ndarray, size: int) -> float:
-    """The variance of an item's mean of `size` of its labels, over items and drawings: by listing all drawings."""
+    """The variance of an item's mean of `size` of its labels, over items and drawings: by listing
+    all drawings.
+    """
     return float(np.var([np.mean(drawn) for row in labels for drawn in combinations(row, size)]))
 
 
@@ -149,7 +163,8 @@ def labels() -> np.ndarray:
 
 
 def test_one_label_each(labels: np.ndarray) -> None:
-    # 90 items with one label each, drawn with replacement: (between + within) / 90, which is all the variance / 90.
+    # 90 items with one label each, drawn with replacement: (between + within) / 90, which is all
+    # the variance / 90.
     found = simulate(labels, "unilabelling", "mean", ROUNDS, np.random.default_rng(0))
     assert (found.labels, found.items) == (1, 90)
     assert found.sd == pytest.approx(np.sqrt(labels.var() / 90), rel=NEAR)
@@ -165,20 +180,25 @@ def test_all_labels_each(labels: np.ndarray) -> None:
 
 
 def test_variance_components() -> None:
-    # Items 0 or 1 (variance 1/4), and labels of item i scattered around it by +-1/4 (variance 1/16), independent:
-    # one label each: (1/4 + 1/16) / 400; two each for 200 items: (1/4 + 1/32) / 200 where labels are drawn again.
+    # Items 0 or 1 (variance 1/4), and labels of item i scattered around it by +-1/4 (variance
+    # 1/16), independent:
+    # one label each: (1/4 + 1/16) / 400; two each for 200 items: (1/4 + 1/32) / 200 where labels
+    # are drawn again.
     items = np.repeat([0.0, 1.0], 200)[:, None]
     labels = items + np.tile([0.25, -0.25], 200).reshape(400, 1) * np.array([[1, -1]])
     uni = simulate(labels, "unilabelling", "mean", ROUNDS, np.random.default_rng(3))
     assert uni.sd == pytest.approx(np.sqrt((1 / 4 + 1 / 16) / 400), rel=NEAR)
     multi = simulate(labels, "multilabelling", "mean", ROUNDS, np.random.default_rng(3))
-    assert multi.sd == pytest.approx(np.sqrt((1 / 4) / 200), rel=NEAR)  # both labels are taken, and cancel
+    # both labels are taken, and cancel
+    assert multi.sd == pytest.approx(np.sqrt((1 / 4) / 200), rel=NEAR)
 
 
 def test_majority_is_the_label_given_most() -> None:
     labels = np.array([[0.0, 0.5, 0.5], [0.0, 0.5, 1.0], [1.0, 1.0, NAN], [0.0, 1.0, NAN]])
     assert item_scores(labels, ~np.isnan(labels), "majority").tolist() == [0.5, 0.5, 1.0, 0.5]
-    assert item_scores(labels, ~np.isnan(labels), "mean").tolist() == pytest.approx([1 / 3, 0.5, 1.0, 0.5])
+    assert item_scores(labels, ~np.isnan(labels), "mean").tolist() == pytest.approx(
+        [1 / 3, 0.5, 1.0, 0.5]
+    )
 
 
 def test_people_an_item(labels: np.ndarray) -> None:
@@ -188,14 +208,16 @@ def test_people_an_item(labels: np.ndarray) -> None:
         assert [one.labels for one in found] == [1, 2, 3]
         assert [one.items for one in found] == list(items)
         expected = [np.sqrt(variances(labels, size) / items[size - 1]) for size in (1, 2, 3)]
-        # two of three labels are drawn VERSIONS times an item, which holds a little less than all variance
+        # two of three labels are drawn VERSIONS times an item, which holds a little less than all
+        # variance
         assert [one.sd for one in found] == pytest.approx(expected, rel=NEAR + 0.02)
 
 
 def test_items_without_the_usual_number_are_left_out() -> None:
     labels = np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 0.0], [0.0, NAN]])
     found = simulate(labels, "multilabelling", "mean", 200, np.random.default_rng(0))
-    assert (found.labels, found.items) == (2, 1)  # three items with two labels: a budget of 2 labels
+    # three items with two labels: a budget of 2 labels
+    assert (found.labels, found.items) == (2, 1)
     assert found.mean == pytest.approx(2 / 3, abs=0.15)
 
 
@@ -241,7 +263,8 @@ def test_usual_panel() -> None:
 
 @pytest.mark.parametrize("sources", [3, 2000])
 def test_a_pool_is_a_bootstrap_of_sources(sources: int) -> None:
-    # Both ways to draw: the sum over `sources` draws has mean and variance `sources` times those of one draw.
+    # Both ways to draw: the sum over `sources` draws has mean and variance `sources` times those of
+    # one draw.
     rows = np.arange(40.0).reshape(1, 40, 1)
     pool = pool_of(rows, np.repeat(np.arange(20), 2))
     sums = np.arange(0, 40, 2) * 2 + 1.0  # of the two items of each source

@@ -59,10 +59,14 @@ def test_the_tables(found: DesignTables, simulated: DesignTables) -> None:
         assert {name: tuple(table.columns) for name, table in tables.items()} == COLUMNS
     assert [name for name, table in found.tables.items() if not len(table)] == ["curves"]
     assert all(len(table) for table in simulated.tables.values())
-    assert not [name for table in simulated.tables.values() for name in table if table[name].isna().all()]
+    assert not [
+        name for table in simulated.tables.values() for name in table if table[name].isna().all()
+    ]
 
 
-def test_no_verdict_is_simulated_unless_asked_for(found: DesignTables, simulated: DesignTables) -> None:
+def test_no_verdict_is_simulated_unless_asked_for(
+    found: DesignTables, simulated: DesignTables
+) -> None:
     of_formula = found.tables["needs"].query("language == 'hi' and items_needed.notna()")
     of_rounds = simulated.tables["needs"].query("items_needed.notna()")
     assert of_formula[["items_error", "at_needed", "now_error"]].isna().all(axis=None)
@@ -71,7 +75,9 @@ def test_no_verdict_is_simulated_unless_asked_for(found: DesignTables, simulated
     assert "how:simulated" in simulated.signature
 
 
-def test_an_interval_stands_beside_every_number(found: DesignTables, simulated: DesignTables) -> None:
+def test_an_interval_stands_beside_every_number(
+    found: DesignTables, simulated: DesignTables
+) -> None:
     for tables in (found.tables, simulated.tables):
         needs = tables["needs"].query("items_needed.notna()")
         assert (needs["items_low"] <= needs["items_needed"]).all()
@@ -84,29 +90,43 @@ def test_a_simulated_number_has_the_formulas_interval_in_proportion(
     found: DesignTables, simulated: DesignTables
 ) -> None:
     key = ["language", "criterion", "question", "who", "raters"]
-    both = found.tables["needs"].merge(simulated.tables["needs"], on=key, suffixes=("", "_simulated"))
-    both = both.query("items_needed.notna() and items_needed_simulated.notna() and items_high.notna()")
+    both = found.tables["needs"].merge(
+        simulated.tables["needs"], on=key, suffixes=("", "_simulated")
+    )
+    both = both.query(
+        "items_needed.notna() and items_needed_simulated.notna() and items_high.notna()"
+    )
     assert len(both) > 10
     scale = both["items_needed_simulated"] / both["items_needed"]
     for end in ("items_low", "items_high"):
-        assert np.allclose(both[f"{end}_simulated"], both[end] * scale, atol=4 + both[end].max() * 0.02)
+        assert np.allclose(
+            both[f"{end}_simulated"], both[end] * scale, atol=4 + both[end].max() * 0.02
+        )
 
 
 def test_what_there_is_no_end_to_is_bought_in_steps() -> None:
     """As many again as there are, and then another look."""
     data = study(generators=("g",), criteria={"seen": BINARY}, seed=2)
     needs = design(data, DesignSettings(judges=("j",), prices=Prices(pay=0.2))).tables["needs"]
-    open_ends = needs[needs["items_low"].notna() & needs["items_high"].isna() & needs["items_needed"].notna()]
+    open_ends = needs[
+        needs["items_low"].notna() & needs["items_high"].isna() & needs["items_needed"].notna()
+    ]
     assert len(open_ends)
     assert (open_ends["items_to_buy"] == open_ends["items_now"]).all()
     assert open_ends["usd"].isna().all()
     assert open_ends["usd_to_buy"].notna().all()
     bounded = needs[needs["items_high"].notna()]
-    assert (bounded["items_to_buy"] == (bounded["items_high"] - bounded["items_now"]).clip(lower=0)).all()
+    assert (
+        bounded["items_to_buy"] == (bounded["items_high"] - bounded["items_now"]).clip(lower=0)
+    ).all()
 
 
 def test_every_figure_or_a_reason(found: DesignTables) -> None:
-    for name, figure in (("designs", "sd"), ("needs", "items_needed"), ("populations", "sd_between")):
+    for name, figure in (
+        ("designs", "sd"),
+        ("needs", "items_needed"),
+        ("populations", "sd_between"),
+    ):
         table = found.tables[name]
         assert (table[figure].isna() == (table["undefined"] != "")).all()
 
@@ -120,22 +140,30 @@ def test_binary_criteria_are_binary_only(found: DesignTables) -> None:
 def test_one_label_each_has_the_lower_spread(found: DesignTables) -> None:
     rows = found.tables["designs"]
     rows = rows[(rows["population"] == ALL) & (rows["aggregation"] == "mean")]
-    wide = rows.pivot_table(index=["language", "criterion", "scale"], columns="labelling", values="sd")
+    wide = rows.pivot_table(
+        index=["language", "criterion", "scale"], columns="labelling", values="sd"
+    )
     assert (wide["unilabelling"] < wide["multilabelling"]).all()
 
 
 def test_one_label_is_put_together_one_way(found: DesignTables) -> None:
     rows = found.tables["designs"]
     uni = rows[rows["labelling"] == "unilabelling"]
-    wide = uni.pivot(index=["language", "criterion", "population", "scale"], columns="aggregation", values="sd")
+    wide = uni.pivot(
+        index=["language", "criterion", "population", "scale"], columns="aggregation", values="sd"
+    )
     assert (wide["mean"] == wide["majority"]).all()
 
 
 def test_a_language_needs_what_its_dearest_criterion_needs(found: DesignTables) -> None:
     needs, costs = found.tables["needs"], found.tables["costs"]
     for language in ("hi", "ta"):
-        mine = needs[(needs["language"] == language) & (needs["question"] == SCORE) & (needs["raters"] == 3)]
-        row = costs[(costs["language"] == language) & (costs["question"] == SCORE) & (costs["raters"] == 3)].iloc[0]
+        mine = needs[
+            (needs["language"] == language) & (needs["question"] == SCORE) & (needs["raters"] == 3)
+        ]
+        row = costs[
+            (costs["language"] == language) & (costs["question"] == SCORE) & (costs["raters"] == 3)
+        ].iloc[0]
         most = mine.loc[mine["items_high"].idxmax()]  # one output of a source
         assert row["items_needed"] == most["items_high"] * 2  # two generators
         assert row["for"].startswith(most["criterion"])
@@ -155,7 +183,9 @@ def test_the_same_again_and_no_figure_hangs_on_others(data: Dataset, found: Desi
     part: dict[str, object] = {"languages": ("hi",), "criteria": ("seen",), **ASKED}
     alone = design(data, few(**part))
     whole = found.tables["needs"]
-    rows = whole[(whole["language"] == "hi") & (whole["criterion"] == "seen")].reset_index(drop=True)
+    rows = whole[(whole["language"] == "hi") & (whole["criterion"] == "seen")].reset_index(
+        drop=True
+    )
     assert rows.equals(alone.tables["needs"])
     other = design(data, few(**part, seed=1))
     assert not rows.equals(other.tables["needs"])
@@ -163,7 +193,12 @@ def test_the_same_again_and_no_figure_hangs_on_others(data: Dataset, found: Desi
 
 @pytest.mark.parametrize(
     ("by", "expected"),
-    [("auto", {"mon", "tue"}), ("day", {"mon", "tue"}), ("group", {"native"}), ("rater", {"A1", "A2", "A3"})],
+    [
+        ("auto", {"mon", "tue"}),
+        ("day", {"mon", "tue"}),
+        ("group", {"native"}),
+        ("rater", {"A1", "A2", "A3"}),
+    ],
 )
 def test_populations(by: str, expected: set[str]) -> None:
     about = {"A1": {"day": "mon"}, "A2": {"day": "mon"}, "A3": {"day": "tue"}}
@@ -209,7 +244,9 @@ def test_continuous_scales() -> None:
 
 
 def test_categories_in_no_order_have_verdicts_and_no_scores() -> None:
-    kinds = Scale("nominal", tuple(Level(value, f"k{value}") for value in (1.0, 2.0, 3.0, 4.0, 5.0)))
+    kinds = Scale(
+        "nominal", tuple(Level(value, f"k{value}") for value in (1.0, 2.0, 3.0, 4.0, 5.0))
+    )
     found = design(study(criteria={"kind": kinds}), few())
     assert set(found.tables["needs"]["question"]) == {LIKE_A_PERSON, INFORMATIVE}
     assert found.tables["designs"].empty
@@ -233,7 +270,9 @@ def test_a_scale_without_ends_is_left_out_with_a_word() -> None:
         ({"reference": "group=nobody"}, UnknownName, "group of people 'nobody'"),
     ],
 )
-def test_what_cannot_be_done_is_said(settings: dict[str, object], error: type[MetalError], words: str) -> None:
+def test_what_cannot_be_done_is_said(
+    settings: dict[str, object], error: type[MetalError], words: str
+) -> None:
     with pytest.raises(error, match=words) as raised:
         design(study(sources=4, criteria={"fluency": LIKERT, "odd": ENDLESS}), few(**settings))
     assert "\n" not in str(raised.value)
@@ -262,10 +301,16 @@ def test_impossible_settings_have_their_line(name: str, values: tuple[Any, ...])
 
 
 def test_by_hand() -> None:
-    # 300 items x 3 people are 900 ratings; with a tenth of the tasks test questions 1000 tasks: 1000 x 0.4 x 1.2 USD,
+    # 300 items x 3 people are 900 ratings; with a tenth of the tasks test questions 1000 tasks:
+    # 1000 x 0.4 x 1.2 USD,
     # 1000 x 90 / 3600 hours, 0.4 USD for 90 seconds is 16 USD an hour.
     prices = Prices(pay=0.4, seconds=90)
-    assert list(prices.cost(300, 3).values()) == [1000, 100, pytest.approx(480.0), pytest.approx(25.0)]
+    assert list(prices.cost(300, 3).values()) == [
+        1000,
+        100,
+        pytest.approx(480.0),
+        pytest.approx(25.0),
+    ]
     assert prices.hourly == pytest.approx(16.0)
     assert not prices.underpaid
 
@@ -274,7 +319,12 @@ def test_parts_of_a_task_are_rounded_up() -> None:
     assert Prices().cost(10, 1)["tasks"] == 12  # 11.1
     assert Prices().cost(9, 1)["tasks"] == 10
     nan = pytest.approx(float("nan"), nan_ok=True)
-    assert Prices(test_share=0).cost(7, 2) == {"tasks": 14, "test_questions": 0, "usd": nan, "hours": nan}
+    assert Prices(test_share=0).cost(7, 2) == {
+        "tasks": 14,
+        "test_questions": 0,
+        "usd": nan,
+        "hours": nan,
+    }
     assert Prices().cost(0, 1)["tasks"] == 0
 
 
@@ -303,7 +353,9 @@ def test_impossible_prices_have_their_line(wrong: dict[str, float]) -> None:
 @pytest.fixture(scope="module")
 def hindi(reference: Path) -> DesignTables:
     data = formats.read("pariksha", reference / "pariksha", {}).assemble(Path("pariksha"))
-    return design(data, DesignSettings(languages=("hi",), criteria=("task_quality",), raters=(3,), rounds=100))
+    return design(
+        data, DesignSettings(languages=("hi",), criteria=("task_quality",), raters=(3,), rounds=100)
+    )
 
 
 @pytest.mark.reference
@@ -311,7 +363,12 @@ def test_what_hindi_needs(hindi: DesignTables) -> None:
     needs = hindi.tables["needs"].set_index(["who", "question"])
     person, judge = needs.loc["a judge like a person"], needs.loc["gpt-4-32k/detailed"]
     assert person.loc[LIKE_A_PERSON, "items_now"] == 360
-    assert 360 < person.loc[LIKE_A_PERSON, "items_needed"] < person.loc[LIKE_A_PERSON, "items_high"] < 1000
+    assert (
+        360
+        < person.loc[LIKE_A_PERSON, "items_needed"]
+        < person.loc[LIKE_A_PERSON, "items_high"]
+        < 1000
+    )
     # It keeps less than the 70% that are asked for: no number of items would do.
     assert "not shown to keep 70% of what a person knows" in judge.loc[LIKE_A_PERSON, "undefined"]
     assert judge.loc[INFORMATIVE, "items_high"] <= 360

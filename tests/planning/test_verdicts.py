@@ -1,4 +1,6 @@
-"""Verdicts to come, in worlds where the judge is like the people: the power that is promised is there."""
+"""Verdicts to come, in worlds where the judge is like the people: the power that is promised is
+there.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def world(seed: int, mix: str, items: int, rights: tuple[float, ...] = (0.95, 0.
     rng, levels = np.random.default_rng(seed), len(MIXES[mix])
     truth = rng.choice(levels, items, p=MIXES[mix])
     people = np.stack([answers(rng, truth, levels, right) for right in rights], axis=1)
-    return cell_of(people, answers(rng, truth, levels, rights[0]), ordered=mix == "5 ordered", levels=levels)
+    return cell_of(
+        people, answers(rng, truth, levels, rights[0]), ordered=mix == "5 ordered", levels=levels
+    )
 
 
 def planned(
@@ -30,19 +34,26 @@ def planned(
     """The plans of a cell of `world`, as a study makes them."""
     (design,), _ = design_cells(study(sources=2), DesignSettings(**{"rounds": 250, **settings}))
     object.__setattr__(design, "audit", cell)
-    return {(plan.who, plan.question): plan for who in judges for plan in judge_plans(design, who, size)}
+    return {
+        (plan.who, plan.question): plan for who in judges for plan in judge_plans(design, who, size)
+    }
 
 
 @pytest.mark.parametrize(
-    ("mix", "rights"), [("50/50", (0.8, 0.8)), ("80/15/5", (0.9, 0.9, 0.8)), ("5 ordered", (0.8,) * 5)]
+    ("mix", "rights"),
+    [("50/50", (0.8, 0.8)), ("80/15/5", (0.9, 0.9, 0.8)), ("5 ordered", (0.8,) * 5)],
 )
-def test_a_judge_like_a_person_stands_to_the_others_as_people_do(mix: str, rights: tuple[float, ...]) -> None:
+def test_a_judge_like_a_person_stands_to_the_others_as_people_do(
+    mix: str, rights: tuple[float, ...]
+) -> None:
     cell = world(1, mix, 1000, rights)
     chances = like_a_person(cell.by_people, cell.levels)
     rng, below = np.random.default_rng(0), []
     for _ in range(20):
         answer = (rng.random((1000, 1)) > chances.cumsum(axis=1)[:, :-1]).sum(axis=1)
-        said = verdict(cell_of(cell.by_people, answer, ordered=cell.ordered, levels=cell.levels), "j")
+        said = verdict(
+            cell_of(cell.by_people, answer, ordered=cell.ordered, levels=cell.levels), "j"
+        )
         below.append(said.below_person.value)
     assert np.mean(below) == pytest.approx(0, abs=0.01)
 
@@ -59,7 +70,8 @@ def test_one_more_score_is_as_far_from_each_person_as_people_are() -> None:
 
 
 def test_chances_by_hand() -> None:
-    # Two people: alike on 90 items of each class, apart on 20. Of a person's 100 labels in a class of the other's, 10
+    # Two people: alike on 90 items of each class, apart on 20. Of a person's 100 labels in a class
+    # of the other's, 10
     # are wrong, so that the judge's are; where people differ it takes either side.
     people = np.repeat([[0, 0], [1, 1], [0, 1], [1, 0]], [90, 90, 10, 10], axis=0)
     chances = like_a_person(people, 2)
@@ -69,7 +81,8 @@ def test_chances_by_hand() -> None:
 
 
 def test_the_power_is_there() -> None:
-    # What was promised, what a larger simulation gives, and what the world gives: there the pilot's error comes on top,
+    # What was promised, what a larger simulation gives, and what the world gives: there the pilot's
+    # error comes on top,
     # which for 200 items is about 0.08 of power (ARCHITECTURE.md).
     pilot = world(5, "50/50", 200)
     plan = planned(pilot, judges=(NEW_JUDGE,), thorough=True)[NEW_JUDGE, LIKE_A_PERSON]
@@ -79,7 +92,12 @@ def test_the_power_is_there() -> None:
     drawn = SimulatedVerdicts(pilot, NEW_JUDGE, 3, np.random.default_rng(9)).draw(items)
     fresh = np.mean([next(drawn).verdict == LIKE_A_PERSON for _ in range(200)])
     assert fresh == pytest.approx(promised, abs=0.05)
-    real = np.mean([verdict(world(1000 + seed, "50/50", items), "j").verdict == LIKE_A_PERSON for seed in range(100)])
+    real = np.mean(
+        [
+            verdict(world(1000 + seed, "50/50", items), "j").verdict == LIKE_A_PERSON
+            for seed in range(100)
+        ]
+    )
     assert real == pytest.approx(promised, abs=0.05 + 2 * 0.08)
 
 
@@ -100,9 +118,14 @@ def test_why_no_number_of_items_would_do() -> None:
         assert (plan.verdict, plan.needed) == (DISAGREE, None)
         assert plan.reason.endswith("guidelines first")
     alike = cell_of(np.zeros((200, 3), int), np.zeros(200, int), levels=2)
-    assert "most often undecided, people always gave the same answer" in few(alike, "j")["j", INFORMATIVE].reason
+    assert (
+        "most often undecided, people always gave the same answer"
+        in few(alike, "j")["j", INFORMATIVE].reason
+    )
     people = world(4, "50/50", 300)
-    poor = cell_of(people.by_people, np.where(np.arange(300) % 2, people.by_people[:, 0], 0), levels=2)
+    poor = cell_of(
+        people.by_people, np.where(np.arange(300) % 2, people.by_people[:, 0], 0), levels=2
+    )
     plans = few(poor, "j")
     assert "most often informative, not like a person" in plans["j", LIKE_A_PERSON].reason
     assert plans["j", INFORMATIVE].needed is not None

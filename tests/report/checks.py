@@ -1,4 +1,6 @@
-"""What every page must be: quiet, self-contained, no wider than the window, accessible, harmless, true to its files."""
+"""What every page must be: quiet, self-contained, no wider than the window, accessible, harmless,
+true to its files.
+"""
 
 from __future__ import annotations
 
@@ -29,20 +31,29 @@ def visits(visit: Visiting, page: Path, **options: Any) -> list[Any]:
     """The page on a phone in the dark and on a desk in the light, with everything open that can be."""
     seen = []
     for width, scheme in LOOKS:
-        seen.append(visit(page, viewport={"width": width, "height": 900}, color_scheme=scheme, **options))
-        seen[-1].page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
+        seen.append(
+            visit(page, viewport={"width": width, "height": 900}, color_scheme=scheme, **options)
+        )
+        seen[-1].page.evaluate(
+            "for (const part of document.querySelectorAll('details')) part.open = true"
+        )
     return seen
 
 
 def check_quiet(visit: Visiting, page: Path, *sections: str) -> list[Any]:
-    """The page says nothing, loads nothing, runs nothing that it shows, fits, and has these sections; its visits."""
+    """The page says nothing, loads nothing, runs nothing that it shows, fits, and has these
+    sections; its visits.
+    """
     both = visits(visit, page)
     for (width, _), seen in zip(LOOKS, both, strict=True):
         assert seen.said == []
         assert seen.requests == [page.resolve().as_uri()]
         assert seen.page.evaluate("window.pwned") is None
         assert (
-            seen.page.locator("main img, main b:not(figcaption b, #items b), main [onfocus], main script").count() == 0
+            seen.page.locator(
+                "main img, main b:not(figcaption b, #items b), main [onfocus], main script"
+            ).count()
+            == 0
         )
         assert seen.page.evaluate("document.documentElement.scrollWidth") == width
         for section in sections:
@@ -52,7 +63,10 @@ def check_quiet(visit: Visiting, page: Path, *sections: str) -> list[Any]:
 
 def check_policy(seen: Any) -> None:
     """What is fetched from elsewhere or added to the page as a script is refused."""
-    add = "document.body.append(Object.assign(document.createElement('script'), {textContent: 'window.ran = true'}))"
+    add = (
+        "document.body.append(Object.assign(document.createElement('script'), {textContent:"
+        " 'window.ran = true'}))"
+    )
     fetch = "fetch('https://example.org/').then(() => 'loaded', (error) => error.constructor.name)"
     assert seen.page.evaluate(fetch) == "TypeError"
     seen.page.evaluate(add)
@@ -60,7 +74,8 @@ def check_policy(seen: Any) -> None:
     assert any("Content Security Policy" in words for words in seen.said)
 
 
-# The smallest text of the page's charts in CSS pixels as shown, the pairs of their texts that overlap, the texts that
+# The smallest text of the page's charts in CSS pixels as shown, the pairs of their texts that
+# overlap, the texts that
 # leave their drawing or the page's margins.
 CHARTS = """
 () => {
@@ -85,7 +100,9 @@ CHARTS = """
 
 
 def check_charts(visit: Visiting, page: Path) -> None:
-    """The text of every chart is 12 pixels or more as shown; none lies on another or is cut at an edge."""
+    """The text of every chart is 12 pixels or more as shown; none lies on another or is cut at an
+    edge.
+    """
     for seen in visits(visit, page):
         smallest, meet, out = seen.page.evaluate(CHARTS)
         assert smallest >= 12
@@ -93,7 +110,8 @@ def check_charts(visit: Visiting, page: Path) -> None:
         assert out == [], out
 
 
-# Removes rows and marks of charts that are like one before in all but their texts: Axe takes its time for each.
+# Removes rows and marks of charts that are like one before in all but their texts: Axe takes its
+# time for each.
 ALIKE = """
 () => {
   const before = new Set();
@@ -111,7 +129,9 @@ def check_page(visit: Visiting, page: Path, *sections: str) -> None:
 
 
 def check_saved(visit: Visiting, result: Any, folder: Path | str, *sections: str) -> str:
-    """Saved, it opens again with the same tables; on its page, with these sections, names are text. The page's HTML."""
+    """Saved, it opens again with the same tables; on its page, with these sections, names are text.
+    The page's HTML.
+    """
     folder = result.save(folder)
     opened = metal.open_run(folder).tables
     assert opened.keys() == result.tables.keys()
@@ -129,8 +149,12 @@ def check_accessible(visit: Visiting, page: Path, both: list[Any] | None = None)
 
     for seen in both or visits(visit, page):
         seen.page.evaluate(ALIKE)
-        violations = Axe().run(seen.page, options={"resultTypes": ["violations"]}).response["violations"]
-        assert not violations, [(violation["id"], violation["nodes"][0]["html"]) for violation in violations]
+        violations = (
+            Axe().run(seen.page, options={"resultTypes": ["violations"]}).response["violations"]
+        )
+        assert not violations, [
+            (violation["id"], violation["nodes"][0]["html"]) for violation in violations
+        ]
 
 
 def check_names_are_text(html: str) -> None:
@@ -138,8 +162,11 @@ def check_names_are_text(html: str) -> None:
     assert html.count("<script") == 2
     for markup in ("window.pwned = 1</script>", "<img", "<b>g", "<svg onload"):
         assert markup not in html
-    outside = re.sub("\u2068[^\u2068\u2069]*\u2069", "", html)  # closed isolates, for names from right to left
-    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", outside)
+    # closed isolates, for names from right to left
+    outside = re.sub("\u2068[^\u2068\u2069]*\u2069", "", html)
+    assert not re.search(
+        "[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]", outside
+    )
 
 
 def unpacked(blob: str) -> dict[str, Any]:
@@ -150,7 +177,9 @@ def unpacked(blob: str) -> dict[str, Any]:
 
 
 def check_csv(run: Path, missing: frozenset[str] = frozenset()) -> None:
-    """The page's CSV files are those of the folder, byte for byte; missing: tables that the page is not drawn from."""
+    """The page's CSV files are those of the folder, byte for byte; missing: tables that the page is
+    not drawn from.
+    """
     csv = unpacked((run / "report.html").read_text(encoding="utf-8"))["csv"]
     assert set(csv) == {file.stem for file in (run / "tables").glob("*.csv")} - missing
     for name, content in csv.items():

@@ -29,7 +29,9 @@ def written(dataset: Dataset, folder: Path, **settings: Any) -> Path:
     """The run folder of an audit of the dataset."""
     chosen = AuditSettings(resamples=100, **settings)
     result = audit(dataset, chosen)
-    about = manifest("audit", dataset, [Path("made")], chosen.to_dict(), result.judges, result.signature)
+    about = manifest(
+        "audit", dataset, [Path("made")], chosen.to_dict(), result.judges, result.signature
+    )
     AuditRun.of(result, dataset, about, result.compared, result.disagreements).write(folder, page)
     return folder
 
@@ -37,7 +39,9 @@ def written(dataset: Dataset, folder: Path, **settings: Any) -> Path:
 @pytest.fixture
 def write_run(tmp_path: Path) -> WriteRun:
     """write_run(dataset, **settings): the folder of its audit."""
-    return lambda dataset, **settings: written(dataset, tmp_path / f"run-{dataset.card.name}", **settings)
+    return lambda dataset, **settings: written(
+        dataset, tmp_path / f"run-{dataset.card.name}", **settings
+    )
 
 
 @pytest.fixture
@@ -48,10 +52,14 @@ def report_on(write_run: WriteRun) -> Callable[..., AuditRun]:
 
 @pytest.fixture(scope="session")
 def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An audit of three of the demo's languages, one written from right to left, and three of its criteria."""
+    """An audit of three of the demo's languages, one written from right to left, and three of its
+    criteria.
+    """
     demo = load_dataset(DEMO)
     raters, facts = run_baselines(demo, ["lexical", "random"])
-    judged = with_parts(demo, raters=[*demo.raters.values(), *raters], facts=concat_facts([demo.ratings, facts]))
+    judged = with_parts(
+        demo, raters=[*demo.raters.values(), *raters], facts=concat_facts([demo.ratings, facts])
+    )
     return written(
         judged,
         tmp_path_factory.mktemp("demo") / "run",
@@ -62,7 +70,9 @@ def demo_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def rich_board(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The run of a board with everything: three languages, two criteria, a human generator, families, a history."""
+    """The run of a board with everything: three languages, two criteria, a human generator,
+    families, a history.
+    """
     made = dataset(languages=("ar", "en", "hi"), criteria=("fluency", "adequacy"), human="g3")
     return written_board(made, tmp_path_factory.mktemp("rich") / "run")
 

@@ -1,4 +1,6 @@
-"""The first sentence of a board, a leaderboard, a page of people and a design study is true whatever was measured."""
+"""The first sentence of a board, a leaderboard, a page of people and a design study is true
+whatever was measured.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,14 @@ DATA = {"datasets": [{"path": "data"}]}
 
 
 def row(rater: str, r: float, low: float = 0.1) -> dict[str, Any]:
-    here = {"criterion": "overall", "language": "", "rater": rater, "rank_low": 1, "rank_high": 2, "coverage": 1.0}
+    here = {
+        "criterion": "overall",
+        "language": "",
+        "rater": rater,
+        "rank_low": 1,
+        "rank_high": 2,
+        "coverage": 1.0,
+    }
     return {**here, "pearson": r, "pearson_low": low, "pearson_high": r + 0.1}
 
 
@@ -48,7 +57,11 @@ BOARDS = [
         0.501,
         "a agrees with people overall, all languages together (r",
     ),
-    ([("a", 0.5), ("b", NAN)], 0.501, "a is the only rater that could be compared with people overall, all"),
+    (
+        [("a", 0.5), ("b", NAN)],
+        0.501,
+        "a is the only rater that could be compared with people overall, all",
+    ),
     ([("a", 0.5)], 0.501, "(r 0.50), as well as one of the people does."),
     ([("a", 0.5)], NAN, "(r 0.50); how well a person would agree is not known."),
     (
@@ -57,22 +70,39 @@ BOARDS = [
         "No rater is shown to go with people overall, all languages together:",
     ),
     ([("a", 0.1, NAN)], 0.5, "the only rater, a, has r 0.10."),
-    ([("a", NAN)], 0.5, "Nobody's agreement with people is defined overall, all languages together."),
+    (
+        [("a", NAN)],
+        0.5,
+        "Nobody's agreement with people is defined overall, all languages together.",
+    ),
 ]
 
 
 @pytest.mark.parametrize(("raters", "person", "words"), BOARDS)
-def test_a_board_says_who_agrees_best(rich_board: Path, raters: list[Any], person: float, words: str) -> None:
+def test_a_board_says_who_agrees_best(
+    rich_board: Path, raters: list[Any], person: float, words: str
+) -> None:
     run = Billboard.read(rich_board)
     people = run.tables["people"].assign(one_against_others=person)
-    run = replace(run, tables={**run.tables, "raters": pd.DataFrame([row(*of) for of in raters]), "people": people})
+    run = replace(
+        run,
+        tables={
+            **run.tables,
+            "raters": pd.DataFrame([row(*of) for of in raters]),
+            "people": people,
+        },
+    )
     assert words in of_board.headline(run)
 
 
 # p: of g0 against each of the others; NAN: not tested, and then the other cannot be compared.
 LEADERS = [
     ([0.8], [], "g0 is the only generator that people rated on quality in English (0.800 of 1)."),
-    ([0.8, 0.7], [0.01], "People put g0 first on quality in English (0.800 of 1), shown to be ahead of the other."),
+    (
+        [0.8, 0.7],
+        [0.01],
+        "People put g0 first on quality in English (0.800 of 1), shown to be ahead of the other.",
+    ),
     ([0.8, 0.7, 0.6], [0.01, 0.01], "shown to be ahead of the others."),
     ([0.8, 0.7, 0.6], [0.01, NAN], "shown to be ahead of the one it can be compared with."),
     ([0.8, 0.7, 0.6], [0.5, 0.01], "(0.800 of 1); g1 is not shown to be worse."),
@@ -87,15 +117,28 @@ def test_a_leaderboard_says_who_leads(scores: list[float], p: list[float], words
     generators = [f"g{place}" for place in range(len(scores))]
     reasons = ["ranks: few shared" if np.isnan(value) else "" for value in p]
     alone = reasons[0] if len(p) == 1 else ""
-    rows = pd.DataFrame({"score": scores, "generator": generators, "undefined": [alone, *reasons]}).assign(**here)
-    pairs = pd.DataFrame({"second": generators[1:], "p_adjusted": p, "difference": 0.1}).assign(first="g0", **here)
+    rows = pd.DataFrame(
+        {"score": scores, "generator": generators, "undefined": [alone, *reasons]}
+    ).assign(**here)
+    pairs = pd.DataFrame({"second": generators[1:], "p_adjusted": p, "difference": 0.1}).assign(
+        first="g0", **here
+    )
     about = {"leaderboard": {"main": "quality", "people": ["A1"]}}
-    run = Leaderboard("made", about, {"quality": QUALITY}, {}, {"leaderboard": rows, "comparisons": pairs}, ())
+    run = Leaderboard(
+        "made", about, {"quality": QUALITY}, {}, {"leaderboard": rows, "comparisons": pairs}, ()
+    )
     assert of_leaderboard.headline(run).endswith(words)
 
 
-def beside(rater: str, why: str = "", less: float = NAN, severity: float = 0.0, apart: str = "") -> dict[str, Any]:
-    figures = {"agreement": 0.7 + less, "colleagues_agreement": 0.7, "agreement_difference": less, "severity": severity}
+def beside(
+    rater: str, why: str = "", less: float = NAN, severity: float = 0.0, apart: str = ""
+) -> dict[str, Any]:
+    figures = {
+        "agreement": 0.7 + less,
+        "colleagues_agreement": 0.7,
+        "agreement_difference": less,
+        "severity": severity,
+    }
     who = {"rater": rater, "language": "hi", "criterion": ALL_CRITERIA}
     return {**who, **figures, "stands_out": why, "not_compared": apart}
 
@@ -106,15 +149,25 @@ PEOPLE = [
     ([], [], "No person has rated anything here."),
     ([beside("A")], [], "The only person does not stand out."),
     ([beside("A"), beside("B")], [], "None of the 2 people stands out."),
-    ([beside("A", apart="few"), beside("B", apart="few")], [], "Nobody can be compared: people share too few outputs."),
+    (
+        [beside("A", apart="few"), beside("B", apart="few")],
+        [],
+        "Nobody can be compared: people share too few outputs.",
+    ),
     (
         [beside("A", MILDER, 0.1, -0.5), beside("B", LESS, -0.1), beside("C", LESS, -0.2)],
         [],
-        "2 of 3 people agree with colleagues clearly less than these do with each other, farthest below "
-        "them C in Hindi: 50% against 70%.",
+        (
+            "2 of 3 people agree with colleagues clearly less than these do with each other,"
+            " farthest below them C in Hindi: 50% against 70%."
+        ),
     ),
     ([beside("A", NEVER), beside("B")], [], "1 of 2 people agrees with colleagues clearly less"),
-    ([beside("A", SEVERER, -0.3, 0.4), beside("B")], [], "Nobody is shown to disagree with colleagues more than these"),
+    (
+        [beside("A", SEVERER, -0.3, 0.4), beside("B")],
+        [],
+        "Nobody is shown to disagree with colleagues more than these",
+    ),
     ([beside("A")], ["A"], "A fails the test questions: leave this one out."),
     ([beside("A")], list("ABCDE"), "A, B, C and 2 more fail the test questions: leave them out."),
 ]
@@ -122,7 +175,9 @@ PEOPLE = [
 
 def monitored(behaviour: list[dict[str, Any]], noisy: list[str]) -> Monitor:
     columns = [column.name for column in DESCRIBED["behaviour"]]
-    tables = {name: pd.DataFrame(columns=[column.name for column in of]) for name, of in DESCRIBED.items()}
+    tables = {
+        name: pd.DataFrame(columns=[column.name for column in of]) for name, of in DESCRIBED.items()
+    }
     tables["behaviour"] = pd.DataFrame(behaviour, columns=columns)
     tables["raters"] = pd.DataFrame({"rater": noisy, "noisy": [True] * len(noisy)})
     people = {row["rater"]: Rater(row["rater"], "human") for row in behaviour}
@@ -130,17 +185,25 @@ def monitored(behaviour: list[dict[str, Any]], noisy: list[str]) -> Monitor:
 
 
 @pytest.mark.parametrize(("behaviour", "noisy", "words"), PEOPLE)
-def test_people_are_told_the_worst_first(behaviour: list[Any], noisy: list[str], words: str) -> None:
+def test_people_are_told_the_worst_first(
+    behaviour: list[Any], noisy: list[str], words: str
+) -> None:
     run = monitored(behaviour, noisy)
     assert words in of_people.headline(run)
     shown = [cells[0].text for cells in of_people.answer_table(run).rows]
     apart = [row for row in behaviour if row["stands_out"]]
-    worst = [row for row in apart if row["stands_out"] in (LESS, NEVER)] or apart  # who is only severe is in a table
-    assert shown == [*noisy, *(row["rater"] for row in sorted(worst, key=lambda row: row["agreement_difference"]))]
+    # who is only severe is in a table
+    worst = [row for row in apart if row["stands_out"] in (LESS, NEVER)] or apart
+    assert shown == [
+        *noisy,
+        *(row["rater"] for row in sorted(worst, key=lambda row: row["agreement_difference"])),
+    ]
 
 
 def test_every_reason_for_standing_out_has_advice() -> None:
-    """Somebody about whom all is odd, but for never giving the majority's label, which excludes disagreeing."""
+    """Somebody about whom all is odd, but for never giving the majority's label, which excludes
+    disagreeing.
+    """
     odd: dict[str, Any] = {
         "ratings": 90,
         "shared": 90,
@@ -166,7 +229,9 @@ def test_every_reason_for_standing_out_has_advice() -> None:
     }
     reasons = [*stands_out(odd), *stands_out({**odd, "majority_agreement": 0})[:1]]
     assert len(reasons) == len(of_people.ADVICE) == 5
-    assert all(any(reason.startswith(opening) for opening in of_people.ADVICE) for reason in reasons)
+    assert all(
+        any(reason.startswith(opening) for opening in of_people.ADVICE) for reason in reasons
+    )
 
 
 def need(
@@ -178,7 +243,13 @@ def need(
     verdict: str = "",
     ends: tuple[float, float] = (NAN, NAN),
 ) -> dict[str, Any]:
-    what = {"criterion": "quality", "language": "hi", "question": question, "who": who, "raters": raters}
+    what = {
+        "criterion": "quality",
+        "language": "hi",
+        "question": question,
+        "who": who,
+        "raters": raters,
+    }
     return {
         **what,
         "items_now": 50,
@@ -188,7 +259,9 @@ def need(
         "extrapolated": beyond,
         "verdict": verdict,
         "target": 0.8,
-        "items_to_buy": 50 if ends[0] > 0 and np.isnan(ends[1]) else max(np.fmax(items, ends[1]) - 50, 0),
+        "items_to_buy": (
+            50 if ends[0] > 0 and np.isnan(ends[1]) else max(np.fmax(items, ends[1]) - 50, 0)
+        ),
         "hours_to_buy": 1.2,
         "usd_to_buy": 1216.0,
     }
@@ -196,8 +269,14 @@ def need(
 
 STUDIES = [
     ([], "Nothing was asked that ratings could settle."),
-    ([need(LIKE_A_PERSON, "j", NAN, False)], "More ratings of this kind would settle nothing that was asked."),
-    ([need(LIKE_A_PERSON, "j", 50, False)], "The ratings there are settle all that was asked: buy none."),
+    (
+        [need(LIKE_A_PERSON, "j", NAN, False)],
+        "More ratings of this kind would settle nothing that was asked.",
+    ),
+    (
+        [need(LIKE_A_PERSON, "j", 50, False)],
+        "The ratings there are settle all that was asked: buy none.",
+    ),
     (
         [need(LIKE_A_PERSON, "j", 50, False), need(INFORMATIVE, "j", NAN, False)],
         "The ratings there are settle 1 of 2 questions; more of this kind would settle no other.",
@@ -209,16 +288,27 @@ STUDIES = [
             need(LIKE_A_PERSON, "j", 300),
             need(INFORMATIVE, "j", 216),
         ],
-        "For a chance of 80% to show that j is informative on quality in Hindi: "
-        "216 items x 3 people, of which 50 are there; the other 166 take 1 hour and $1,216, 10% test questions "
-        "and a 20% fee included.",
+        (
+            "For a chance of 80% to show that j is informative on quality in Hindi: 216 items x 3"
+            " people, of which 50 are there; the other 166 take 1 hour and $1,216, 10% test"
+            " questions and a 20% fee included."
+        ),
     ),
     (
-        [need(INFORMATIVE, "j", 60, verdict=INFORMATIVE), need(LIKE_A_PERSON, "j", 300, verdict=INFORMATIVE)],
-        "For a chance of 80% to show that j is like a person on quality in Hindi: 300 items x 3 people",
+        [
+            need(INFORMATIVE, "j", 60, verdict=INFORMATIVE),
+            need(LIKE_A_PERSON, "j", 300, verdict=INFORMATIVE),
+        ],
+        (
+            "For a chance of 80% to show that j is like a person on quality in Hindi: 300 items x 3"
+            " people"
+        ),
     ),
     (
-        [need(INFORMATIVE, "j", NAN, verdict=LIKE_A_PERSON), need(LIKE_A_PERSON, "j", 300, verdict=LIKE_A_PERSON)],
+        [
+            need(INFORMATIVE, "j", NAN, verdict=LIKE_A_PERSON),
+            need(LIKE_A_PERSON, "j", 300, verdict=LIKE_A_PERSON),
+        ],
         "The ratings there are settle all that was asked: buy none.",
     ),
     (
@@ -227,15 +317,19 @@ STUDIES = [
     ),
     (
         [need(LIKE_A_PERSON, "j", 180, ends=(80, 700))],
-        "For a chance of 80% to show that j is like a person on quality in Hindi: about 180 items (80 "
-        "to 700) x 3 people, of which 50 are there; the other 650 up to the upper end take 1 hour and "
-        "$1,216, 10% test questions and a 20% fee included.",
+        (
+            "For a chance of 80% to show that j is like a person on quality in Hindi: about 180"
+            " items (80 to 700) x 3 people, of which 50 are there; the other 650 up to the upper"
+            " end take 1 hour and $1,216, 10% test questions and a 20% fee included."
+        ),
     ),
     (
         [need(LIKE_A_PERSON, "j", 180, ends=(80, NAN))],
-        "For a chance of 80% to show that j is like a person on quality in Hindi: at least 80 items x 3 "
-        "people, no upper end from this pilot: 50 are there; take 50 more, look, and go on (1 hour and "
-        "$1,216, 10% test questions and a 20% fee included).",
+        (
+            "For a chance of 80% to show that j is like a person on quality in Hindi: at least 80"
+            " items x 3 people, no upper end from this pilot: 50 are there; take 50 more, look, and"
+            " go on (1 hour and $1,216, 10% test questions and a 20% fee included)."
+        ),
     ),
     (
         [need(SCORE, "g", 60, raters=1)],

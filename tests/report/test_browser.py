@@ -30,13 +30,18 @@ def number_of_items(page: Any) -> int:
 def test_opens_quietly_and_fits(demo_run: Path, visit: Visiting) -> None:
     page = demo_run / "report.html"
     check_page(visit, page, "overview", "people", "judges", "classes", "disagreements", "methods")
-    colours = [seen.page.evaluate("getComputedStyle(document.body).backgroundColor") for seen in visits(visit, page)]
+    colours = [
+        seen.page.evaluate("getComputedStyle(document.body).backgroundColor")
+        for seen in visits(visit, page)
+    ]
     assert colours == ["rgb(21, 23, 28)", "rgb(255, 255, 255)"]
 
 
 def test_the_policy_forbids_everything_from_outside(demo_run: Path, visit: Visiting) -> None:
     seen = visit(demo_run / "report.html")
-    seen.page.evaluate("document.body.append(Object.assign(new Image(), {src: 'https://example.org/a.png'}))")
+    seen.page.evaluate(
+        "document.body.append(Object.assign(new Image(), {src: 'https://example.org/a.png'}))"
+    )
     check_policy(seen)
 
 
@@ -47,10 +52,14 @@ def test_filters(demo_run: Path, visit: Visiting) -> None:
     form = page.locator("#filters")
     form.locator("[name=language]").select_option("ar")
     assert number_of_items(page) == sum(item["language"] == "ar" for item in items)
-    names = page.locator("article [role=region]").evaluate_all("(parts) => parts.map((part) => part.ariaLabel)")
+    names = page.locator("article [role=region]").evaluate_all(
+        "(parts) => parts.map((part) => part.ariaLabel)"
+    )
     assert len(set(names)) == len(names) > 1  # an output stands here once for each criterion
     form.locator("[name=criterion]").select_option("task_quality")
-    chosen = [item for item in items if (item["language"], item["criterion"]) == ("ar", "task_quality")]
+    chosen = [
+        item for item in items if (item["language"], item["criterion"]) == ("ar", "task_quality")
+    ]
     assert number_of_items(page) == len(chosen)
     form.locator("[name=judge]").select_option("lexical")
     assert number_of_items(page) == sum("lexical" in item["judges_differing"] for item in chosen)
@@ -59,7 +68,9 @@ def test_filters(demo_run: Path, visit: Visiting) -> None:
     form.locator("[name=who]").select_option("people")
     assert number_of_items(page) == sum(item["case"] != "all agree" for item in items)
     form.locator("[name=case]").select_option("none agree")
-    assert page.inner_text("#found").startswith(str(sum(item["case"] == "none agree" for item in items) or "None"))
+    assert page.inner_text("#found").startswith(
+        str(sum(item["case"] == "none agree" for item in items) or "None")
+    )
     form.locator("[name=case]").select_option("")
     form.locator("[name=who]").select_option("judge")
     form.locator("[name=size]").fill("2")
@@ -69,20 +80,29 @@ def test_filters(demo_run: Path, visit: Visiting) -> None:
 
 
 def test_an_item_shows_everything_said_about_it(demo_run: Path, visit: Visiting) -> None:
-    item = next(item for item in disagreements(demo_run) if any(rating["comment"] for rating in item["ratings"]))
+    item = next(
+        item
+        for item in disagreements(demo_run)
+        if any(rating["comment"] for rating in item["ratings"])
+    )
     address = f"#item={item['criterion']}/{item['output'].replace('/', '%2F')}"
     seen = visit(demo_run / "report.html", address)
     seen.page.wait_for_timeout(100)  # nothing may follow that takes the item away again
     assert seen.page.url.endswith(address)
     card = seen.page.locator("article").first
     assert "here" in card.get_attribute("class")
-    assert card.locator(".text").all_inner_texts()[-2:] == [item["source_text"], item["output_text"]]
+    assert card.locator(".text").all_inner_texts()[-2:] == [
+        item["source_text"],
+        item["output_text"],
+    ]
     rows = card.locator("tbody tr")
     assert rows.count() == len(item["ratings"]) == 5
     for row, rating in zip(rows.all(), item["ratings"], strict=True):
         assert row.locator("th").inner_text() == rating["rater"]
         score = row.locator("td").nth(1).inner_text()
-        assert score.startswith(f"{rating['score']:g}" if rating["score"] is not None else "no answer: ")
+        assert score.startswith(
+            f"{rating['score']:g}" if rating["score"] is not None else "no answer: "
+        )
         assert row.locator("td").nth(2).inner_text() == rating["comment"]
     assert seen.page.locator("article a").first.get_attribute("href") == address
 
@@ -91,7 +111,11 @@ def test_links_carry_the_choice(demo_run: Path, visit: Visiting) -> None:
     page = visit(demo_run / "report.html", "#disagreements?language=zh&who=people").page
     assert page.locator("[name=language]").input_value() == "zh"
     assert page.locator("[name=who]").input_value() == "people"
-    some = [item for item in disagreements(demo_run) if item["language"] == "zh" and item["case"] != "all agree"]
+    some = [
+        item
+        for item in disagreements(demo_run)
+        if item["language"] == "zh" and item["case"] != "all agree"
+    ]
     assert number_of_items(page) == len(some)
     page.goto(page.url.split("#")[0] + "#disagreements?language=zh&who=people&length=1&elements=2")
     assert number_of_items(page) == len(some)
@@ -107,7 +131,10 @@ def test_arabic_runs_from_the_right(demo_run: Path, visit: Visiting) -> None:
     assert text.get_attribute("lang") == "ar"
     assert text.evaluate("node => getComputedStyle(node).direction") == "rtl"
     page.goto(page.url.split("#")[0] + "#disagreements?language=en")
-    assert page.locator("article .text").last.evaluate("node => getComputedStyle(node).direction") == "ltr"
+    assert (
+        page.locator("article .text").last.evaluate("node => getComputedStyle(node).direction")
+        == "ltr"
+    )
 
 
 def test_the_download_is_the_table(demo_run: Path, visit: Visiting) -> None:
@@ -116,7 +143,10 @@ def test_the_download_is_the_table(demo_run: Path, visit: Visiting) -> None:
         with page.expect_download() as download:
             page.locator(f"button.csv[data-csv={table}]").first.click()
         assert download.value.suggested_filename == f"{table}.csv"
-        assert Path(download.value.path()).read_bytes() == (demo_run / "tables" / f"{table}.csv").read_bytes()
+        assert (
+            Path(download.value.path()).read_bytes()
+            == (demo_run / "tables" / f"{table}.csv").read_bytes()
+        )
 
 
 def test_every_table_has_its_signature_to_copy(demo_run: Path, visit: Visiting) -> None:
@@ -127,7 +157,9 @@ def test_every_table_has_its_signature_to_copy(demo_run: Path, visit: Visiting) 
         assert section.locator("button.copy").count() == section.locator("button.csv").count() == 1
     first = seen.page.locator("#table-judges button.copy")
     first.click()
-    assert seen.page.evaluate("navigator.clipboard.readText()") == seen.page.inner_text("#table-judges .sign code")
+    assert seen.page.evaluate("navigator.clipboard.readText()") == seen.page.inner_text(
+        "#table-judges .sign code"
+    )
     assert "stat:judges" in first.get_attribute("data-copy")
 
 
@@ -153,7 +185,9 @@ def test_a_verdict_opens_all_of_it(demo_run: Path, visit: Visiting) -> None:
     assert 0 < page.locator("#why article").count() <= 3
     # A link to the cell opens it, and only it; the matrix stays in sight.
     address = page.evaluate("location.hash")
-    again = visit(demo_run / "report.html", address, folded=True, viewport={"width": 1400, "height": 900}).page
+    again = visit(
+        demo_run / "report.html", address, folded=True, viewport={"width": 1400, "height": 900}
+    ).page
     again.locator("#why h2").wait_for()
     assert again.inner_text("#why h2") == page.inner_text("#why h2")
     assert again.locator("a.v[aria-current]").count() == 1
@@ -165,7 +199,12 @@ def test_a_verdict_on_scores_opens_typical_outputs(
     # j is 1 to 32 away from people on 32 of 40 outputs, k nowhere; 15, 16 and 17 are in the middle.
     people = [(7 * item) % 100 for item in range(40)]
     away = [0 if item < 8 else item - 7 for item in range(40)]
-    scores = {"A1": people, "A2": people, "j": [sum(both) for both in zip(people, away, strict=True)], "k": people}
+    scores = {
+        "A1": people,
+        "A2": people,
+        "j": [sum(both) for both in zip(people, away, strict=True)],
+        "k": people,
+    }
     folder = write_run(make_dataset({"en": scores}, Criterion("direct", Scale("interval"))))
     page = visit(folder / "report.html", "#why-1-1-1").page
     page.locator("#why article").first.wait_for()
@@ -183,30 +222,44 @@ def test_a_verdict_on_scores_opens_typical_outputs(
 def test_a_verdict_says_of_how_many_items_and_at_which_level(
     make_dataset: MakeDataset, write_run: WriteRun, visit: Visiting
 ) -> None:
-    # Two people rated 60 outputs, which the verdict is of; all three 50, which F1 is of. Always 2: F1 as the constant.
+    # Two people rated 60 outputs, which the verdict is of; all three 50, which F1 is of. Always 2:
+    # F1 as the constant.
     people = [2, 2, 2, 2, 2, 2, 2, 2, 2, 0] * 6
     third: list[int | None] = [*people[:50], *[None] * 10]
-    folder = write_run(make_dataset({"en": {"A1": people, "A2": people, "A3": third, "constant": [2] * 60}}))
+    folder = write_run(
+        make_dataset({"en": {"A1": people, "A2": people, "A3": third, "constant": [2] * 60}})
+    )
     page = visit(folder / "report.html", "#why-1-1-1").page
     page.get_by_text("Intervals are 95%; those of shares of a person").wait_for()
     titles = page.locator("#why dt").all_inner_texts()
-    assert {"weighted F1, 50 items", "kappa, 50 items", "people's F1 against the others, 50 items"} <= {*titles}
+    assert {
+        "weighted F1, 50 items",
+        "kappa, 50 items",
+        "people's F1 against the others, 50 items",
+    } <= {*titles}
     assert "people's alpha" in titles  # of 60, as the verdict is
-    assert "constant on task_quality in English has F1 0.85 on 50 outputs with a full panel;" in page.inner_text(
-        ".cards"
+    assert (
+        "constant on task_quality in English has F1 0.85 on 50 outputs with a full panel;"
+        in page.inner_text(".cards")
     )
     assert "60 outputs compared" in page.inner_text(".scope")
 
 
-def test_the_matrix_is_sorted_by_verdict_and_then_by_the_share_kept(tmp_path: Path, visit: Visiting) -> None:
+def test_the_matrix_is_sorted_by_verdict_and_then_by_the_share_kept(
+    tmp_path: Path, visit: Visiting
+) -> None:
     written(load_dataset(MLQE), tmp_path / "run", criteria=("translation_quality",))
     page = visit(tmp_path / "run" / "report.html").page
     page.click("#sort")
     verdicts = pd.read_csv(tmp_path / "run" / "tables" / "verdicts.csv")
     verdicts["place"] = verdicts["verdict"].map(VERDICTS.index)
-    best = verdicts.sort_values(["place", "kappa_kept"], ascending=[True, False])["language"].map(language_name)
+    best = verdicts.sort_values(["place", "kappa_kept"], ascending=[True, False])["language"].map(
+        language_name
+    )
     assert verdicts["place"].duplicated().sum() >= 3
-    assert page.locator("table.answers").first.locator("thead th").all_inner_texts() == best.to_list()
+    assert (
+        page.locator("table.answers").first.locator("thead th").all_inner_texts() == best.to_list()
+    )
 
 
 def test_the_matrix_is_turned_and_sorted(demo_run: Path, visit: Visiting) -> None:
@@ -224,13 +277,17 @@ def test_the_matrix_is_turned_and_sorted(demo_run: Path, visit: Visiting) -> Non
 
 def test_the_answer_is_on_the_first_screen(demo_run: Path, visit: Visiting) -> None:
     for width, top, bottom in ((1400, 400, 700), (390, 420, 1400)):
-        page = visit(demo_run / "report.html", folded=True, viewport={"width": width, "height": 900}).page
+        page = visit(
+            demo_run / "report.html", folded=True, viewport={"width": width, "height": 900}
+        ).page
         box = page.locator("table.answers").first.bounding_box()
         assert box["y"] < top
         assert box["y"] + box["height"] < bottom
 
 
-def test_without_its_script_the_page_still_tells_everything_else(demo_run: Path, visit: Visiting) -> None:
+def test_without_its_script_the_page_still_tells_everything_else(
+    demo_run: Path, visit: Visiting
+) -> None:
     page = visit(demo_run / "report.html", java_script_enabled=False).page
     page.get_by_text("Judges against people").click()
     assert page.locator("#table-judges td").first.is_visible()
@@ -242,7 +299,10 @@ def test_without_its_script_the_page_still_tells_everything_else(demo_run: Path,
 
 
 def test_print_leaves_out_what_cannot_be_used_on_paper(demo_run: Path, visit: Visiting) -> None:
-    page = visit(demo_run / "report.html", color_scheme="dark", viewport={"width": 717, "height": 1000}).page  # A4
+    # A4
+    page = visit(
+        demo_run / "report.html", color_scheme="dark", viewport={"width": 717, "height": 1000}
+    ).page
     page.emulate_media(media="print")
     box = page.locator("table.answers").first.bounding_box()
     assert box["x"] + box["width"] <= 717
@@ -250,9 +310,13 @@ def test_print_leaves_out_what_cannot_be_used_on_paper(demo_run: Path, visit: Vi
     assert not page.locator("button.csv").first.is_visible()
     assert page.locator("#table-judges .sign code").is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-    for width, tables in ((717, "table:not(.wide)"), (985, "table.wide")):  # of an upright page, and of one on its side
+    # of an upright page, and of one on its side
+    for width, tables in ((717, "table:not(.wide)"), (985, "table.wide")):
         page.set_viewport_size({"width": width, "height": 1000})
-        ends = f"[...document.querySelectorAll('{tables}')].map((table) => table.getBoundingClientRect().right)"
+        ends = (
+            f"[...document.querySelectorAll('{tables}')].map((table) =>"
+            " table.getBoundingClientRect().right)"
+        )
         drawn = [end for end in page.evaluate(ends) if end]
         assert len(drawn) > 1
         assert max(drawn) <= width

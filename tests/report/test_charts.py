@@ -83,7 +83,11 @@ def test_dots_stand_to_scale() -> None:
 
 def test_a_radar_is_open_where_a_value_is_missing() -> None:
     tree = drawn(radar(shown()))
-    ways = [path.get("d") for path in tree.iter(f"{SVG}path") if (path.get("class") or "").startswith("way")]
+    ways = [
+        path.get("d")
+        for path in tree.iter(f"{SVG}path")
+        if (path.get("class") or "").startswith("way")
+    ]
     assert [way.count("M") for way in ways if way] == [2, 1]  # a <b> breaks off at sw, j2 is closed
     assert [way.count("L") for way in ways if way] == [1, 3]
     assert marks(tree).count("ceiling") == 1
@@ -93,7 +97,11 @@ def test_a_radar_is_open_where_a_value_is_missing() -> None:
 
 def test_hollow_dots_are_at_chance() -> None:
     columns = ("judge", "language", "weighted_f1", "kappa", "kappa_low", "kappa_high")
-    figures = [("j", "en", 0.9, 0.02, -0.05, 0.1), ("j", "hi", 0.5, 0.4, 0.3, 0.5), ("j", "sw", 0.9, NAN, NAN, NAN)]
+    figures = [
+        ("j", "en", 0.9, 0.02, -0.05, 0.1),
+        ("j", "hi", 0.5, 0.4, 0.3, 0.5),
+        ("j", "sw", 0.9, NAN, NAN, NAN),
+    ]
     rows = [dict(zip(columns, row, strict=True)) for row in figures]
     chart = f1_against_kappa("f1_kappa_tq", "Task quality (1 of 2)", "Task quality", rows, ["j"])
     assert marks(drawn(chart)) == ["dot m0", "dot h7", "dot h0", "dot m0"]  # two in the legend
@@ -106,8 +114,14 @@ def test_a_kappa_without_an_interval_is_not_called_chance() -> None:
     columns = ("judge", "language", "weighted_f1", "kappa", "kappa_low", "kappa_high")
     known, rare = ("j", "en", 0.9, 0.4, 0.3, 0.5), ("j", "hi", 0.9, 0.4, NAN, NAN)
     for figures, finding in (
-        ([known, rare], "In 0 of 1 case agreement beyond chance is not shown; in 1 more kappa has no interval."),
-        ([rare, rare], "In none of 2 cases has kappa an interval: agreement beyond chance is unknown."),
+        (
+            [known, rare],
+            "In 0 of 1 case agreement beyond chance is not shown; in 1 more kappa has no interval.",
+        ),
+        (
+            [rare, rare],
+            "In none of 2 cases has kappa an interval: agreement beyond chance is unknown.",
+        ),
     ):
         rows = [dict(zip(columns, row, strict=True)) for row in figures]
         chart = f1_against_kappa("f1_kappa_tq", "Task quality", "Task quality", rows, ["j"])
@@ -116,13 +130,26 @@ def test_a_kappa_without_an_interval_is_not_called_chance() -> None:
 
 
 def test_bars_are_shares_with_counts() -> None:
-    bars = [Bar("all agree", "people", {"0 Bad": 1, "2 Good": 3}), Bar("all agree", "j", {"(no answer)": 4})]
+    bars = [
+        Bar("all agree", "people", {"0 Bad": 1, "2 Good": 3}),
+        Bar("all agree", "j", {"(no answer)": 4}),
+    ]
     chart = class_bars("k", TASK_QUALITY, bars)
-    parts = [rect for rect in drawn(chart).iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
+    parts = [
+        rect for rect in drawn(chart).iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None
+    ]
     quarter, rest, full = (float(rect.attrib["width"]) for rect in parts)
     assert (rest, full) == (3 * quarter, 4 * quarter)
     assert "people mostly 2 Good (75%)" in chart.alt
-    assert [cell.text for cell in chart.numbers.rows[0]] == ["all agree", "people", "1", "0", "3", "0", "4"]
+    assert [cell.text for cell in chart.numbers.rows[0]] == [
+        "all agree",
+        "people",
+        "1",
+        "0",
+        "3",
+        "0",
+        "4",
+    ]
 
 
 def test_too_many_classes_for_shades() -> None:
@@ -137,7 +164,10 @@ def test_too_many_classes_for_shades() -> None:
 
 def test_shades_run_from_bad_to_good() -> None:
     assert [svg.class_fill(place, 2) for place in (0, 1)] == ["#f0a05c", "#70a8e4"]
-    assert [svg.class_fill(place, 2, lower_is_better=True) for place in (0, 1)] == ["#70a8e4", "#f0a05c"]
+    assert [svg.class_fill(place, 2, lower_is_better=True) for place in (0, 1)] == [
+        "#70a8e4",
+        "#f0a05c",
+    ]
 
 
 def test_a_forest_tells_significant_from_not() -> None:
@@ -156,12 +186,17 @@ def histogram(counts: list[int], chosen: int, duplicates: int = 0) -> dict[str, 
 
 
 def test_lengths_have_a_panel_a_language_and_one_full_bar() -> None:
-    histograms = {"ar": histogram([1, 4, 2], 1, 3), "zh-Hant": histogram([1200, 0], 0), "sw": histogram([5], 0)}
+    histograms = {
+        "ar": histogram([1, 4, 2], 1, 3),
+        "zh-Hant": histogram([1200, 0], 0),
+        "sw": histogram([5], 0),
+    }
     chart = length_histograms(histograms, {"ar": 4, "zh-Hant": 100})
     tree = drawn(chart)
     bars = [rect for rect in tree.iter(f"{SVG}rect") if rect.find(f"{SVG}title") is not None]
     tallest = float(bars[1].attrib["height"])
-    assert [float(bar.attrib["height"]) / tallest for bar in bars] == [0.25, 1, 0.5, 1, 0, 1]  # to scale in each panel
+    # to scale in each panel
+    assert [float(bar.attrib["height"]) / tallest for bar in bars] == [0.25, 1, 0.5, 1, 0, 1]
     assert [bar.get("class") for bar in bars] == ["h0", "m0", "h0", "m0", "h0", "m0"]
     assert [bar.findtext(f"{SVG}title") for bar in bars][:2] == [
         "10 to 110 tokens: 1 passage",
@@ -171,19 +206,34 @@ def test_lengths_have_a_panel_a_language_and_one_full_bar() -> None:
     assert texts[3:6] == ["7 passages", "4 drawn from", "110 to 210 tokens"]
     assert "0 drawn from" in texts  # Swahili
     assert "Arabic, 57% in the fullest bin from 110 to 210" in chart.alt
-    assert [cell.text for cell in chart.numbers.rows[0]] == ["Arabic", "10", "3", "0", "110–210", "4", "4"]
+    assert [cell.text for cell in chart.numbers.rows[0]] == [
+        "Arabic",
+        "10",
+        "3",
+        "0",
+        "110–210",
+        "4",
+        "4",
+    ]
     height = float((tree.get("viewBox") or "").split()[3])
-    assert max(float(text.attrib["y"]) for text in tree.iter(f"{SVG}text")) < height  # nothing below the paper
+    # nothing below the paper
+    assert max(float(text.attrib["y"]) for text in tree.iter(f"{SVG}text")) < height
 
 
 def with_verdicts(run: AuditRun, verdicts: list[tuple[str, str, str]]) -> AuditRun:
     """The run with these verdicts (judge, language, verdict) on Task quality, and no others."""
     table = pd.DataFrame(verdicts, columns=["judge", "language", "verdict"])
-    table = table.assign(criterion="task_quality", reason="kappa -0.1", signature="", items=60, sources=60)
+    table = table.assign(
+        criterion="task_quality", reason="kappa -0.1", signature="", items=60, sources=60
+    )
     unknown = ("share_kept", "share_kept_low", "share_kept_high", "above_constant", "items_needed")
-    table = table.assign(**dict.fromkeys((*unknown, "confirmed", "confirmed_bad"), math.nan), p_like=1.0, panel="")
+    table = table.assign(
+        **dict.fromkeys((*unknown, "confirmed", "confirmed_bad"), math.nan), p_like=1.0, panel=""
+    )
     people = (
-        run.rows("people", criterion="task_quality").iloc[[0] * len(table)].assign(language=list(table["language"]))
+        run.rows("people", criterion="task_quality")
+        .iloc[[0] * len(table)]
+        .assign(language=list(table["language"]))
     )
     return replace(run, tables={**run.tables, "verdicts": table, "people": people})
 
@@ -201,13 +251,16 @@ def test_verdicts_are_told_apart_by_shape_word_and_colour(demo_run: Path) -> Non
     tree = drawn(chart)
     boxes = cells(tree)
     shapes = [
-        tuple((part.tag, part.get("fill"), part.get("r")) for part in box if "rect" not in part.tag) for box in boxes
+        tuple((part.tag, part.get("fill"), part.get("r")) for part in box if "rect" not in part.tag)
+        for box in boxes
     ]
     assert all(shapes.count(shape) == 1 for shape in shapes[1:5])
     assert shapes[5] == shapes[0]
     words = ["good", "some", "none", "split", "open", "good"]
     assert [box.findtext(f"{SVG}text") for box in boxes] == words
-    assert "a <b>, Task quality, Hindi: informative. Kappa −0.1." in [box.findtext(f"{SVG}title") for box in boxes]
+    assert "a <b>, Task quality, Hindi: informative. Kappa −0.1." in [
+        box.findtext(f"{SVG}title") for box in boxes
+    ]
     row = ["Task quality", "j2", "Undecided", "Like a person", "–", "–"]
     assert [cell.text for cell in chart.numbers.rows[1]] == row
     assert "2 like a person, 1 informative" in chart.alt
@@ -216,7 +269,11 @@ def test_verdicts_are_told_apart_by_shape_word_and_colour(demo_run: Path) -> Non
 
 def test_many_verdicts_continue_below(demo_run: Path) -> None:
     languages = [f"{first}{second}" for first in "abcdefghij" for second in "knorst"]
-    verdicts = [(f"model-{n}/a-long-prompt-name", code, LIKE_A_PERSON) for n in range(30) for code in languages]
+    verdicts = [
+        (f"model-{n}/a-long-prompt-name", code, LIKE_A_PERSON)
+        for n in range(30)
+        for code in languages
+    ]
     chart = verdicts_matrix(with_verdicts(AuditRun.read(demo_run), verdicts))
     tree = drawn(chart)
     boxes = cells(tree)
@@ -234,19 +291,30 @@ def test_verdicts_without_judges_are_a_note(demo_run: Path) -> None:
     assert (chart.svg, chart.notes) == ("", ("No judges took part.",))
 
 
-def panel(dots: list[ScorePair], rater: str = "crowd <b>", under: float = 4, over: float = 0) -> RaterPanel:
+def panel(
+    dots: list[ScorePair], rater: str = "crowd <b>", under: float = 4, over: float = 0
+) -> RaterPanel:
     return RaterPanel(rater, dots, 0.07, 0.01, 0.12, under, over)
 
 
 def circles(tree: ElementTree.Element) -> list[dict[str, float | str]]:
     """Those of the panels, which have words; the legend's have none."""
-    attributes = [circle.attrib for circle in tree.iter(f"{SVG}circle") if circle.find(f"{SVG}title") is not None]
-    return [{"x": float(c["cx"]), "y": float(c["cy"]), "r": float(c["r"]), "class": c["class"]} for c in attributes]
+    attributes = [
+        circle.attrib
+        for circle in tree.iter(f"{SVG}circle")
+        if circle.find(f"{SVG}title") is not None
+    ]
+    return [
+        {"x": float(c["cx"]), "y": float(c["cy"]), "r": float(c["r"]), "class": c["class"]}
+        for c in attributes
+    ]
 
 
 def test_dots_stand_where_both_scores_are_and_corners_are_marked() -> None:
     dots = [(1.0, 1.0, 9), (1.0, 3.0, 4), (3.0, 2.0, 1)]
-    chart = disagreement("k", "quality", [panel(dots)], people="the people", ends=(1, 3), area=1 / 3)
+    chart = disagreement(
+        "k", "quality", [panel(dots)], people="the people", ends=(1, 3), area=1 / 3
+    )
     tree = drawn(chart)
     many, some, single = circles(tree)  # the largest first, so that none is hidden
     assert some["x"] == many["x"]
@@ -261,7 +329,10 @@ def test_dots_stand_where_both_scores_are_and_corners_are_marked() -> None:
     assert "↖ 4 (29%)" in texts
     assert "0 (0%) ↘" in texts
     assert chart is not None
-    assert "crowd <b>: Pearson 0.07, 4 outputs high by the people and low by it, 0 the reverse" in chart.alt
+    assert (
+        "crowd <b>: Pearson 0.07, 4 outputs high by the people and low by it, 0 the reverse"
+        in chart.alt
+    )
     assert [cell.text for cell in chart.numbers.rows[0]] == ["crowd <b>", "14", "0.07", "4", "0"]
 
 
@@ -276,12 +347,16 @@ def test_a_metric_has_an_axis_of_its_own_and_no_corners() -> None:
 
 def test_raters_that_say_one_thing_and_raters_that_say_nothing() -> None:
     same = panel([(2, 2, 5)], "same")
-    chart = disagreement("k", "q", [same, panel([], "silent")], people="people", ends=None, area=0.2)
+    chart = disagreement(
+        "k", "q", [same, panel([], "silent")], people="people", ends=None, area=0.2
+    )
     assert len(circles(drawn(chart))) == 1
     assert chart is not None
     assert len(chart.numbers.rows) == 2
     assert disagreement("k", "q", [panel([])], people="people", ends=None, area=0.2) is None
-    named = disagreement("k", "q", [panel([(2, 2, 5)], "constructed:lenient")], people="us", ends=None, area=0.2)
+    named = disagreement(
+        "k", "q", [panel([(2, 2, 5)], "constructed:lenient")], people="us", ends=None, area=0.2
+    )
     titles = [part.text for part in drawn(named).iter(f"{SVG}tspan")]
     assert titles == ["constructed:lenient:", "r\N{NO-BREAK SPACE}0.07"]
 
@@ -311,7 +386,8 @@ def test_curves_are_to_scale_with_their_spread() -> None:
 def test_nothing_to_draw_and_one_reference() -> None:
     assert references_chart("k", "q", [("chrf", NAN, steps((1, NAN, NAN)))], "people") is None
     tree = drawn(references_chart("k", "q", [("chrf", NAN, steps((1, 0.0, NAN)))], "people"))
-    assert len([path for path in tree.iter(f"{SVG}path") if path.get("class") == "dot m0"]) == 2  # legend, value
+    # legend, value
+    assert len([path for path in tree.iter(f"{SVG}path") if path.get("class") == "dot m0"]) == 2
 
 
 def test_a_file_of_its_own_needs_no_page() -> None:
@@ -324,7 +400,9 @@ def test_a_file_of_its_own_needs_no_page() -> None:
     assert tree.get("width") == str(svg.WIDTH + 2 * svg.MARGIN)
 
 
-def test_a_chart_is_saved_by_the_ending_of_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chart_is_saved_by_the_ending_of_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     chart = dots(shown())
     starts = {"svg": b"<svg", "pdf": b"%PDF", "PNG": b"\x89PNG"}
     for ending, start in starts.items():

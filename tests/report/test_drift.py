@@ -1,4 +1,6 @@
-"""`metal diff`, `metal gate`, `metal gate watch`: worlds of judges that change in one language, the page, the file."""
+"""`metal diff`, `metal gate`, `metal gate watch`: worlds of judges that change in one language, the
+page, the file.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,12 @@ def people() -> pd.DataFrame:
     """Three people who agree, on outputs of one source each."""
     rng = np.random.default_rng(9)
     rows = [
-        {"source": f"{language}{place}", "language": language, "rater": f"A{person}", "score": score}
+        {
+            "source": f"{language}{place}",
+            "language": language,
+            "rater": f"A{person}",
+            "score": score,
+        }
         for language in LANGUAGES
         for place, score in enumerate(rng.integers(0, 3, OUTPUTS).tolist())
         for person in range(3)
@@ -42,8 +49,12 @@ def people() -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def answers(worse: float = 0.0, where: str = "hi", name: str = "j", same: float = 0.0) -> pd.DataFrame:
-    """A judge that is right on 80%, and where it got worse on so much less; `same`: of its answers changed anyhow."""
+def answers(
+    worse: float = 0.0, where: str = "hi", name: str = "j", same: float = 0.0
+) -> pd.DataFrame:
+    """A judge that is right on 80%, and where it got worse on so much less; `same`: of its answers
+    changed anyhow.
+    """
     truth, rng = people()[people()["rater"] == "A0"], np.random.default_rng(10)
     chance, again = rng.random(len(truth)), rng.random(len(truth))
     right = chance < np.where(truth["language"] == where, 0.8 - worse, 0.8)
@@ -54,11 +65,18 @@ def answers(worse: float = 0.0, where: str = "hi", name: str = "j", same: float 
 def table(*judges: pd.DataFrame) -> metal.Dataset:
     levels = {"*": "0=Bad,1=Medium,2=Good"}
     names = {str(name) for judge in judges for name in judge["rater"]}
-    return metal.read(pd.concat([people(), *judges]), kinds=dict.fromkeys(names, "llm"), levels=levels, name="world")
+    return metal.read(
+        pd.concat([people(), *judges]),
+        kinds=dict.fromkeys(names, "llm"),
+        levels=levels,
+        name="world",
+    )
 
 
 def says(result: metal.Diff) -> dict[str, str]:
-    return dict(zip(result.tables["drift"]["language"], result.tables["drift"]["says"], strict=True))
+    return dict(
+        zip(result.tables["drift"]["language"], result.tables["drift"]["says"], strict=True)
+    )
 
 
 def test_a_judge_that_got_worse_in_one_language(tmp_path: Path, visit: Visiting) -> None:
@@ -70,11 +88,16 @@ def test_a_judge_that_got_worse_in_one_language(tmp_path: Path, visit: Visiting)
     (row,) = result.tables["drift"][lambda rows: rows["language"] == "hi"].to_dict("records")
     assert row["difference"] == pytest.approx(row["agreement_after"] - row["agreement_before"])
     assert row["difference_low"] < -0.3 < row["difference_high"] < -0.15
-    assert row["flips"] == pytest.approx(-row["difference"])  # who is right no more says something else
+    # who is right no more says something else
+    assert row["flips"] == pytest.approx(-row["difference"])
     assert "floor: the judge was asked once before" in row["undefined"]
     identity = sections(result)[-1].tables[0]
-    assert {tuple(cell.text for cell in part[2:]) for part in identity.rows} == {("–", "–", "Not on record")}
-    html = check_saved(visit, result, tmp_path / "run", "overview", "figures", "identity", "methods")
+    assert {tuple(cell.text for cell in part[2:]) for part in identity.rows} == {
+        ("–", "–", "Not on record")
+    }
+    html = check_saved(
+        visit, result, tmp_path / "run", "overview", "figures", "identity", "methods"
+    )
     assert "is worse than before in Hindi on overall: agreement with people" in html
 
 
@@ -83,14 +106,17 @@ def test_in_a_test_of_yours() -> None:
     metal.diff(table(answers()), before).assert_not_worse(margin=0.05)
     metal.diff(before, table(answers(0.3))).assert_not_worse()  # better is not worse
     with pytest.raises(
-        AssertionError, match=r"^worse than world: j in Hindi on overall \(agreement with people \d+%, was"
+        AssertionError,
+        match=r"^worse than world: j in Hindi on overall \(agreement with people \d+%, was",
     ):
         metal.diff(table(answers(0.3)), before).assert_not_worse(margin=0.05)
     noisy = metal.diff(table(answers(same=0.3)), before)
     assert set(says(noisy).values()) == {"undecided"}
     needed = noisy.tables["drift"]["needed"]
     assert (needed > OUTPUTS).all()
-    assert headline(noisy).endswith(f"; about {needed.sum():,.0f} outputs over 3 languages would tell in all.")
+    assert headline(noisy).endswith(
+        f"; about {needed.sum():,.0f} outputs over 3 languages would tell in all."
+    )
     with pytest.raises(AssertionError, match=r"^not shown to be within 5% of world: j in "):
         noisy.assert_not_worse()
     noisy.assert_not_worse(allow_undecided=True)
@@ -105,7 +131,8 @@ def silent(judge: pd.DataFrame, lost: int, where: str = "hi") -> pd.DataFrame:
 
 @pytest.mark.parametrize(("lost", "verdict"), [(2, "equivalent"), (9, "undecided"), (50, "worse")])
 def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
-    # 9 of 150 lost: (9 - 1)^2 / 9 = 7.1, p .0085, times 11 checks .09: not shown, and .06 is beyond the margin
+    # 9 of 150 lost: (9 - 1)^2 / 9 = 7.1, p .0085, times 11 checks .09: not shown, and .06 is beyond
+    # the margin
     result = metal.diff(table(silent(answers(), lost)), before := table(answers()))
     assert says(result) == {"en": "equivalent", "hi": verdict, "ta": "equivalent"}
     (row,) = result.tables["drift"][lambda rows: rows["language"] == "hi"].to_dict("records")
@@ -116,25 +143,30 @@ def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
             "No change is sure with so many checks, but in 1 of 3 cases there may be one"
         )
         assert ", in overall in Hindi (answers 94%" in headline(result)
-        (silence, step) = cards(result)
+        silence, step = cards(result)
         assert silence.words.endswith("A loss beyond 5% is likely, but not sure.")
         assert step.words == "See why answers are missing in Hindi (overall)."
         assert row["why"].startswith("answers 94%, before 100%, −6% [−1")
         assert row["needed"] > OUTPUTS
         with pytest.raises(
-            AssertionError, match=r"^not shown to be within 5% of world: j in Hindi .*answers 94%, before"
+            AssertionError,
+            match=r"^not shown to be within 5% of world: j in Hindi .*answers 94%, before",
         ):
             result.assert_not_worse()
-    assert says(metal.diff(before, table(silent(answers(), lost))))["hi"] == "equivalent"  # more answers are no loss
+    # more answers are no loss
+    assert says(metal.diff(before, table(silent(answers(), lost))))["hi"] == "equivalent"
 
 
 def test_a_loss_of_answers_as_large_as_the_margin_passes_in_five_per_cent() -> None:
-    """In 40 worlds a judge now leaves out one answer in 20, of 150 outputs in each of three languages."""
+    """In 40 worlds a judge now leaves out one answer in 20, of 150 outputs in each of three
+    languages.
+    """
     rng, before, now, passed = np.random.default_rng(12), table(answers()), silent(answers(), 0), []
     for _ in range(40):
         lost = now["score"].where(rng.random(len(now)) >= 0.05)
         passed += [
-            verdict == "equivalent" for verdict in says(metal.diff(table(now.assign(score=lost)), before)).values()
+            verdict == "equivalent"
+            for verdict in says(metal.diff(table(now.assign(score=lost)), before)).values()
         ]
     assert np.mean(passed) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / len(passed))
 
@@ -149,7 +181,9 @@ def test_judges_of_other_names_are_paired_where_that_is_clear() -> None:
     with pytest.raises(UnknownName, match="judge 'newest' is not known"):
         metal.diff(both, before, judges="newest=old")
     odd = table(answers(name="fake:blind?language=hi"))
-    paired = metal.diff(odd, table(answers(name="a=b")), judges="fake:blind?language=hi=a=b").tables["drift"]
+    paired = metal.diff(
+        odd, table(answers(name="a=b")), judges="fake:blind?language=hi=a=b"
+    ).tables["drift"]
     assert set(paired["judge"] + " " + paired["before"]) == {"fake:blind?language=hi a=b"}
 
 
@@ -165,23 +199,32 @@ def test_an_audit_is_held_against_its_data(tmp_path: Path, monkeypatch: pytest.M
     with pytest.raises(UsageError, match="last-week: its ratings changed since it was made"):
         metal.diff(audit, "runs/last-week")
     with pytest.raises(
-        UsageError, match=r"was made from world, which is not here; say where the dataset is with `data`"
+        UsageError,
+        match=r"was made from world, which is not here; say where the dataset is with `data`",
     ):
         metal.diff(metal.audit(now, resamples=100), before)
     lost = replace_texts(before)
-    assert "overall in Tamil was judged by j and not again" in " ".join(metal.diff(lost, before).warnings)
+    assert "overall in Tamil was judged by j and not again" in " ".join(
+        metal.diff(lost, before).warnings
+    )
 
 
 def replace_texts(dataset: metal.Dataset) -> metal.Dataset:
     """Without the judge's answers in Tamil."""
     rows = dataset.ratings.astype({"rater": str, "language": str})
     kept = rows[(rows["rater"] != "j") | (rows["language"] != "ta")]
-    return metal.read(kept.loc[:, ["source", "language", "rater", "score"]], kinds={"j": "llm"}, levels={"*": "0<1<2"})
+    return metal.read(
+        kept.loc[:, ["source", "language", "rater", "score"]],
+        kinds={"j": "llm"},
+        levels={"*": "0<1<2"},
+    )
 
 
 @pytest.mark.reference
 def test_basse(reference: Path) -> None:
-    """GPT-4o beside its small version, in the place of an earlier one; agreement as by pandas on the released files."""
+    """GPT-4o beside its small version, in the place of an earlier one; agreement as by pandas on
+    the released files.
+    """
     result = metal.diff(data := metal.read(reference / "basse"), data, judges="gpt-4o=gpt-4o-mini")
     rows = result.tables["drift"].set_index("criterion")
     assert list(rows.index) == ["Coherence", "Consistency", "Fluency", "Relevance", "5W1H"]
@@ -191,23 +234,43 @@ def test_basse(reference: Path) -> None:
     assert rows.loc["5W1H", "says"] == "worse"
 
 
-def judge_run(folder: Path, data: Path, worse: float = 0.0, repeat: int = 1, **about: object) -> Path:
+def judge_run(
+    folder: Path, data: Path, worse: float = 0.0, repeat: int = 1, **about: object
+) -> Path:
     """The run folder of a judge on the dataset, as `metal judge` writes it."""
     from metal.data.files import write_jsonl
     from metal.data.ratings import tidy_facts
 
     dataset = metal.read(data)
-    named = {(output.source.split("/")[-1], output.language): output.output for output in dataset.outputs.values()}
+    named = {
+        (output.source.split("/")[-1], output.language): output.output
+        for output in dataset.outputs.values()
+    }
     folder.mkdir(parents=True)
     parts, raters = [], []
     for sample in range(1, repeat + 1):
         name = "j" if sample == 1 else f"j#{sample}"
         rows = answers(worse, name=name)
         output = [named[key] for key in zip(rows["source"], rows["language"], strict=True)]
-        parts.append(pd.DataFrame({"output": output, "criterion": "overall", "rater": name, "score": rows["score"]}))
-        facts = {"model": "openai:j", "prompt": "simple", "prompt_hash": {"overall": "1a2b"}, "parameters": {}, **about}
+        parts.append(
+            pd.DataFrame(
+                {"output": output, "criterion": "overall", "rater": name, "score": rows["score"]}
+            )
+        )
+        facts = {
+            "model": "openai:j",
+            "prompt": "simple",
+            "prompt_hash": {"overall": "1a2b"},
+            "parameters": {},
+            **about,
+        }
         raters.append(
-            {"rater": name, "kind": "llm", **facts, **({"repeats": "j", "sample": sample} if sample > 1 else {})}
+            {
+                "rater": name,
+                "kind": "llm",
+                **facts,
+                **({"repeats": "j", "sample": sample} if sample > 1 else {}),
+            }
         )
     write_jsonl(folder / "raters.jsonl", raters)
     tidy_facts(pd.concat(parts).astype({"score": float})).to_parquet(folder / "ratings.parquet")
@@ -234,24 +297,38 @@ def run(*words: str) -> tuple[int, str]:
 
 
 def test_a_gate_says_so_by_its_exit_code(anchors: Path) -> None:
-    same, worse = judge_run(Path("same"), Path("anchors")), judge_run(Path("worse"), Path("anchors"), 0.3)
+    same, worse = (
+        judge_run(Path("same"), Path("anchors")),
+        judge_run(Path("worse"), Path("anchors"), 0.3),
+    )
     code, printed = run("gate", "gate.toml", str(same), "--junit", "gate.xml")
     assert (code, printed.startswith("PASS: j is what it was in 3 languages")) == (0, True)
-    assert ET.parse("gate.xml").getroot().attrib == {"name": "world", "tests": "4", "failures": "0", "errors": "0"}
+    assert ET.parse("gate.xml").getroot().attrib == {
+        "name": "world",
+        "tests": "4",
+        "failures": "0",
+        "errors": "0",
+    }
     code, printed = run("gate", "gate.toml", str(worse), "--junit", "gate.xml", "--markdown")
     assert (code, printed.startswith("**FAIL: j is worse than before in Hindi")) == (1, True)
     suite = ET.parse("gate.xml").getroot()
     assert [case.get("name") for case in suite if case.find("failure") is not None] == ["hi"]
     metal.gate_init("anchors", "baseline", out="narrow.toml", margin=0.01, mean_margin=0.01)
     code, printed = run("gate", "narrow.toml", str(same))
-    assert (code, printed.startswith("UNDECIDED: no change is shown, but in 3 of 3 cases")) == (3, True)
+    assert (code, printed.startswith("UNDECIDED: no change is shown, but in 3 of 3 cases")) == (
+        3,
+        True,
+    )
     assert "needs about" in printed
     assert "metal annotate export anchors --to html" in printed
     code, printed = run("gate", "gate.toml", str(worse))
     assert "What to do next: Do not use j in Hindi as before" in printed
     assert "metal audit anchors worse" in printed
     words = [card.words for card in cards(metal.gate("gate.toml", worse))]
-    assert "Model, prompt and parameters are the same; schema is not on record, so what changed is not known." in words
+    assert (
+        "Model, prompt and parameters are the same; schema is not on record, so what changed is not"
+        " known." in words
+    )
     assert json.loads(run("gate", "gate.toml", str(same), "--json")[1])["verdict"] == "equivalent"
 
 
@@ -260,40 +337,60 @@ def test_another_judge_is_another_judge(anchors: Path) -> None:
     gate = metal.gate("gate.toml", prompt)
     assert (gate.verdict, gate.exit_code) == ("different", 1)
     assert "prompt changed from simple, overall 1a2b to simple, overall ffff" in gate.junit()
-    assert headline(gate).endswith("Changed since the baseline: prompt (simple, overall 1a2b → simple, overall ffff).")
+    assert headline(gate).endswith(
+        "Changed since the baseline: prompt (simple, overall 1a2b → simple, overall ffff)."
+    )
     (next_step,) = (card for card in cards(gate) if card.command)
     assert 'write expected = ["prompt"] above [margins] in gate.toml' in next_step.words
     assert next_step.command == "metal gate gate.toml prompt"
     metal.gate_init("anchors", "baseline", out="expected.toml", expected="prompt")
     assert metal.gate("expected.toml", prompt).verdict == "equivalent"
-    moved = metal.gate("gate.toml", judge_run(Path("moved"), Path("anchors"), versions={"j-0613 fp_1": 450}))
-    assert moved.verdict == "equivalent"  # a fingerprint is noted; what it did is what the anchors tell
+    moved = metal.gate(
+        "gate.toml", judge_run(Path("moved"), Path("anchors"), versions={"j-0613 fp_1": 450})
+    )
+    # a fingerprint is noted; what it did is what the anchors tell
+    assert moved.verdict == "equivalent"
     assert set(moved.tables["signature"]["says"]) == {"same", "noted"}
-    untold = judge_run(Path("untold"), Path("anchors"), versions={"not told": 450}, sent={"structured": "json_schema"})
+    untold = judge_run(
+        Path("untold"),
+        Path("anchors"),
+        versions={"not told": 450},
+        sent={"structured": "json_schema"},
+    )
     parts = metal.gate("gate.toml", untold).tables["signature"].set_index("part")
-    assert parts.loc["fingerprint", ["before", "after"]].tolist() == ["", ""]  # two unknowns are not the same version
+    # two unknowns are not the same version
+    assert parts.loc["fingerprint", ["before", "after"]].tolist() == ["", ""]
     assert parts.loc["schema", "after"] == "json_schema"
     assert parts.loc["parameters", "after"] == "none set"
 
 
 def test_a_failure_shows_what_decides(anchors: Path) -> None:
-    """Where it was wrong in Tamil and Hindi the judge now gives the other wrong answer: agreement is what it was."""
+    """Where it was wrong in Tamil and Hindi the judge now gives the other wrong answer: agreement
+    is what it was.
+    """
     people, folder = metal.read("anchors").ratings, judge_run(Path("other"), Path("anchors"))
     truth = people[people["rater"] == "A0"].astype({"output": str}).set_index("output")["score"]
     rows = pd.read_parquet(folder / "ratings.parquet").astype({"output": str})
     right = rows["output"].map(truth)
     wrong = (rows["score"] != right) & ~rows["output"].str.contains("en")
-    wrong &= ~rows["output"].str.contains("hi") | (np.arange(len(rows)) % 3 > 0)  # of Hindi two thirds
-    rows.assign(score=rows["score"].where(~wrong, (right + 2) % 3)).to_parquet(folder / "ratings.parquet")
+    # of Hindi two thirds
+    wrong &= ~rows["output"].str.contains("hi") | (np.arange(len(rows)) % 3 > 0)
+    rows.assign(score=rows["score"].where(~wrong, (right + 2) % 3)).to_parquet(
+        folder / "ratings.parquet"
+    )
     gate = metal.gate("gate.toml", folder)
     assert says(gate) == {"en": "equivalent", "hi": "different", "ta": "different"}
     assert set(gate.tables["drift"]["difference"]) == {0}
     flips = gate.tables["drift"].set_index("language")["flips"]
     assert flips["ta"] > flips["hi"]
-    assert f"in Tamil and Hindi on overall: in Tamil {flips['ta']:.0%} of answers changed" in headline(gate)
+    assert (
+        f"in Tamil and Hindi on overall: in Tamil {flips['ta']:.0%} of answers changed"
+        in headline(gate)
+    )
     (shown,) = answer(gate).rows
     assert f"{flips['ta']:.0%} other answers" in [cell.below for cell in shown[1:]]
-    assert not [card for card in cards(gate) if card.title == "Agreement with people"]  # none is lost
+    # none is lost
+    assert not [card for card in cards(gate) if card.title == "Agreement with people"]
 
 
 def test_a_gate_reads_a_passport_and_stands_in_an_audit(anchors: Path) -> None:
@@ -306,14 +403,22 @@ def test_a_gate_reads_a_passport_and_stands_in_an_audit(anchors: Path) -> None:
     assert passed.verdict == "equivalent"
     lines = metal.audit("anchors", same, passed, resamples=100).records("remarks")
     assert {line["language"] for line in lines} == set(LANGUAGES)
-    assert lines[0]["line"].startswith("equivalent beside baseline: agreement with people changed by ")
-    with pytest.raises(UsageError, match="the prompt of j on overall is not the one that was audited"):
-        metal.gate("gate.toml", judge_run(Path("prompt"), Path("anchors"), prompt_hash={"overall": "ffff"}))
+    assert lines[0]["line"].startswith(
+        "equivalent beside baseline: agreement with people changed by "
+    )
+    with pytest.raises(
+        UsageError, match="the prompt of j on overall is not the one that was audited"
+    ):
+        metal.gate(
+            "gate.toml", judge_run(Path("prompt"), Path("anchors"), prompt_hash={"overall": "ffff"})
+        )
     metal.passport(audit, date="2020-01-01").save("passport", force=True)
     with pytest.raises(UsageError, match="expired on 2020-06-29"):
         metal.gate("gate.toml", same)
     gate.write_text(gate.read_text().replace('"passport/passport.json"', "3"))
-    with pytest.raises(DataError, match=r'passport is 3\. Write a path, passport = "passport\.json"'):
+    with pytest.raises(
+        DataError, match=r'passport is 3\. Write a path, passport = "passport\.json"'
+    ):
         metal.gate("gate.toml", same)
 
 
@@ -326,12 +431,18 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         ),
         (("repeats = 2", "repeats = 3"), r"j was asked 2 times for the baseline, 3 needed"),
         (("repeats = 2", "repeats = 0"), "repeats is 0"),
-        (("agreement = 0.05", "agreement = 5"), "bad.toml: agreement 5: a number between 0 and 1 is needed"),
+        (
+            ("agreement = 0.05", "agreement = 5"),
+            "bad.toml: agreement 5: a number between 0 and 1 is needed",
+        ),
         (("[margins]", "[margin]"), "setting of bad.toml 'margin' is not known"),
         (("[margins]", "[expected]"), r"no table \[margins\]"),  # they are declared, never supposed
         (('baseline = "baseline"', ""), "no baseline"),
         (("anchors_hash", "least_hash"), "setting of bad.toml 'least_hash' is not known"),
-        (('baseline_hash = "', "expected = []\n#"), "no baseline_hash, without which a change since"),
+        (
+            ('baseline_hash = "', "expected = []\n#"),
+            "no baseline_hash, without which a change since",
+        ),
         (('anchors = "anchors"', 'anchors = "none"'), "no such file or folder"),
     ):
         text = Path("gate.toml").read_text(encoding="utf-8")
@@ -343,13 +454,20 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         metal.gate("gate.toml", "baseline")
     with pytest.raises(UsageError, match=r"gate\.toml exists"):
         metal.gate_init("anchors", "baseline")
-    with pytest.raises(UsageError, match=r"j was asked once for the baseline; make it with `metal\.judge\(repeat=2\)`"):
+    with pytest.raises(
+        UsageError,
+        match=r"j was asked once for the baseline; make it with `metal\.judge\(repeat=2\)`",
+    ):
         metal.gate_init("anchors", same, out="once.toml")
     rows = pd.read_parquet("same/ratings.parquet")
     rows[~rows["output"].astype(str).str.contains("ta")].to_parquet("same/ratings.parquet")
-    with pytest.raises(UsageError, match="overall in Tamil was judged by j for the baseline and not now"):
+    with pytest.raises(
+        UsageError, match="overall in Tamil was judged by j for the baseline and not now"
+    ):
         metal.gate("gate.toml", same)
-    with pytest.raises(UsageError, match=r"anchors holds what a gate compares with \(gates\.jsonl\)"):
+    with pytest.raises(
+        UsageError, match=r"anchors holds what a gate compares with \(gates\.jsonl\)"
+    ):
         table(answers(name="A9")).save("anchors", force=True)
     shutil.rmtree("anchors")
     table(answers(name="A9")).save("anchors")
@@ -359,47 +477,81 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
 
 def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:
     for day in range(3):
-        watch = metal.gate_watch("gate.toml", judge_run(Path(f"day{day}"), Path("anchors"), 0.0001 * day))
-    assert (watch.exit_code, watch.taken, watch.headline) == (0, 450, "No drift of j after 1,350 steps in 3 streams.")
+        watch = metal.gate_watch(
+            "gate.toml", judge_run(Path(f"day{day}"), Path("anchors"), 0.0001 * day)
+        )
+    assert (watch.exit_code, watch.taken, watch.headline) == (
+        0,
+        450,
+        "No drift of j after 1,350 steps in 3 streams.",
+    )
     assert metal.gate_watch("gate.toml", "day2").taken == 0  # a batch counts once
-    code, printed = run("gate", "watch", "gate.toml", str(judge_run(Path("bad"), Path("anchors"), 0.4)))
+    code, printed = run(
+        "gate", "watch", "gate.toml", str(judge_run(Path("bad"), Path("anchors"), 0.4))
+    )
     assert code == 1
     assert printed.startswith("The judge drifted: j in Hindi (overall, after ")
     first = next(line for line in printed.splitlines() if line.startswith("judge"))
     assert first.split()[1:3] == ["Hindi", "overall"]  # by name, nearest to an alarm
     assert set(metal.gate_watch("gate.toml", "bad").drifted["language"]) == {"hi"}
-    fresh = people()[people()["rater"] == "A0"].assign(source=lambda rows: "new-" + rows["source"], rater="j", score=0)
-    system = metal.read(pd.concat([people(), fresh]), kinds={"j": "llm"}, levels={"*": "0=Bad,1=Medium,2=Good"})
+    fresh = people()[people()["rater"] == "A0"].assign(
+        source=lambda rows: "new-" + rows["source"], rater="j", score=0
+    )
+    system = metal.read(
+        pd.concat([people(), fresh]), kinds={"j": "llm"}, levels={"*": "0=Bad,1=Medium,2=Good"}
+    )
     system.save("system")
     judged = judge_run(Path("new"), Path("anchors"))
-    rows = system.ratings[system.ratings["rater"] == "j"].loc[:, ["output", "criterion", "rater", "score"]]
-    rows.astype({"output": str, "criterion": str, "rater": str}).to_parquet(judged / "ratings.parquet")
+    rows = system.ratings[system.ratings["rater"] == "j"].loc[
+        :, ["output", "criterion", "rater", "score"]
+    ]
+    rows.astype({"output": str, "criterion": str, "rater": str}).to_parquet(
+        judged / "ratings.parquet"
+    )
     watch = metal.gate_watch("gate.toml", judged, data="system", state="system.jsonl")
-    assert watch.headline.startswith("The system drifted, and its judge did not: English (overall, after ")
+    assert watch.headline.startswith(
+        "The system drifted, and its judge did not: English (overall, after "
+    )
     metal.gate_init("anchors", "baseline", out="wide.toml", margin=0.1)
-    with pytest.raises(UsageError, match=r"watch.jsonl watches another judge, other languages or other levels"):
+    with pytest.raises(
+        UsageError, match=r"watch.jsonl watches another judge, other languages or other levels"
+    ):
         metal.gate_watch("wide.toml", "bad")
 
 
 def test_gate_init_says_what_it_will_see(anchors: Path) -> None:
-    promise, judge, system, passes = metal.gate_init("anchors", "baseline", out="wide.toml", margin=0.1)
-    assert promise == (
-        "If the judge agrees with people as on the anchors, or better, the chance of any "
+    promise, judge, system, passes = metal.gate_init(
+        "anchors", "baseline", out="wide.toml", margin=0.1
+    )
+    assert (
+        promise
+        == "If the judge agrees with people as on the anchors, or better, the chance of any "
         "false alarm, ever, in any of 6 streams, is at most 5%."
     )
     # about 125 of 150 right; alpha / 12: L about .74, above .83 - .1: 2 x .1
     assert re.match(
-        r"A watch will find a loss of agreement with people of about 20%\. To find a loss of 20% takes anchors", judge
+        r"A watch will find a loss of agreement with people of about 20%\. To find a loss of 20%"
+        r" takes anchors",
+        judge,
     )
     assert judge.endswith("sources in each language; there are 150.")
     assert "the system's mean score" in system
-    assert passes.startswith("A PASS, where nothing changed, takes about 72 anchors in each language")
-    assert passes.endswith("the unchanged judge gives another answer to 0% of them.")  # and the mean's margin is 5%
-    _, planned, *_ = metal.gate_init("anchors", "baseline", out="planned.toml", loss=0.1, streams=40)
+    assert passes.startswith(
+        "A PASS, where nothing changed, takes about 72 anchors in each language"
+    )
+    # and the mean's margin is 5%
+    assert passes.endswith("the unchanged judge gives another answer to 0% of them.")
+    _, planned, *_ = metal.gate_init(
+        "anchors", "baseline", out="planned.toml", loss=0.1, streams=40
+    )
     assert "To find a loss of 10% takes anchors of about " in planned
-    code, printed = run("gate", "init", "anchors", "baseline", "--out", "printed.toml", "--margin", "1%")
+    code, printed = run(
+        "gate", "init", "anchors", "baseline", "--out", "printed.toml", "--margin", "1%"
+    )
     assert code == 0
-    assert "or better, the chance of any false alarm, ever, in any of 6 streams" in " ".join(printed.split())
+    assert "or better, the chance of any false alarm, ever, in any of 6 streams" in " ".join(
+        printed.split()
+    )
     assert "Too few anchors in 3 of 3 cases (overall in English," in printed
     with pytest.raises(UsageError, match="streams 2: the baseline has 6; give as many, or more"):
         metal.gate_init("anchors", "baseline", out="few.toml", streams=2)
@@ -407,14 +559,22 @@ def test_gate_init_says_what_it_will_see(anchors: Path) -> None:
 
 
 def test_a_gate_declared_before_there_were_streams(anchors: Path) -> None:
-    text, same = Path("gate.toml").read_text(encoding="utf-8"), judge_run(Path("same"), Path("anchors"))
+    text, same = (
+        Path("gate.toml").read_text(encoding="utf-8"),
+        judge_run(Path("same"), Path("anchors")),
+    )
     assert "streams = 6\n" in text
     Path("old.toml").write_text(text.replace("streams = 6\n", ""), encoding="utf-8")
     assert metal.gate("old.toml", same).verdict == "equivalent"
-    with pytest.raises(UsageError, match=r"old.toml .* write the line streams = 6 above \[margins\], or declare"):
+    with pytest.raises(
+        UsageError, match=r"old.toml .* write the line streams = 6 above \[margins\], or declare"
+    ):
         metal.gate_watch("old.toml", same)
     Path("fewer.toml").write_text(text.replace("streams = 6", "streams = 5"), encoding="utf-8")
-    with pytest.raises(UsageError, match=r"6 streams to watch, and fewer.toml declares 5, for which alone its promise"):
+    with pytest.raises(
+        UsageError,
+        match=r"6 streams to watch, and fewer.toml declares 5, for which alone its promise",
+    ):
         metal.gate_watch("fewer.toml", same)
     assert not Path("watch.jsonl").exists()
 
@@ -423,9 +583,15 @@ def test_outputs_of_one_source_are_one_step(anchors: Path) -> None:
     rows = pd.concat([people(), answers()])
     twice = pd.concat([rows.assign(generator="a"), rows.assign(generator="b")])
     twice["output"] = twice["source"] + "/" + twice["generator"]
-    metal.read(twice, kinds={"j": "llm"}, levels={"*": "0=Bad,1=Medium,2=Good"}, name="twice").save("twice")
+    metal.read(twice, kinds={"j": "llm"}, levels={"*": "0=Bad,1=Medium,2=Good"}, name="twice").save(
+        "twice"
+    )
     judged = judge_run(Path("two"), Path("anchors"))
-    scores = twice[twice["rater"] == "j"].loc[:, ["output", "rater", "score"]].assign(criterion="overall")
+    scores = (
+        twice[twice["rater"] == "j"]
+        .loc[:, ["output", "rater", "score"]]
+        .assign(criterion="overall")
+    )
     scores.astype({"score": float}).to_parquet(judged / "ratings.parquet", index=False)
     watch = metal.gate_watch("gate.toml", judged, data="twice")
     assert watch.taken == len(LANGUAGES) * OUTPUTS
@@ -445,7 +611,9 @@ def torn_at_second_write(length: int) -> Callable[[int, bytes], int]:
 
 
 def test_a_kill_at_any_write_spoils_nothing(tmp_path: Path) -> None:
-    """200 steps, the process ended within each write in turn, after a part of its line: equal to the bit."""
+    """200 steps, the process ended within each write in turn, after a part of its line: equal to
+    the bit.
+    """
     keys: list[Key] = [("judge", "j", language, "c") for language in ("en", "hi")]
     least, rng = dict.fromkeys(keys, 0.7), np.random.default_rng(3)
     steps = [(keys[place % 2], f"o{place}", float(rng.random() < 0.5)) for place in range(200)]
@@ -462,7 +630,9 @@ def test_a_kill_at_any_write_spoils_nothing(tmp_path: Path) -> None:
         os.waitpid(child, 0)
     after = WatchFile(path, 0.05, least, 2)
     assert after.take("b", steps) == 0
-    assert [after.streams[key].log_e for key in keys] == [untouched.streams[key].log_e for key in keys]
+    assert [after.streams[key].log_e for key in keys] == [
+        untouched.streams[key].log_e for key in keys
+    ]
     assert after.alarms == untouched.alarms != {}
     assert path.read_bytes() == (tmp_path / "untouched").read_bytes()
     path.write_bytes(path.read_bytes().replace(b'"key": 1', b'"key": 9', 1))

@@ -1,4 +1,6 @@
-"""The page of `metal generate`: what was written, how many texts can be rated, what is wrong with the others."""
+"""The page of `metal generate`: what was written, how many texts can be rated, what is wrong with
+the others.
+"""
 
 from __future__ import annotations
 
@@ -50,22 +52,32 @@ def test_what_it_says(generated: None, visit: Visiting) -> None:
         "without": 0,
     }
     by_generator = run.tables["texts"].set_index(["generator", "language"])
-    assert by_generator.loc[(f"{MODEL}/bad", "en"), ["declined", "chosen", "missing"]].tolist() == [4, 0, 0]
+    assert by_generator.loc[(f"{MODEL}/bad", "en"), ["declined", "chosen", "missing"]].tolist() == [
+        4,
+        0,
+        0,
+    ]
     html = Path("run/report.html").read_text(encoding="utf-8")
     assert html == page(run)
-    assert "metal annotate export mine --to html" in html.replace("<span>", "").replace("</span>", "")
+    assert "metal annotate export mine --to html" in html.replace("<span>", "").replace(
+        "</span>", ""
+    )
     check_names_are_text(html)
     check_csv(Path("run"))
     check_page(visit, Path("run/report.html"), "generators")
     assert ("generate", headline(run)) in {(entry.kind, entry.answer) for entry in metal.ls(".")}
 
 
-def test_a_run_that_was_stopped_says_how_to_go_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_that_was_stopped_says_how_to_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     a_dataset(Path("mine"))
     with LlmServer() as server:
         server.answer = answer
-        run = metal.generate("mine", "openai-compatible:m", base_url=server.openai_url, out="run", limit=5)
+        run = metal.generate(
+            "mine", "openai-compatible:m", base_url=server.openai_url, out="run", limit=5
+        )
         stopped = metal.open_run("run")
         assert headline(stopped).startswith("5 texts in 2 languages: ")
         assert headline(stopped).endswith("; 19 calls not made yet.")

@@ -1,4 +1,6 @@
-"""All text is hostile: it is shown as text, runs nowhere, becomes no formula in a spreadsheet, and TeX takes it."""
+"""All text is hostile: it is shown as text, runs nowhere, becomes no formula in a spreadsheet, and
+TeX takes it.
+"""
 
 from __future__ import annotations
 
@@ -59,17 +61,27 @@ def hostile_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def hostile() -> Dataset:
-    scale = Scale("ordinal", (Level(0, clean(ATTACKS[2])), Level(1, clean(ATTACKS[0])), Level(2, "Good")))
-    criterion = Criterion("quality", scale, abbreviation=ATTACKS[3], label=ATTACKS[1], question=ATTACKS[0])
+    scale = Scale(
+        "ordinal", (Level(0, clean(ATTACKS[2])), Level(1, clean(ATTACKS[0])), Level(2, "Good"))
+    )
+    criterion = Criterion(
+        "quality", scale, abbreviation=ATTACKS[3], label=ATTACKS[1], question=ATTACKS[0]
+    )
     sources, outputs, ratings = [], [], []
     raters = [Rater(f"A{n} {clean(ATTACKS[n])}", "human", clean(ATTACKS[-n])) for n in range(3)]
     about = [{"model": clean(ATTACKS[0]), "prompt": clean(ATTACKS[place])} for place in (1, 2)]
-    raters += [Rater(f"J{n} {clean(ATTACKS[9 + n])}", "llm", "x", facts) for n, facts in enumerate(about)]
+    raters += [
+        Rater(f"J{n} {clean(ATTACKS[9 + n])}", "llm", "x", facts) for n, facts in enumerate(about)
+    ]
     for n in range(45):
         text = LONG if n == 1 else clean(ATTACKS[n % len(ATTACKS)])
         language = ("en", "ar", "zh-en")[n % 3]
-        sources.append(Source(f"{n} {clean(ATTACKS[n % len(ATTACKS)])}", language, text, text[:5000]))
-        output = Output(f"o{n}-{text[:40]}", sources[-1].source, clean(ATTACKS[n % 15]), language, text)
+        sources.append(
+            Source(f"{n} {clean(ATTACKS[n % len(ATTACKS)])}", language, text, text[:5000])
+        )
+        output = Output(
+            f"o{n}-{text[:40]}", sources[-1].source, clean(ATTACKS[n % 15]), language, text
+        )
         outputs.append(output)
         for place, rater in enumerate(raters):
             refused = rater.kind == "llm" and n % 9 == 0
@@ -105,7 +117,9 @@ def test_the_file_holds_no_character_that_a_page_must_not(hostile_run: Path) -> 
     assert len(page.encode()) < 1_500_000
 
 
-def test_long_texts_are_cut_in_the_page_and_whole_beside_it(hostile_run: Path, visit: Callable[..., Any]) -> None:
+def test_long_texts_are_cut_in_the_page_and_whole_beside_it(
+    hostile_run: Path, visit: Callable[..., Any]
+) -> None:
     page = visit(hostile_run / "report.html", "#disagreements?text=very long").page
     assert "more characters in disagreements.parquet]" in page.locator("article").first.inner_text()
     table = pq.read_table(hostile_run / "disagreements.parquet")
@@ -123,13 +137,21 @@ def test_csv_cells_are_no_formulas(hostile_run: Path) -> None:
 
 def compiles(run: Path, folder: Path) -> None:
     """Every table of the run goes through pdfTeX; skipped without it, after the files were written."""
-    assert write_tables_latex(tables(AuditRun.read(run)), folder)[0] == len(list(folder.glob("*.tex"))) >= 6
+    assert (
+        write_tables_latex(tables(AuditRun.read(run)), folder)[0]
+        == len(list(folder.glob("*.tex")))
+        >= 6
+    )
     tex = shutil.which("pdflatex")
     if not tex:
         pytest.skip("no pdflatex found")
-    inputs = "".join(f"\\input{{{file.name}}}\n\\clearpage\n" for file in sorted(folder.glob("*.tex")))
+    inputs = "".join(
+        f"\\input{{{file.name}}}\n\\clearpage\n" for file in sorted(folder.glob("*.tex"))
+    )
     (folder / "paper.tex").write_text(
-        "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n\\begin{document}\n" + inputs + "\\end{document}\n"
+        "\\documentclass{article}\n\\usepackage{booktabs,graphicx}\n\\begin{document}\n"
+        + inputs
+        + "\\end{document}\n"
     )
     done = subprocess.run(
         [tex, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "paper.tex"],
@@ -158,7 +180,15 @@ def test_a_table() -> None:
         (Cell("LA"), Cell("llama"), Cell("\N{EN DASH}")),
         (Cell("TQ"), Cell("gpt"), Cell("0.70")),
     )
-    table = TableView("t_1", "F1 & more", ("", "model", "hi"), rows, heads=2, notes=("50% left out",), signature="a|b")
+    table = TableView(
+        "t_1",
+        "F1 & more",
+        ("", "model", "hi"),
+        rows,
+        heads=2,
+        notes=("50% left out",),
+        signature="a|b",
+    )
     lines = to_latex(table).splitlines()
     assert r"\caption{F1 \& more}" in lines
     assert r"\begin{tabular}{@{}llr@{}}" in lines

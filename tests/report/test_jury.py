@@ -14,30 +14,47 @@ from tests.report.checks import Visiting, check_saved
 
 
 def test_the_page_and_the_run_again(tmp_path: Path, visit: Visiting) -> None:
-    """One case where three are better than the best of them, one where two of three copy each other, one too small."""
+    """One case where three are better than the best of them, one where two of three copy each
+    other, one too small.
+    """
     rng = np.random.default_rng(5)
     rows = []
     for language, outputs, copies in (("en", 400, False), ("hi", 100, True), ("sw", 2, False)):
         truth = rng.integers(0, 2, outputs)
         judges = [np.where(rng.random(outputs) < 0.75, truth, 1 - truth) for _ in range(3)]
-        answers = {"A1": truth, "J1<b>": judges[0], "J2": judges[0 if copies else 1], "J3": judges[2]}
+        answers = {
+            "A1": truth,
+            "J1<b>": judges[0],
+            "J2": judges[0 if copies else 1],
+            "J3": judges[2],
+        }
         for rater, given in answers.items():
             about = {"language": language, "rater": rater}
-            rows += [{**about, "source": f"{language}{place}", "score": score} for place, score in enumerate(given)]
+            rows += [
+                {**about, "source": f"{language}{place}", "score": score}
+                for place, score in enumerate(given)
+            ]
             if (language, rater) == ("sw", "A1"):
                 rows = rows[:-2]
-    data = metal.read(pd.DataFrame(rows), levels={"*": "0=no,1=yes"}, kinds={"A*": "human", "J*": "llm"})
+    data = metal.read(
+        pd.DataFrame(rows), levels={"*": "0=no,1=yes"}, kinds={"A*": "human", "J*": "llm"}
+    )
     made = metal.jury(data, resamples=200)
     table = made.tables["jury"].set_index("language")
     assert table["better"].to_dict() == {"en": "yes", "hi": "unclear", "sw": ""}
     html = check_saved(visit, made, tmp_path / "run", "overview", "figures", "methods")
     assert metal.open_run(tmp_path / "run").ratings.equals(made.ratings)
-    assert "The jury is better than its best member in 1 of 2 cases, most on overall in English" in html
+    assert (
+        "The jury is better than its best member in 1 of 2 cases, most on overall in English"
+        in html
+    )
     assert "On overall in Hindi its 3 members are worth" in html
     assert "no output that the jury and people rated (overall, Swahili)" in html
     assert [card.command for card in cards(made)][-1] == "metal audit DATASET JURY"
     alone = metal.jury(data, judges="J2", resamples=200)
     assert headline(alone) == "A jury of one is that judge, J2: name two or more to compare."
     agreement = alone.tables["jury"]["agreement"].dropna()
-    assert [cell.text for cell in answer(alone).rows[0][1:3]] == [f"{share:.0%}" for share in agreement]
+    assert [cell.text for cell in answer(alone).rows[0][1:3]] == [
+        f"{share:.0%}" for share in agreement
+    ]
     assert [*cards(alone)][-1].command == "metal audit DATASET"

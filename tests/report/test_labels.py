@@ -25,7 +25,9 @@ from tests.report.checks import Visiting, check_saved
 def rated(
     labelled: int = 60, rho: float = 0.9, sources: int = 300, languages: tuple[str, ...] = ("en",)
 ) -> pd.DataFrame:
-    """Scores of 0 to 100 by two people on the first sources, in no order, and by a lenient judge on all."""
+    """Scores of 0 to 100 by two people on the first sources, in no order, and by a lenient judge on
+    all.
+    """
     rng, rows = np.random.default_rng(3), []
     for language in languages:
         quality = np.clip(50 + 18 * rng.normal(size=sources), 0, 100)
@@ -35,7 +37,10 @@ def rated(
             judge = float(np.clip(quality[place] + noise[place] + 8, 0, 100))
             rows.append({**where, "rater": "gpt-4", "score": round(judge, 1)})
             if place < labelled:
-                rows += [{**where, "rater": f"A{person}", "score": round(quality[place], 1)} for person in (1, 2)]
+                rows += [
+                    {**where, "rater": f"A{person}", "score": round(quality[place], 1)}
+                    for person in (1, 2)
+                ]
     return pd.DataFrame(rows)
 
 
@@ -44,7 +49,8 @@ def read(frame: pd.DataFrame) -> metal.Dataset:
 
 
 def test_sizes_by_hand() -> None:
-    """sd .2, rho .8, a label 1 USD, the judge .01 a source: label sqrt(.01 x .36 / .64) = .075 of the sources.
+    """sd .2, rho .8, a label 1 USD, the judge .01 a source: label sqrt(.01 x .36 / .64) = .075 of
+    the sources.
 
     The variance of n labels is .04 / n (1 - .64 (1 - .075)) = .04 / n x .408.
     """
@@ -101,14 +107,18 @@ def test_languages_that_cannot_be_planned_are_counted() -> None:
     calm = frame["language"] != "en"
     frame.loc[calm, "score"] = 50 + (frame.loc[calm, "score"] - 50) / 3
     plan = metal.design_labels(read(frame), half_width=0.007)
-    assert headline(plan).startswith("Means on overall in 2 of 3 languages within 0.007 of the scale take ")
+    assert headline(plan).startswith(
+        "Means on overall in 2 of 3 languages within 0.007 of the scale take "
+    )
     assert any(note.endswith("there are 300 sources (English)") for note in answer(plan).notes)
 
 
 def test_what_cannot_be_planned_says_why() -> None:
     (why,) = metal.design_labels(read(rated(labelled=6))).tables["labels"]["undefined"]
     assert "6 sources with people and judge, 10 needed" in why
-    (why,) = metal.design_labels(read(rated(rho=0.9)), half_width=0.005).tables["labels"]["undefined"]
+    (why,) = metal.design_labels(read(rated(rho=0.9)), half_width=0.005).tables["labels"][
+        "undefined"
+    ]
     assert "without a judge, and there are 300 sources" in why
     for options, words in (
         ({"half_width": 0.7}, "above 0 and below 0.5"),
@@ -131,7 +141,10 @@ def folder(tmp_path: Path) -> Path:
 
 def test_equal_probabilities(folder: Path) -> None:
     drawn = metal.sample_labels(folder, labels=25)
-    assert drawn.table[["sources", "drawn", "probability"]].to_numpy().tolist() == [[100, 25, 0.25]] * 2
+    assert (
+        drawn.table[["sources", "drawn", "probability"]].to_numpy().tolist()
+        == [[100, 25, 0.25]] * 2
+    )
     records = [json.loads(line) for line in drawn.file.read_text().splitlines()]
     assert len({record["source"] for record in records}) == 50
     assert {record["probability"] for record in records} == {0.25}
@@ -156,7 +169,10 @@ def test_rare_scores_are_drawn_more_often_and_count_less(folder: Path) -> None:
     assert drawn.table["drawn"].tolist() == [8] * 5
     ends = drawn.table[["judge_from", "judge_to"]].to_numpy().ravel()
     assert (np.diff(ends) >= 0).all()
-    chosen = {entry["source"]: entry["probability"] for entry in map(json.loads, drawn.file.read_text().splitlines())}
+    chosen = {
+        entry["source"]: entry["probability"]
+        for entry in map(json.loads, drawn.file.read_text().splitlines())
+    }
     frame = rated(languages=("en", "hi"), sources=100, labelled=100)
     people = frame[frame["rater"] != "gpt-4"]
     data = metal.read(folder)
@@ -181,8 +197,13 @@ def test_only_drawn_sources_are_handed_out(tmp_path: Path) -> None:
         metal.annotate_export(folder, to="csv", drawn=True, out=tmp_path / "none")
     metal.sample_labels(folder, labels=2, languages=("en", "hi"))
     made = metal.annotate_export(folder, to="csv", drawn=True, raters=1, out=tmp_path / "sheets")
-    drawn = {json.loads(line)["source"] for line in (folder / "annotation" / "drawn.jsonl").read_text().splitlines()}
-    outputs = {output.output for output in metal.read(folder).outputs.values() if output.source in drawn}
+    drawn = {
+        json.loads(line)["source"]
+        for line in (folder / "annotation" / "drawn.jsonl").read_text().splitlines()
+    }
+    outputs = {
+        output.output for output in metal.read(folder).outputs.values() if output.source in drawn
+    }
     handed = {task.output for assignment in made.assignments for task in assignment.tasks}
     assert len(drawn) == 4
     assert handed

@@ -1,4 +1,6 @@
-"""`metal bias language`: the same contents in several languages, people beside, the page, what is refused."""
+"""`metal bias language`: the same contents in several languages, people beside, the page, what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -27,14 +29,22 @@ def parallel(lean: int, hostile: str = "") -> metal.Dataset:
         quality = int(rng.integers(1, 5))
         for language in ("en", "es", "eu"):
             score = min(quality + int(rng.random() < 0.1) + (lean if language == "eu" else 0), 5)
-            rows.append({"source": f"q{content}", "language": language, "rater": f"j{hostile}", "score": score})
+            rows.append(
+                {
+                    "source": f"q{content}",
+                    "language": language,
+                    "rater": f"j{hostile}",
+                    "score": score,
+                }
+            )
     return metal.read(pd.DataFrame(rows), kinds={"*": "llm"}, levels={"*": "1 < 2 < 3 < 4 < 5"})
 
 
 def test_a_lean_on_the_same_contents(tmp_path: Path, visit: Visiting) -> None:
     found = metal.bias_language(parallel(1, "<b>"))
     table = found.tables["language_bias"].set_index("language")
-    assert table["says"].to_dict() == {"en": "even", "es": "even", "eu": "leans"}  # a third of 1 is below 0.1 x 4
+    # a third of 1 is below 0.1 x 4
+    assert table["says"].to_dict() == {"en": "even", "es": "even", "eu": "leans"}
     assert set(table["by"]) == {"the same contents"}
     assert table.loc["eu", "lean"] == pytest.approx(2 / 3, abs=0.15)  # 4 on, some cut at 5
     assert table.loc["eu", "flips"] > 0.7
@@ -48,7 +58,8 @@ def test_a_lean_on_the_same_contents(tmp_path: Path, visit: Visiting) -> None:
 def test_progress_has_the_languages_of_people_and_the_judges() -> None:
     told: list[int] = []
     metal.bias_language(parallel(1), progress=lambda done, _: told.append(done))
-    assert [*dict.fromkeys(told)] == [0, 26, 53, 80, 100]  # four fifths for three languages, the rest for one judge
+    # four fifths for three languages, the rest for one judge
+    assert [*dict.fromkeys(told)] == [0, 26, 53, 80, 100]
 
 
 def test_v_prints_the_tables_that_the_page_has() -> None:
@@ -60,23 +71,31 @@ def test_v_prints_the_tables_that_the_page_has() -> None:
 
 def test_lenient_is_towards_the_better_end() -> None:
     criterion = replace(parallel(1).criteria["overall"], direction="lower")
-    table = metal.bias_language(replace(parallel(1), criteria={"overall": criterion})).tables["language_bias"]
+    table = metal.bias_language(replace(parallel(1), criteria={"overall": criterion})).tables[
+        "language_bias"
+    ]
     assert table.set_index("language").loc["eu", "lean"] == pytest.approx(-2 / 3, abs=0.15)
 
 
 def test_leans_are_ordered_by_the_share_of_their_scale() -> None:
-    """A lean of 28 points, among scores from 0 to 100 without ends, is less than 2 on a scale from 1 to 5."""
-    frame = pd.DataFrame({"source": np.repeat(np.arange(60), 2), "language": ["en", "eu"] * 60, "rater": "j"})
+    """A lean of 28 points, among scores from 0 to 100 without ends, is less than 2 on a scale from
+    1 to 5.
+    """
+    frame = pd.DataFrame(
+        {"source": np.repeat(np.arange(60), 2), "language": ["en", "eu"] * 60, "rater": "j"}
+    )
     quality, eu = frame["source"].to_numpy() % 3, frame["language"].eq("eu").to_numpy()
     band = frame.assign(criterion="band", score=quality + 1 + 2 * eu)
     points = frame.assign(criterion="points", score=np.round(quality * 36 + 28 * eu, 1))
     table = pd.concat([band, points])
-    run = metal.bias_language(metal.read(table, kinds={"*": "llm"}, levels={"band": "1 < 2 < 3 < 4 < 5"}))
+    run = metal.bias_language(
+        metal.read(table, kinds={"*": "llm"}, levels={"band": "1 < 2 < 3 < 4 < 5"})
+    )
     spans = run.tables["language_bias"].groupby("criterion")["span"].first()
     assert spans.to_dict() == {"band": 4, "points": 100}
     assert (
-        "Basque (+1.00) and most severe in English (−1.00) on band (scored 1 to 5) for the same contents"
-        in headline(run)
+        "Basque (+1.00) and most severe in English (−1.00) on band (scored 1 to 5) for the same"
+        " contents" in headline(run)
     )
 
 
@@ -88,13 +107,19 @@ def test_conditions_are_compared_with_what_they_were_made_from() -> None:
     dataset = parallel(0)
     again = {
         f"{name}/eu-rubric": output.__class__(
-            f"{name}/eu-rubric", output.source, output.generator, "en", of=name, condition="rubric in Basque"
+            f"{name}/eu-rubric",
+            output.source,
+            output.generator,
+            "en",
+            of=name,
+            condition="rubric in Basque",
         )
         for name, output in dataset.outputs.items()
         if output.language == "en"
     }
     facts = dataset.ratings[dataset.ratings["language"] == "en"].assign(
-        output=lambda table: table["output"].astype(str) + "/eu-rubric", score=lambda table: table["score"] - 1
+        output=lambda table: table["output"].astype(str) + "/eu-rubric",
+        score=lambda table: table["score"] - 1,
     )
     facts = pd.concat([dataset.ratings.astype(object), facts[facts["score"] > 0].astype(object)])
     from metal.data.dataset import assemble
@@ -106,12 +131,22 @@ def test_conditions_are_compared_with_what_they_were_made_from() -> None:
     bias = metal.bias_language(both)
     assert not bias.warnings
     (row,) = bias.tables["conditions"].to_dict("records")
-    assert (row["language"], row["condition"], row["change"], row["lower"]) == ("en", "rubric in Basque", -1, 1)
+    assert (row["language"], row["condition"], row["change"], row["lower"]) == (
+        "en",
+        "rubric in Basque",
+        -1,
+        1,
+    )
     without = str(facts["output"].iloc[-1]).removesuffix("/eu-rubric")
-    fewer = assemble(both.card, *parts, tidy_facts(facts.loc[facts["output"] != without, list(FACTS)]))
+    fewer = assemble(
+        both.card, *parts, tidy_facts(facts.loc[facts["output"] != without, list(FACTS)])
+    )
     bias = metal.bias_language(fewer)
     assert bias.warnings == (
-        f"j: 1 output made from one that it did not judge left out of the conditions: {without}/eu-rubric",
+        (
+            "j: 1 output made from one that it did not judge left out of the conditions:"
+            f" {without}/eu-rubric"
+        ),
     )
     assert bias.tables["conditions"]["pairs"].tolist() == [row["pairs"] - 1]
 
@@ -128,32 +163,68 @@ def test_what_cannot_be_asked_is_said_in_a_line() -> None:
 
 def test_the_bundled_numbers(tmp_path: Path) -> None:
     """How far Mixtral stands above people on 0 to 100, as with pandas on the released files."""
-    ran = CliRunner().invoke(command_line, ["bias", "language", "datasets/mlqe", "--out", str(tmp_path / "run")])
+    ran = CliRunner().invoke(
+        command_line, ["bias", "language", "datasets/mlqe", "--out", str(tmp_path / "run")]
+    )
     assert ran.exit_code == 0, ran.output
-    assert "Beside these people, mixtral-8x7b is most lenient in English to Chinese (+0.53)" in ran.output
-    assert "In English to Chinese it is not shown to tell better from worse." in " ".join(ran.output.split())
-    table = metal.open_run(tmp_path / "run").tables["language_bias"].query("criterion == 'direct_assessment'")
+    assert (
+        "Beside these people, mixtral-8x7b is most lenient in English to Chinese (+0.53)"
+        in ran.output
+    )
+    assert "In English to Chinese it is not shown to tell better from worse." in " ".join(
+        ran.output.split()
+    )
+    table = (
+        metal.open_run(tmp_path / "run")
+        .tables["language_bias"]
+        .query("criterion == 'direct_assessment'")
+    )
     above = table.set_index("language")["above_people"].round(1).to_dict()
-    assert above == {"en-de": 9.7, "en-zh": 26.0, "et-en": 15.7, "ne-en": 10.9, "ro-en": 1.2, "si-en": 4.7}
+    assert above == {
+        "en-de": 9.7,
+        "en-zh": 26.0,
+        "et-en": 15.7,
+        "ne-en": 10.9,
+        "ro-en": 1.2,
+        "si-en": 4.7,
+    }
 
 
 @pytest.mark.reference
 def test_pariksha(reference: Path) -> None:
-    found = metal.bias_language(metal.read(reference / "pariksha"), criteria="linguistic_acceptability")
+    found = metal.bias_language(
+        metal.read(reference / "pariksha"), criteria="linguistic_acceptability"
+    )
     table = found.tables["language_bias"].set_index("language")
-    assert table["above_people"].round(2).to_dict() == {"bn": 0.46, "hi": 0.05, "kn": 0.04, "ml": 0.30, "ta": 0.39}
+    assert table["above_people"].round(2).to_dict() == {
+        "bn": 0.46,
+        "hi": 0.05,
+        "kn": 0.04,
+        "ml": 0.30,
+        "ta": 0.39,
+    }
     assert table.loc["kn", "says"] == "leans"
 
 
 def test_one_id_in_several_languages_is_one_content_wherever_it_is_read(tmp_path: Path) -> None:
-    rows = [{"id": f"q{content}", "lang": language} for content in range(15) for language in ("en", "es")]
+    rows = [
+        {"id": f"q{content}", "lang": language}
+        for content in range(15)
+        for language in ("en", "es")
+    ]
     wide = pd.DataFrame(rows).assign(A1=[0, 1, 2] * 10, **{"gpt-4": [2, 1, 0] * 10})
     wide.to_csv(tmp_path / "wide.csv", index=False)
     contents = [f"q{content}" for content in range(15)]
-    for data in (wide, tmp_path / "wide.csv", wide.melt(["id", "lang"], var_name="rater", value_name="score")):
+    for data in (
+        wide,
+        tmp_path / "wide.csv",
+        wide.melt(["id", "lang"], var_name="rater", value_name="score"),
+    ):
         dataset = metal.read(data, levels={"*": "0<1<2"})
         assert sorted({source.content for source in dataset.sources.values()}) == sorted(contents)
-        assert set(metal.bias_language(dataset).tables["language_bias"]["by"]) == {"the same contents"}
+        assert set(metal.bias_language(dataset).tables["language_bias"]["by"]) == {
+            "the same contents"
+        }
     dataset.save(tmp_path / "data")
     spanish = wide[wide["lang"] == "es"][["id", "lang"]].assign(rater="B1", score=1)
     joined = metal.read(spanish, into=tmp_path / "data")  # a table of one language
@@ -164,7 +235,12 @@ def test_people_s_own_lean_is_asked_for_by_name(tmp_path: Path) -> None:
     people = metal.read(
         pd.DataFrame(
             [
-                {"source": f"q{content}", "language": language, "rater": f"{language}-1", "score": score}
+                {
+                    "source": f"q{content}",
+                    "language": language,
+                    "rater": f"{language}-1",
+                    "score": score,
+                }
                 for content in range(20)
                 for language, score in (("en", content % 2), ("es", content % 2), ("eu", 0))
             ]
@@ -182,22 +258,34 @@ def test_people_s_own_lean_is_asked_for_by_name(tmp_path: Path) -> None:
     html = (bias.save(tmp_path / "run") / "report.html").read_text(encoding="utf-8")
     assert "more severe" not in html
     assert "the people more lenient" in html
-    assert headline(bias).startswith("People's scores are highest in English (+0.17) and lowest in Basque (−0.33) on ")
+    assert headline(bias).startswith(
+        "People's scores are highest in English (+0.17) and lowest in Basque (−0.33) on "
+    )
 
 
 def test_nothing_to_compare_by_is_refused_and_low_reliability_is_said() -> None:
     rng = np.random.default_rng(2)
     judged = [
-        {"source": f"{language}{place}", "language": language, "rater": "gpt-4", "score": int(rng.integers(3))}
+        {
+            "source": f"{language}{place}",
+            "language": language,
+            "rater": "gpt-4",
+            "score": int(rng.integers(3)),
+        }
         for language in ("en", "es")
         for place in range(30)
     ]
     with pytest.raises(UsageError, match="nothing makes these languages comparable"):
         metal.bias_language(pd.DataFrame(judged))
-    noise = [{**row, "rater": rater, "score": int(rng.integers(3))} for row in judged for rater in ("A1", "A2")]
+    noise = [
+        {**row, "rater": rater, "score": int(rng.integers(3))}
+        for row in judged
+        for rater in ("A1", "A2")
+    ]
     warnings = metal.bias_language(pd.DataFrame(judged + noise)).warnings
     assert any(
-        "people's reliability is below 0.3 in English" in line and "ask more people" in line for line in warnings
+        "people's reliability is below 0.3 in English" in line and "ask more people" in line
+        for line in warnings
     )
 
 
@@ -206,7 +294,9 @@ def test_the_gap_of_truthfulqa_multi(reference: Path) -> None:
     """The truthful share on the same questions, as published, by the first person of each language."""
     people = "rater=" + ",".join(f"{code}-annotator1" for code in ("en", "es", "eu", "ca", "gl"))
     data = reference / "truthfulqa-multi" / "ratings.csv"
-    table = metal.bias_language(data, judges="people", criteria="truthfulness", reference=people).tables
+    table = metal.bias_language(
+        data, judges="people", criteria="truthfulness", reference=people
+    ).tables
     shares = table["language_bias"].set_index("language")["mean"]
     assert shares.to_numpy() == pytest.approx([0.635, 0.608, 0.657, 0.495, 0.602], abs=0.001)
 
@@ -218,10 +308,19 @@ def test_a_severe_person_is_named_and_languages_are_not_linked(tmp_path: Path) -
         for place in range(60):
             quality = int(rng.integers(1, 5))
             for person in "ABC":
-                score = quality + int(rng.integers(-1, 2)) - (2 if person + language == "Chi" else 0)
+                score = (
+                    quality + int(rng.integers(-1, 2)) - (2 if person + language == "Chi" else 0)
+                )
                 rows.append({"rater": f"{language}-{person}", "score": min(max(score, 1), 5)})
                 rows[-1] |= {"source": f"{language}{place}", "language": language}
-            rows.append({"rater": "gpt-4", "source": f"{language}{place}", "language": language, "score": quality})
+            rows.append(
+                {
+                    "rater": "gpt-4",
+                    "source": f"{language}{place}",
+                    "language": language,
+                    "score": quality,
+                }
+            )
     rows += [{"rater": "hi-D", "source": "hi0", "language": "hi", "score": 3}]
     bias = metal.bias_language(metal.read(pd.DataFrame(rows), levels={"*": "1<2<3<4<5"}))
     table = bias.tables["severity"].set_index("person")

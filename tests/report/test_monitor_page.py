@@ -26,21 +26,36 @@ NOISY = f"mturk:{ATTACK} =1+1"
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Three people and one who does not read and has a hostile name, of sources with hostile ids and golds."""
+    """Three people and one who does not read and has a hostile name, of sources with hostile ids
+    and golds.
+    """
     folder = tmp_path_factory.mktemp("people")
     dataset = people.with_golds(12, languages=("en",), generators=("good", "bad"))
     name = {source: f"{source} {ATTACK}" for source in dataset.sources}
     sources = [
-        Source(name[source.source], "en", source.text, ATTACK, (f"{source.references[0]} {ATTACK}",))
+        Source(
+            name[source.source], "en", source.text, ATTACK, (f"{source.references[0]} {ATTACK}",)
+        )
         for source in dataset.sources.values()
     ]
     outputs = [
         replace(output, source=name[output.source], text=f"{output.text} {ATTACK}")
         for output in dataset.outputs.values()
     ]
-    made = people.assemble(people.Card(ATTACK), dataset.criteria.values(), sources, outputs, [], dataset.ratings)
+    made = people.assemble(
+        people.Card(ATTACK), dataset.criteria.values(), sources, outputs, [], dataset.ratings
+    )
     people.save_dataset(made, folder / "sim")
-    metal("annotate", "export", folder / "sim", "--to", "mturk", "--out", folder / "out", "--test-questions=25%+25%")
+    metal(
+        "annotate",
+        "export",
+        folder / "sim",
+        "--to",
+        "mturk",
+        "--out",
+        folder / "out",
+        "--test-questions=25%+25%",
+    )
     answers(folder)
     metal("monitor", folder / "sim", "--bootstrap", "100", "--out", folder / "run")
     return folder / "run"
@@ -70,10 +85,24 @@ def test_the_page_says_who_is_noisy_and_why(run: Path) -> None:
     assert "<script>window.pwned" in lines["Noisy"]  # escaped where it is written
     assert "120 ratings of 1 person would be dropped" in lines["Without them"]
     anchors = [section.anchor for section in sections(read)]
-    assert anchors == ["tests", "questions", "beside", "agreement", "exclusions", "design", "history"]
-    assert {"examined", "workers", "questions", "behaviour", "agreement", "exclusions", "rounds"} <= {
-        table.name for table in tables(read)
-    }
+    assert anchors == [
+        "tests",
+        "questions",
+        "beside",
+        "agreement",
+        "exclusions",
+        "design",
+        "history",
+    ]
+    assert {
+        "examined",
+        "workers",
+        "questions",
+        "behaviour",
+        "agreement",
+        "exclusions",
+        "rounds",
+    } <= {table.name for table in tables(read)}
     drawn = [chart.name for chart in charts(read)]
     assert drawn[:2] == ["share_right", "agreement_difference"]
     assert all(name.startswith("design_") for name in drawn[2:])
@@ -97,15 +126,25 @@ def test_nothing_runs_and_nothing_is_loaded(run: Path, visit: Visiting) -> None:
 
 
 def test_without_test_questions_the_page_says_so(run: Path, tmp_path: Path) -> None:
-    shutil.copytree(run.parent / "sim", tmp_path / "sim", ignore=shutil.ignore_patterns("test_questions"))
+    shutil.copytree(
+        run.parent / "sim", tmp_path / "sim", ignore=shutil.ignore_patterns("test_questions")
+    )
     metal("monitor", tmp_path / "sim", "--bootstrap", "100", "--out", tmp_path / "run")
     read = Monitor.read(tmp_path / "run")
     lines = facts(read)
     assert lines["Looked at"] == "4 people who rated, none of whom was asked a test question."
     assert "Noisy" not in lines
     assert "Without them" not in lines
-    assert "Hide questions with `metal annotate export --test-questions" in lines["Not to be concluded"]
-    assert [section.anchor for section in sections(read)] == ["beside", "agreement", "design", "history"]
+    assert (
+        "Hide questions with `metal annotate export --test-questions"
+        in lines["Not to be concluded"]
+    )
+    assert [section.anchor for section in sections(read)] == [
+        "beside",
+        "agreement",
+        "design",
+        "history",
+    ]
     assert (tmp_path / "run/report.html").is_file()
 
 

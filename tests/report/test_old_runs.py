@@ -45,11 +45,14 @@ def folder(make_dataset: MakeDataset, write_run: WriteRun) -> Path:
 def test_an_old_audit_opens_and_keeps_its_word(folder: Path) -> None:
     run = AuditRun.read(folder)
     assert today(run.best_verdict) == LIKE_A_PERSON
-    assert headline(run) == (
-        "Of 2 judges only good is as good as a person (by the rules before version 0.2): in English and Hindi "
-        "(task_quality)."
+    assert (
+        headline(run)
+        == "Of 2 judges only good is as good as a person (by the rules before version 0.2): in"
+        " English and Hindi (task_quality)."
     )
-    assert lead(run).startswith("Of 4 cases, in 2 a judge is as good as a person; in 2 a judge tells hardly more")
+    assert lead(run).startswith(
+        "Of 4 cases, in 2 a judge is as good as a person; in 2 a judge tells hardly more"
+    )
     constant, good = by_judge(run)
     assert good.counts == [("good", "As good as a person", 2)]
     assert constant.counts == [("none", "Uninformative", 2)]
@@ -58,7 +61,12 @@ def test_an_old_audit_opens_and_keeps_its_word(folder: Path) -> None:
     assert (first.words, first.figure) == ("As good as a person", "keeps 100% · 60 items")
     assert "as good as a person" in [meaning for _, _, meaning in legend(run)]
     assert "2 as good as a person" in verdicts_matrix(run).alt
-    assert any("As good as a person" in cell.text for table in brief(run) for row in table.rows for cell in row)
+    assert any(
+        "As good as a person" in cell.text
+        for table in brief(run)
+        for row in table.rows
+        for cell in row
+    )
     assert list(cards(run))
     content = page(run)
     assert "As good as a person" in content
@@ -78,7 +86,9 @@ def test_every_page_with_a_verdict_says_once_that_agreement_is_not_truth(
     make_dataset: MakeDataset, write_run: WriteRun
 ) -> None:
     people = [0, 1, 2, 2, 2, 2] * 10
-    run = AuditRun.read(write_run(make_dataset({"en": {"A1": people, "A2": people, "good": people}})))
+    run = AuditRun.read(
+        write_run(make_dataset({"en": {"A1": people, "A2": people, "good": people}}))
+    )
     words = "Agreement with these people, not truth"
     assert page(run).count(words) == 1
     assert page(Passport.issued(run, date(2026, 1, 1), 30)).count(words) == 1

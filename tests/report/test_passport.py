@@ -1,4 +1,6 @@
-"""`metal passport`: what judges may be used for; every refusal of `require`, before any call; the page."""
+"""`metal passport`: what judges may be used for; every refusal of `require`, before any call; the
+page.
+"""
 
 from __future__ import annotations
 
@@ -64,14 +66,31 @@ def passport(audit: metal.Audit) -> Passport:
 def test_the_uses_are_the_verdicts_in_a_file_with_its_hash(
     passport: Passport, audit: metal.Audit, tmp_path: Path
 ) -> None:
-    content = json.loads((passport.save(tmp_path / "p") / "passport.json").read_text(encoding="utf-8"))
-    assert (content["passport"], content["issued"], content["expires"]) == (1, "2026-03-01", "2026-08-28")  # 180 days
+    content = json.loads(
+        (passport.save(tmp_path / "p") / "passport.json").read_text(encoding="utf-8")
+    )
+    # 180 days
+    assert (content["passport"], content["issued"], content["expires"]) == (
+        1,
+        "2026-03-01",
+        "2026-08-28",
+    )
     recorded = content.pop("sha256")
     canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    assert hashlib.sha256(canonical.encode("ascii")).hexdigest() == recorded == passport.manifest["settings"]["sha256"]
-    uses = {(cell["language"], cell["criterion"]): cell["use"] for cell in content["judges"]["copycat"]["cells"]}
-    verdicts = {(row["language"], row["criterion"]): row["verdict"] for row in audit.records("verdicts")}
-    # It copies constructed:good, which is informative on task quality in Spanish and like a person elsewhere.
+    assert (
+        hashlib.sha256(canonical.encode("ascii")).hexdigest()
+        == recorded
+        == passport.manifest["settings"]["sha256"]
+    )
+    uses = {
+        (cell["language"], cell["criterion"]): cell["use"]
+        for cell in content["judges"]["copycat"]["cells"]
+    }
+    verdicts = {
+        (row["language"], row["criterion"]): row["verdict"] for row in audit.records("verdicts")
+    }
+    # It copies constructed:good, which is informative on task quality in Spanish and like a person
+    # elsewhere.
     assert verdicts["es", "task_quality"] == "informative"
     assert uses == dict.fromkeys(verdicts, ALONE) | {("es", "task_quality"): BESIDE}
     assert content["data"]["digest"] == audit.data["digest"]
@@ -88,12 +107,26 @@ def test_the_uses_are_the_verdicts_in_a_file_with_its_hash(
 def test_only_what_is_allowed_is_asked(audit: metal.Audit, copycat: Reader, tmp_path: Path) -> None:
     folder = metal.passport(audit).save(tmp_path / "p")
     before = len(CALLS)
-    with pytest.raises(UsageError, match="copycat is not allowed on task_quality in es: informative; leave that out"):
+    with pytest.raises(
+        UsageError,
+        match="copycat is not allowed on task_quality in es: informative; leave that out",
+    ):
         metal.judge(
-            DEMO, copycat, name="copycat", criteria=CRITERIA, languages="es", require=folder, out=tmp_path / "no"
+            DEMO,
+            copycat,
+            name="copycat",
+            criteria=CRITERIA,
+            languages="es",
+            require=folder,
+            out=tmp_path / "no",
         )
     assert (len(CALLS), (tmp_path / "no").exists()) == (before, False)
-    allowed: dict[str, Any] = {"criteria": CRITERIA, "languages": "en", "sample": 5, "out": tmp_path / "yes"}
+    allowed: dict[str, Any] = {
+        "criteria": CRITERIA,
+        "languages": "en",
+        "sample": 5,
+        "out": tmp_path / "yes",
+    }
     run = metal.judge(DEMO, copycat, name="copycat", require=folder / "passport.json", **allowed)
     assert run.complete
     assert len(CALLS) == before + 10
@@ -101,22 +134,34 @@ def test_only_what_is_allowed_is_asked(audit: metal.Audit, copycat: Reader, tmp_
     def changed(source: str, output: str, criterion: metal.Criterion) -> float:
         return 1.0
 
-    with pytest.raises(UsageError, match=r"copycat has asked \"function:copycat@\w+\", audited was"):
-        metal.judge(DEMO, changed, name="copycat", require=folder, **allowed | {"out": tmp_path / "no"})
+    with pytest.raises(
+        UsageError, match=r"copycat has asked \"function:copycat@\w+\", audited was"
+    ):
+        metal.judge(
+            DEMO, changed, name="copycat", require=folder, **allowed | {"out": tmp_path / "no"}
+        )
     with pytest.raises(UsageError, match="judge 'majority' is not in it; known: copycat"):
         metal.judge(DEMO, "majority", require=folder, out=tmp_path / "no")
     assert not (tmp_path / "no").exists()
 
     metal.passport(audit, date="2020-01-01").save(tmp_path / "old")
     typed = ["judge", str(DEMO), "-j", "openai:gpt-4o", "--out", str(tmp_path / "no"), "--require"]
-    for name, words in {"old": "expired on 2020-06-29 (today is", "p": "judge 'openai:gpt-4o/detailed' is not"}.items():
+    for name, words in {
+        "old": "expired on 2020-06-29 (today is",
+        "p": "judge 'openai:gpt-4o/detailed' is not",
+    }.items():
         refused = CliRunner().invoke(command_line, [*typed, str(tmp_path / name)])
         assert refused.exit_code
         assert words in str(refused.exception)
     assert not (tmp_path / "no").exists()
 
 
-ASKED = {"model": "m", "parameters": {"temperature": 0}, "prompt": "p", "prompt_hash": {"tone": "a1"}}
+ASKED = {
+    "model": "m",
+    "parameters": {"temperature": 0},
+    "prompt": "p",
+    "prompt_hash": {"tone": "a1"},
+}
 CELLS = [
     {"language": language, "criterion": "tone", "verdict": verdict, "use": use}
     for language, verdict, use in (
@@ -142,7 +187,9 @@ ISSUED = IssuedPassport("p.json", CONTENT)
 
 def test_what_is_allowed_passes() -> None:
     check(ISSUED, "j", ASKED, [("en", "tone")], on=DAY)
-    check(ISSUED, "j", {**ASKED, "versions": {"m-1 fp_2": 3}}, [("en", "tone")], on=date(2026, 8, 27))
+    check(
+        ISSUED, "j", {**ASKED, "versions": {"m-1 fp_2": 3}}, [("en", "tone")], on=date(2026, 8, 27)
+    )
     check(ISSUED, "j", ASKED, [("en", "tone"), ("hi", "tone")], use=(ALONE, BESIDE), on=DAY)
 
 
@@ -154,10 +201,28 @@ def test_what_is_allowed_passes() -> None:
         ("k", {}, "en", "", "judge 'k' is not in it; known: j, unrecorded"),
         ("unrecorded", {}, "en", "", "no prompt of unrecorded is on record"),
         ("j", {"model": "n"}, "en", "", 'j has model "n", audited was "m"'),
-        ("j", {"base_url": "http://127.0.0.1"}, "en", "", 'j has base_url "http://127.0.0.1", audited was none'),
-        ("j", {"parameters": {"temperature": 1}}, "en", "", 'j has parameters {"temperature": 1}, audited was'),
+        (
+            "j",
+            {"base_url": "http://127.0.0.1"},
+            "en",
+            "",
+            'j has base_url "http://127.0.0.1", audited was none',
+        ),
+        (
+            "j",
+            {"parameters": {"temperature": 1}},
+            "en",
+            "",
+            'j has parameters {"temperature": 1}, audited was',
+        ),
         ("j", {"prompt": "q"}, "en", "", 'j has prompt "q"'),
-        ("j", {"prompt_hash": {"tone": "b2"}}, "en", "", "the prompt of j on tone is not the one that was audited"),
+        (
+            "j",
+            {"prompt_hash": {"tone": "b2"}},
+            "en",
+            "",
+            "the prompt of j on tone is not the one that was audited",
+        ),
         ("j", {"versions": {"m-2": 1}}, "en", "", "j answered as m-2, audited was m-1"),
         ("j", {}, "sw", "", "j is not allowed on tone in sw: not tested; leave that out"),
         ("j", {}, "ta", "", "j is not allowed on tone in ta: undecided"),
@@ -166,14 +231,25 @@ def test_what_is_allowed_passes() -> None:
             {},
             "hi",
             "",
-            "informative; leave that out with `languages` and `criteria`, or rate it without `require`",
+            (
+                "informative; leave that out with `languages` and `criteria`, or rate it without"
+                " `require`"
+            ),
         ),
         ("j", {}, "yo", "", "j is not allowed on tone in yo: blind to swapped outputs"),
     ],
 )
-def test_every_refusal_is_a_line(judge: str, changed: dict[str, Any], cell: str, day: str, words: str) -> None:
+def test_every_refusal_is_a_line(
+    judge: str, changed: dict[str, Any], cell: str, day: str, words: str
+) -> None:
     with pytest.raises(UsageError) as refusal:
-        check(ISSUED, judge, ASKED | changed, [(cell, "tone")], on=date.fromisoformat(day) if day else DAY)
+        check(
+            ISSUED,
+            judge,
+            ASKED | changed,
+            [(cell, "tone")],
+            on=date.fromisoformat(day) if day else DAY,
+        )
     assert words in str(refusal.value)
     assert str(refusal.value).startswith("p.json: ")
     assert "\n" not in str(refusal.value)
@@ -196,11 +272,23 @@ def without(part: str) -> dict[str, Any]:
         ({"a": 1}, "not a passport"),
         ({"passport": 2}, "a passport of version 2, where this METAL reads 1"),
         (CONTENT, "altered since it was issued: its SHA-256 is none"),
-        ({**CONTENT, "sha256": digest(CONTENT), "expires": "2036-08-28"}, "altered since it was issued"),
-        ({**without("judges"), "sha256": digest(without("judges"))}, "a passport without its parts"),
-        ({**(late := {**CONTENT, "expires": "soon"}), "sha256": digest(late)}, "a passport without its parts"),
         (
-            {**(bare := {**CONTENT, "judges": {"j": {"cells": [{"language": "en"}]}}}), "sha256": digest(bare)},
+            {**CONTENT, "sha256": digest(CONTENT), "expires": "2036-08-28"},
+            "altered since it was issued",
+        ),
+        (
+            {**without("judges"), "sha256": digest(without("judges"))},
+            "a passport without its parts",
+        ),
+        (
+            {**(late := {**CONTENT, "expires": "soon"}), "sha256": digest(late)},
+            "a passport without its parts",
+        ),
+        (
+            {
+                **(bare := {**CONTENT, "judges": {"j": {"cells": [{"language": "en"}]}}}),
+                "sha256": digest(bare),
+            },
             "a passport with a cell without 'criterion'",
         ),
     ],
@@ -217,7 +305,11 @@ def test_a_file_that_is_no_whole_passport(content: Any, words: str, tmp_path: Pa
 
 def test_layout_is_no_content(tmp_path: Path) -> None:
     """Keys in another order, other blanks, letters escaped or not: the same passport."""
-    shuffled = dict(reversed({**CONTENT, "name": "हिन्दी", "sha256": digest({**CONTENT, "name": "हिन्दी"})}.items()))
+    shuffled = dict(
+        reversed(
+            {**CONTENT, "name": "हिन्दी", "sha256": digest({**CONTENT, "name": "हिन्दी"})}.items()
+        )
+    )
     for number, options in enumerate(({"indent": 3}, {"ensure_ascii": False})):
         path = tmp_path / f"{number}.json"
         path.write_text(json.dumps(shuffled, **options), encoding="utf-8")
@@ -227,7 +319,9 @@ def test_layout_is_no_content(tmp_path: Path) -> None:
 def test_what_it_is_issued_from(audit: metal.Audit, tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="issued from an audit, not from <bias language 'demo'"):
         metal.passport(bias())  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="`metal bias language`; a passport is issued from a run of `metal audit`"):
+    with pytest.raises(
+        UsageError, match="`metal bias language`; a passport is issued from a run of `metal audit`"
+    ):
         metal.passport(bias().save(tmp_path / "bias"))
     with pytest.raises(UsageError, match="says nothing of judges"):
         metal.passport(audit, tmp_path)
@@ -240,7 +334,9 @@ def test_what_it_is_issued_from(audit: metal.Audit, tmp_path: Path) -> None:
 
 def test_other_runs_are_in_it_and_take_permissions_away(tmp_path: Path, visit: Visiting) -> None:
     given = bias()
-    blind = Blind(given.name, given.manifest, given.criteria, given.raters, given.tables, given.warnings)
+    blind = Blind(
+        given.name, given.manifest, given.criteria, given.raters, given.tables, given.warnings
+    )
     audit = metal.audit(DEMO, given, criteria="hallucinations", resamples=100)
     made = metal.passport(audit, blind, date=DAY.isoformat())
     cells = {cell["language"]: cell for cell in made.content["judges"][GOOD]["cells"]}
@@ -248,8 +344,13 @@ def test_other_runs_are_in_it_and_take_permissions_away(tmp_path: Path, visit: V
     assert [line["weight"] for line in cells["hi"]["lines"]] == ["warns", "disqualifies"]
     assert cells["es"]["use"] == ALONE
     assert not [gap for gap in made.content["judges"][GOOD]["not_tested"] if "leans" in gap]
-    elsewhere = metal.passport(metal.audit(DEMO, metal.bias_language(DEMO, languages="en,es"), **FEW))
-    leans = "whether it leans between languages in Arabic and Hindi: no run of metal bias language was given"
+    elsewhere = metal.passport(
+        metal.audit(DEMO, metal.bias_language(DEMO, languages="en,es"), **FEW)
+    )
+    leans = (
+        "whether it leans between languages in Arabic and Hindi: no run of metal bias language was"
+        " given"
+    )
     assert leans in elsewhere.content["judges"][GOOD]["not_tested"]
     assert [run["question"] for run in made.content["runs"]] == ["bias language", "bias language"]
     page = made.save(tmp_path / "p") / "report.html"
@@ -259,15 +360,27 @@ def test_other_runs_are_in_it_and_take_permissions_away(tmp_path: Path, visit: V
     check_page(visit, page, "overview", "figures", "judges", "remarks", "methods")
 
 
-def test_the_command_writes_file_and_page(audit: metal.Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_writes_file_and_page(
+    audit: metal.Audit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     audit.save("runs/mine")
-    printed = CliRunner().invoke(command_line, ["passport", "runs/mine", "--date", "2026-03-01"], env={"COLUMNS": "80"})
+    printed = CliRunner().invoke(
+        command_line, ["passport", "runs/mine", "--date", "2026-03-01"], env={"COLUMNS": "80"}
+    )
     assert printed.exit_code == 0, printed.output
-    assert printed.output.startswith("copycat may be used alone in 3 of 4 cases, until 2026-08-28.\n")
+    assert printed.output.startswith(
+        "copycat may be used alone in 3 of 4 cases, until 2026-08-28.\n"
+    )
     written = read_passport("runs/mine-passport").content
     assert f"SHA-256: {written['sha256']}\n" in printed.output
-    again = CliRunner().invoke(command_line, ["passport", "runs/mine", "--date", "2026-03-01", "--json"])
+    again = CliRunner().invoke(
+        command_line, ["passport", "runs/mine", "--date", "2026-03-01", "--json"]
+    )
     assert json.loads(again.stdout) == written
-    as_text = CliRunner().invoke(command_line, ["passport", "runs/mine", "--date", "2026-03-01", "--markdown"])
-    assert as_text.stdout.startswith("**copycat may be used alone in 3 of 4 cases, until 2026-08-28.**\n")
+    as_text = CliRunner().invoke(
+        command_line, ["passport", "runs/mine", "--date", "2026-03-01", "--markdown"]
+    )
+    assert as_text.stdout.startswith(
+        "**copycat may be used alone in 3 of 4 cases, until 2026-08-28.**\n"
+    )

@@ -1,4 +1,6 @@
-"""Pages of leaderboards and design studies: the same from the same tables, harmless, true, at home in a browser."""
+"""Pages of leaderboards and design studies: the same from the same tables, harmless, true, at home
+in a browser.
+"""
 
 from __future__ import annotations
 
@@ -42,20 +44,32 @@ def written(made: Dataset, folder: Path, **given: Any) -> Path:
     settings = LeaderboardSettings(permutations=100, **given)
     result = leaderboard(made, settings)
     raters = (*result.people, *result.beside)
-    about = manifest("leaderboard", made, [Path("made")], settings.to_dict(), raters, result.signature)
+    about = manifest(
+        "leaderboard", made, [Path("made")], settings.to_dict(), raters, result.signature
+    )
     Leaderboard.of(result, made, about, raters).write(folder, page)
     return folder
 
 
-def rich(names: tuple[str, ...] = ("good", "fair", "poor", "writer"), title: str = "Made") -> Dataset:
-    """Four generators, two criteria, three languages, a metric, a judge; one in Hindi only, one not rated yet."""
+def rich(
+    names: tuple[str, ...] = ("good", "fair", "poor", "writer"), title: str = "Made"
+) -> Dataset:
+    """Four generators, two criteria, three languages, a metric, a judge; one in Hindi only, one not
+    rated yet.
+    """
     lines = []
     for language in ("en", "hi", "ar"):
         for place, name in enumerate(names):
-            scores: list[float | None] = [float(max(1, 5 - place - number % 2)) for number in range(8)]
+            scores: list[float | None] = [
+                float(max(1, 5 - place - number % 2)) for number in range(8)
+            ]
             lines += ranked({name: scores}, language) + ranked({name: scores}, language, "j1")
-            lines += [(f"{language}-{n:02d}/{name}", "errors", "A1", place + n % 3) for n in range(8)]
-            lines += [(f"{language}-{n:02d}/{name}", "score", "m1", n / 10 - place) for n in range(8)]
+            lines += [
+                (f"{language}-{n:02d}/{name}", "errors", "A1", place + n % 3) for n in range(8)
+            ]
+            lines += [
+                (f"{language}-{n:02d}/{name}", "score", "m1", n / 10 - place) for n in range(8)
+            ]
     lines += [(f"hi-9{n}/alone", "quality", "A1", 3) for n in range(6)]
     made = dataset(
         lines,
@@ -78,7 +92,11 @@ def run(run_folder: Path) -> Leaderboard:
 
 def test_equal_runs_give_equal_pages(run_folder: Path, run: Leaderboard, tmp_path: Path) -> None:
     again = written(rich(), tmp_path / "run", with_judges=True)
-    assert (again / "report.html").read_bytes() == (run_folder / "report.html").read_bytes() == page(run).encode()
+    assert (
+        (again / "report.html").read_bytes()
+        == (run_folder / "report.html").read_bytes()
+        == page(run).encode()
+    )
 
 
 def test_a_chart_of_the_first_generators_says_so(run: Leaderboard) -> None:
@@ -123,19 +141,29 @@ def test_generators_of_other_people_and_pairs_that_differ_are_told(tmp_path: Pat
     folder = written(dataset(lines, groups=groups), tmp_path / "run")
     run = Leaderboard.read(folder)
     lines = facts(run)
-    assert "cannot be compared with the others: rated by group expert only. Of those that can, few is" in lines["Best"]
-    assert "; 1 of 6 pairs of generators is shown to differ; 1 cannot be compared with most" in lines["How sure"]
+    assert (
+        "cannot be compared with the others: rated by group expert only. Of those that can, few is"
+        in lines["Best"]
+    )
+    assert (
+        "; 1 of 6 pairs of generators is shown to differ; 1 cannot be compared with most"
+        in lines["How sure"]
+    )
     (ranking,) = (table for table in tables(run) if table.name == "ranking")
     place = ranking.columns.index("ranks")
     assert [line[place].text for line in ranking.rows] == ["1 to 4", "1 to 4", "1 to 3", "2 to 4"]
     assert any("ranks: rated by group expert only (odd)" in note for note in ranking.notes)
     html = (folder / "report.html").read_text(encoding="utf-8")
     assert "a group with 10% or more in one rated nothing of the other" in html
-    assert "generators were rated by different groups of people" in html.partition('id="ranking"')[0]
+    assert (
+        "generators were rated by different groups of people" in html.partition('id="ranking"')[0]
+    )
     assert "<b>crowd</b>" not in html
 
 
-def test_a_leaderboard_with_clusters_of_an_earlier_version_opens(run_folder: Path, tmp_path: Path) -> None:
+def test_a_leaderboard_with_clusters_of_an_earlier_version_opens(
+    run_folder: Path, tmp_path: Path
+) -> None:
     old = tmp_path / "old"
     shutil.copytree(run_folder, old)
     path = old / "tables" / "leaderboard.parquet"
@@ -156,13 +184,18 @@ def test_generators_of_other_languages_are_told(run: Leaderboard) -> None:
 
 
 def test_names_are_text(tmp_path: Path, visit: Visiting) -> None:
-    page = written(rich(HOSTILE[:4], title="<svg onload=window.pwned=5>"), tmp_path / "run") / "report.html"
+    page = (
+        written(rich(HOSTILE[:4], title="<svg onload=window.pwned=5>"), tmp_path / "run")
+        / "report.html"
+    )
     check_names_are_text(page.read_text(encoding="utf-8"))
     check_quiet(visit, page)
 
 
 def test_a_bare_leaderboard_is_a_whole_page(tmp_path: Path) -> None:
-    html = (written(dataset(ranked({"g": [3]})), tmp_path / "run") / "report.html").read_text(encoding="utf-8")
+    html = (written(dataset(ranked({"g": [3]})), tmp_path / "run") / "report.html").read_text(
+        encoding="utf-8"
+    )
     assert "There is no other generator to compare it with" in html
     assert "No generator has two sources, so there is no standard error" in html
     assert "No automatic metric scored these outputs" in html
@@ -183,7 +216,10 @@ def test_many_generators_and_languages_stay_small(run: Leaderboard) -> None:
     large = replace(run, tables={**run.tables, "leaderboard": pd.concat(parts)})
     html = page(large)
     assert len(html.encode()) < 1_500_000
-    assert "rankings are left out to keep this page small; all are in <code>tables/leaderboard.csv</code>" in html
+    assert (
+        "rankings are left out to keep this page small; all are in"
+        " <code>tables/leaderboard.csv</code>" in html
+    )
 
 
 def test_opens_quietly_fits_and_passes_axe(run_folder: Path, visit: Visiting) -> None:
@@ -191,9 +227,13 @@ def test_opens_quietly_fits_and_passes_axe(run_folder: Path, visit: Visiting) ->
 
 
 def written_design(data: Dataset, folder: Path, **settings: Any) -> Path:
-    chosen = DesignSettings(**{"rounds": 100, "power": 0.3, "width": 0.3, "margin": 0.3, "keep": 0.3, **settings})
+    chosen = DesignSettings(
+        **{"rounds": 100, "power": 0.3, "width": 0.3, "margin": 0.3, "keep": 0.3, **settings}
+    )
     result = design(data, chosen)
-    about = manifest("design", data, [Path("made")], chosen.to_dict(), result.raters, result.signature)
+    about = manifest(
+        "design", data, [Path("made")], chosen.to_dict(), result.raters, result.signature
+    )
     Design.of(result, data, about, result.raters).write(folder, page)
     return folder
 
@@ -249,8 +289,21 @@ def test_charts_and_tables_of_a_study(study_run: Path) -> None:
     assert len({chart.name for chart in drawn}) == len(drawn) == 2 * 2 + 2 * 2 * 2
     assert all(chart_svg(chart).startswith("<svg") and "nan" not in chart.svg for chart in drawn)
     names = [table.name for table in tables(run)]
-    assert names == ["needs_as_good", "needs_informative", "needs_score", "costs", "designs", "populations", "raters"]
-    named = replace(run, criteria={key: replace(each, label=f"Title of {key}") for key, each in run.criteria.items()})
+    assert names == [
+        "needs_as_good",
+        "needs_informative",
+        "needs_score",
+        "costs",
+        "designs",
+        "populations",
+        "raters",
+    ]
+    named = replace(
+        run,
+        criteria={
+            key: replace(each, label=f"Title of {key}") for key, each in run.criteria.items()
+        },
+    )
     (costs,) = (table for table in tables(named) if table.name == "costs")
     assert any(row[-1].text.startswith("Title of ") for row in costs.rows)  # the code once
     assert all("\\begin{tabular}" in to_latex(table) for table in tables(Design.read(study_run)))
@@ -290,7 +343,11 @@ def test_curves_are_dashed_and_hollow_beyond_the_data() -> None:
 
 def test_a_design_without_a_score_has_no_dot() -> None:
     looks = {"uni": (0, "one"), "multi": (1, "several")}
-    figures = [("mon", "uni", 0.5, 0.4, 0.6), ("mon", "multi", None, None, None), ("tue", "uni", 0.7, 0.6, 0.8)]
+    figures = [
+        ("mon", "uni", 0.5, 0.4, 0.6),
+        ("mon", "multi", None, None, None),
+        ("tue", "uni", 0.7, 0.6, 0.8),
+    ]
     columns = ("population", "labelling", "mean", "low", "high")
     rows = [dict(zip(columns, row, strict=True)) for row in figures]
     drawn = population_panels({"binary, mean": rows}, looks)

@@ -1,4 +1,6 @@
-"""One person rated each output: what the page says, and that its commands hand outputs to a second one."""
+"""One person rated each output: what the page says, and that its commands hand outputs to a second
+one.
+"""
 
 from __future__ import annotations
 
@@ -23,20 +25,31 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AuditRun:
     """The audit of the demo, of whose people only the first in each language rated."""
     monkeypatch.chdir(tmp_path)
     demo = load_dataset(pages.ROOT / "datasets" / "demo")
-    others = [name for name, rater in demo.raters.items() if rater.kind == "human" and not name.endswith("-1")]
+    others = [
+        name
+        for name, rater in demo.raters.items()
+        if rater.kind == "human" and not name.endswith("-1")
+    ]
     ratings = demo.ratings[~demo.ratings["rater"].isin(others)]
     raters = {name: rater for name, rater in demo.raters.items() if name not in others}
     kept = replace(demo, ratings=ratings, raters=raters)
     save_dataset(kept, Path("datasets/alone"))
-    folder = written(load_dataset(Path("datasets/alone")), tmp_path / "run", criteria=("task_quality",))
+    folder = written(
+        load_dataset(Path("datasets/alone")), tmp_path / "run", criteria=("task_quality",)
+    )
     return AuditRun.read(folder)
 
 
-def test_no_judge_is_like_a_person_where_one_rated_and_the_commands_ask_a_second(alone: AuditRun) -> None:
-    assert headline(alone).startswith("One person rated: no judge can be shown to be like a person. ")
+def test_no_judge_is_like_a_person_where_one_rated_and_the_commands_ask_a_second(
+    alone: AuditRun,
+) -> None:
+    assert headline(alone).startswith(
+        "One person rated: no judge can be shown to be like a person. "
+    )
     *_, todo = cards(alone)
     assert todo.words == "Have a second person rate 60 items of each language:"
-    typed = todo.command.replace("made", "datasets/alone")  # what the fixture calls the dataset's path
+    # what the fixture calls the dataset's path
+    typed = todo.command.replace("made", "datasets/alone")
     for command in typed.split(" && "):
         program, *words = shlex.split(command)
         assert program == "metal"
@@ -44,7 +57,12 @@ def test_no_judge_is_like_a_person_where_one_rated_and_the_commands_ask_a_second
         assert done.exit_code == 0, done.output
     given = Path("datasets/alone/annotation/given.jsonl").read_text(encoding="utf-8").splitlines()
     people = [json.loads(line) for line in given]
-    assert {row["language"]: len(row["tasks"]) for row in people} == {"ar": 60, "en": 60, "es": 60, "hi": 60}
+    assert {row["language"]: len(row["tasks"]) for row in people} == {
+        "ar": 60,
+        "en": 60,
+        "es": 60,
+        "hi": 60,
+    }
     assert not {row["rater"] for row in people} & set(alone.raters)  # somebody new
 
 
@@ -53,16 +71,22 @@ def test_what_an_audit_of_a_table_and_the_drawing_print_can_be_typed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     rows = [f"q{row},text {row},{row % 5 + 1},{row * 7 % 5 + 1}" for row in range(70)]
-    Path("one.csv").write_text("\n".join(["question,answer,human_score,llm_score", *rows]), encoding="utf-8")
+    Path("one.csv").write_text(
+        "\n".join(["question,answer,human_score,llm_score", *rows]), encoding="utf-8"
+    )
     audited = CliRunner().invoke(command_line, ["audit", "one.csv"])
-    printed = next(line for line in audited.output.splitlines() if "&& metal annotate export" in line)
+    printed = next(
+        line for line in audited.output.splitlines() if "&& metal annotate export" in line
+    )
     shown = []
     for command in printed.strip().split(" && "):
         done = CliRunner().invoke(command_line, shlex.split(command)[1:])
         assert done.exit_code == 0, done.output
         shown.append(done.output)
     assert "nothing says what overall asks" in shown[-1]
-    following = next(line for line in shown[1].splitlines() if line.startswith("Next: metal annotate export"))
+    following = next(
+        line for line in shown[1].splitlines() if line.startswith("Next: metal annotate export")
+    )
     again = [*shlex.split(following.removeprefix("Next: "))[1:], "--out", "again"]
     done = CliRunner().invoke(command_line, again)
     assert done.exit_code == 0, done.output

@@ -1,4 +1,6 @@
-"""`metal select`: on published probabilities, where confidence comes from, what is refused, the page."""
+"""`metal select`: on published probabilities, where confidence comes from, what is refused, the
+page.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,15 @@ def published(reference: Path) -> metal.Dataset:
     people = table.drop_duplicates("item").assign(judge="A1", confidence=None)
     people["score"] = people["human"]
     both = pd.concat([table, people]).rename(columns={"judge": "rater"}).assign(language="en")
-    return metal.read(both[["source", "language", "rater", "score", "confidence"]], kinds={"A1": "human"}, **WORDS)
+    return metal.read(
+        both[["source", "language", "rater", "score", "confidence"]], kinds={"A1": "human"}, **WORDS
+    )
 
 
 def asked_again() -> pd.DataFrame:
-    """A judge that was asked three times about 60 sources in two languages; right where it says the same each time."""
+    """A judge that was asked three times about 60 sources in two languages; right where it says the
+    same each time.
+    """
     rows = []
     for language in ("en", "hi"):
         for source in range(60):
@@ -72,28 +78,47 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
     costs = {"gpt<b>": "0.01", "people": "1"}
     made = metal.select(data, alpha=0.1, costs=costs, resamples=200)
     for row in made.tables["selection"].to_dict("records"):
-        assert (row["confidence"], row["says"], row["kept"], row["items"]) == ("repeats", "in part", 40, 60)
+        assert (row["confidence"], row["says"], row["kept"], row["items"]) == (
+            "repeats",
+            "in part",
+            40,
+            60,
+        )
         assert row["agreement_kept"] == 1
-        assert row["at_least"] == pytest.approx(0.05 ** (1 / 40))  # delta is halved between two languages
+        # delta is halved between two languages
+        assert row["at_least"] == pytest.approx(0.05 ** (1 / 40))
         assert row["cost"] == pytest.approx(1000 * (0.01 + 1 / 3))
     assert set(made.tables["calibration"]["auroc"]) == {1.0}
     too_strict = metal.select(data, alpha=0.01, resamples=200)
     said = "Whether a judge may answer anything alone cannot be said in any of 2 cases."
-    assert said in too_strict.save(tmp_path / "strict").joinpath("report.html").read_text(encoding="utf-8")
-    commands = [card.command for card in (*cards(too_strict), *cards(made)) if card.title == "What to do next"]
+    assert said in too_strict.save(tmp_path / "strict").joinpath("report.html").read_text(
+        encoding="utf-8"
+    )
+    commands = [
+        card.command
+        for card in (*cards(too_strict), *cards(made))
+        if card.title == "What to do next"
+    ]
     assert commands == ["metal audit DATASET", "metal audit DATASET"]
     saving = [*cards(metal.select(data, alpha=0.1, resamples=200))][-1]
     assert saving.command == "metal select DATASET --alpha 0.1 --costs 'gpt<b>'=0.001,people=0.2"
     strict = too_strict.tables["selection"]
-    assert strict["undefined"].str.contains("60 sources with an answer and its confidence, 299 needed").all()
+    assert (
+        strict["undefined"]
+        .str.contains("60 sources with an answer and its confidence, 299 needed")
+        .all()
+    )
     check_saved(visit, made, tmp_path / "run", "overview", "calibration", "methods")
     phone = visit(tmp_path / "run/report.html", viewport={"width": 390, "height": 844}).page
     cells = phone.locator("#overview td").all()
     named = [cell.evaluate("cell => getComputedStyle(cell, '::before').content") for cell in cells]
-    assert named == [f'"{language}"' for language in ("English", "Hindi")]  # above each value, whose columns are gone
+    # above each value, whose columns are gone
+    assert named == [f'"{language}"' for language in ("English", "Hindi")]
 
 
-def confidence(data: metal.Dataset, way: str, language: str = "en", orders: Any = (), judge: str = "J") -> list[float]:
+def confidence(
+    data: metal.Dataset, way: str, language: str = "en", orders: Any = (), judge: str = "J"
+) -> list[float]:
     """How sure a judge is of each output, in their order."""
     settings = AuditSettings(criteria=("overall",), languages=(language,), resamples=100)
     chosen = SelectSettings(0.1, 0.1, (way,), (), {}, orders, SourceBootstrap(100))
@@ -104,9 +129,17 @@ def confidence(data: metal.Dataset, way: str, language: str = "en", orders: Any 
 
 
 def several(**answers: dict[str, list[int]]) -> metal.Dataset:
-    """Answers by language and rater to the same contents, which have ids of their own in each language."""
+    """Answers by language and rater to the same contents, which have ids of their own in each
+    language.
+    """
     rows = [
-        {"source": f"{language}/{place}", "content": str(place), "language": language, "rater": rater, "score": score}
+        {
+            "source": f"{language}/{place}",
+            "content": str(place),
+            "language": language,
+            "rater": rater,
+            "score": score,
+        }
         for language, raters in answers.items()
         for rater, scores in raters.items()
         for place, score in enumerate(scores)
@@ -137,8 +170,17 @@ def test_confidence_from_prompts_languages_and_juries() -> None:
 
 
 def test_confidence_from_both_orders() -> None:
-    """A pair that was shown in both orders: sure of the same answer, half sure where the two differ and it is a tie."""
-    rows = [("A1", "p0", 1), ("A1", "p1", 2), ("A1", "p2", 1), ("J", "p0", 1), ("J", "p1", 3), ("J", "p2", 1)]
+    """A pair that was shown in both orders: sure of the same answer, half sure where the two differ
+    and it is a tie.
+    """
+    rows = [
+        ("A1", "p0", 1),
+        ("A1", "p1", 2),
+        ("A1", "p2", 1),
+        ("J", "p0", 1),
+        ("J", "p1", 3),
+        ("J", "p2", 1),
+    ]
     table = pd.DataFrame(rows, columns=["rater", "source", "score"]).assign(language="en")
     levels = {"*": "1=first,2=second,3=tie"}
     data = metal.read(table, levels=levels, measures="nominal", kinds={"A*": "human", "J": "llm"})
@@ -148,7 +190,8 @@ def test_confidence_from_both_orders() -> None:
 
 
 def test_a_cascade_asks_the_cheap_first_and_adds_up_what_it_costs() -> None:
-    """The cheap judge is sure of half of 80, and right there; the dear one of half of the rest; people answer 20.
+    """The cheap judge is sure of half of 80, and right there; the dear one of half of the rest;
+    people answer 20.
 
     Per 1,000: 1,000 x 0.01 + 500 x 0.1 + 250 x 1 = 310 dollars, where people alone are 1,000.
     """
@@ -156,15 +199,35 @@ def test_a_cascade_asks_the_cheap_first_and_adds_up_what_it_costs() -> None:
     for place in range(80):
         about = {"source": f"s{place}", "language": "en"}
         rows.append({**about, "rater": "A1", "score": 1})
-        rows.append({**about, "rater": "J", "score": 1 + (place >= 40), "confidence": 0.99 if place < 40 else 0.2})
-        rows.append({**about, "rater": "K", "score": 1 if place < 60 else 2, "confidence": 0.95 if place < 60 else 0.1})
+        rows.append(
+            {
+                **about,
+                "rater": "J",
+                "score": 1 + (place >= 40),
+                "confidence": 0.99 if place < 40 else 0.2,
+            }
+        )
+        rows.append(
+            {
+                **about,
+                "rater": "K",
+                "score": 1 if place < 60 else 2,
+                "confidence": 0.95 if place < 60 else 0.1,
+            }
+        )
     kinds = {"A1": "human", "J": "llm", "K": "llm"}
-    data = metal.read(pd.DataFrame(rows), levels={"*": "1=first,2=second"}, measures="nominal", kinds=kinds)
+    data = metal.read(
+        pd.DataFrame(rows), levels={"*": "1=first,2=second"}, measures="nominal", kinds=kinds
+    )
     costs = {"J": "0.01", "K": "0.1", "people": "1"}
     result = metal.select(data, cascade="J,K", costs=costs, confidence="rating", resamples=100)
     table = result.tables["selection"]
     assert "$310 per 1,000" in str(answer(result))
-    for cascade, why in {"J": "two or more judges", "J,J": "each once", "J,K": "no language and criterion"}.items():
+    for cascade, why in {
+        "J": "two or more judges",
+        "J,J": "each once",
+        "J,K": "no language and criterion",
+    }.items():
         with pytest.raises(UsageError, match=why):
             metal.select(data, judges="J", cascade=cascade)
     row = table.set_index("judge").loc["J > K"]

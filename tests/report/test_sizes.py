@@ -1,4 +1,6 @@
-"""Pages of many sizes: the answer is in sight, nothing is wider than the window, and a page stays small."""
+"""Pages of many sizes: the answer is in sight, nothing is wider than the window, and a page stays
+small.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,21 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
     """By languages and judges."""
     folder = tmp_path_factory.mktemp("sizes")
     sources = {(1, 1): 12, (5, 1): 12, (5, 6): 40, (30, 6): 12}  # with 40 a share kept is known
-    return {size: written(folder / "{}x{}".format(*size), *size, sources=many) for size, many in sources.items()}
+    return {
+        size: written(folder / "{}x{}".format(*size), *size, sources=many)
+        for size, many in sources.items()
+    }
 
 
-@pytest.mark.parametrize(("size", "scheme"), [((1, 1), "dark"), ((5, 1), "light"), ((30, 6), "dark")])
-def test_no_page_is_wider_than_a_phone(pages: Pages, size: tuple[int, int], scheme: str, visit: Visiting) -> None:
-    page = visit(pages[size], folded=True, color_scheme=scheme, viewport={"width": 390, "height": 844}).page
+@pytest.mark.parametrize(
+    ("size", "scheme"), [((1, 1), "dark"), ((5, 1), "light"), ((30, 6), "dark")]
+)
+def test_no_page_is_wider_than_a_phone(
+    pages: Pages, size: tuple[int, int], scheme: str, visit: Visiting
+) -> None:
+    page = visit(
+        pages[size], folded=True, color_scheme=scheme, viewport={"width": 390, "height": 844}
+    ).page
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     assert pages[size].stat().st_size < 1_500_000
     words = page.locator("table.answers").first.locator("a.v strong")
@@ -46,9 +57,15 @@ def test_no_page_is_wider_than_a_phone(pages: Pages, size: tuple[int, int], sche
     if size == (1, 1):  # a cell alone in its row stands beside what it is about
         row = page.locator("table.answers tbody tr").first
         beside, cell = row.locator("th").bounding_box(), row.locator("a.v").bounding_box()
-        assert (beside["y"] < cell["y"] + cell["height"], beside["x"] + beside["width"] <= cell["x"]) == (True, True)
+        assert (
+            beside["y"] < cell["y"] + cell["height"],
+            beside["x"] + beside["width"] <= cell["x"],
+        ) == (True, True)
     page.evaluate("for (const part of document.querySelectorAll('details')) part.open = true")
-    names = "[...document.querySelectorAll('tbody th .word')].map((name) => [name.textContent, name.offsetHeight])"
+    names = (
+        "[...document.querySelectorAll('tbody th .word')].map((name) => [name.textContent,"
+        " name.offsetHeight])"
+    )
     heights = {name: height for name, height in page.evaluate(names) if len(name) < 16 and height}
     assert heights
     assert max(heights.values()) < 24, heights  # gpt-4o/detailed stands on one line
@@ -102,13 +119,21 @@ def test_details_of_verdicts_come_before_folded_tables(
 ) -> None:
     run = AuditRun.read(pages[5, 6].parent)
     monkeypatch.setattr("metal.show.pages.PAGE_BYTES", 0)
-    small = {"LEAST_ROOM": 16_000, "MANY": 10, "MOST_REASONS": 10, "FOLDED_CELLS": 1_000, "MATRIX_ROOM": 22_000}
+    small = {
+        "LEAST_ROOM": 16_000,
+        "MANY": 10,
+        "MOST_REASONS": 10,
+        "FOLDED_CELLS": 1_000,
+        "MATRIX_ROOM": 22_000,
+    }
     for limit, value in small.items():
         monkeypatch.setattr(f"metal.questions.audit.page.{limit}", value)
     path = tmp_path / "report.html"
     path.write_text(make_page(run), encoding="utf-8")
     page = visit(path, folded=True, viewport={"width": 1400, "height": 900}).page
-    places = page.evaluate("[...document.querySelectorAll('a.v')].map((link) => link.hash.slice(1))")
+    places = page.evaluate(
+        "[...document.querySelectorAll('a.v')].map((link) => link.hash.slice(1))"
+    )
     detailed = page.evaluate("unpack().then((data) => Object.keys(data.cells))")
     assert 10 < len(detailed) < len(places) == 90
     assert len({place.split("-")[1] for place in detailed}) == 6  # of every judge
@@ -116,7 +141,10 @@ def test_details_of_verdicts_come_before_folded_tables(
     assert page.locator("a.v svg").count() == (22_000 - 90 * CELL) // LINE
     assert "cells further down have none" in page.inner_text(".key")
     assert "rows; the CSV has all." in page.locator("#table-judges").text_content()
-    page.evaluate("(place) => (location.hash = place)", next(place for place in places if place not in detailed))
+    page.evaluate(
+        "(place) => (location.hash = place)",
+        next(place for place in places if place not in detailed),
+    )
     page.locator("#why h2").wait_for()
     judge, criterion, language = page.inner_text("#why h2").split(", ")
     assert judge in run.judge_names
@@ -126,7 +154,9 @@ def test_details_of_verdicts_come_before_folded_tables(
     assert "tables/judges.csv" in page.inner_text("#why")
 
 
-def test_judges_without_room_have_their_verdicts_counted(pages: Pages, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_judges_without_room_have_their_verdicts_counted(
+    pages: Pages, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("metal.questions.audit.page.MATRIX_CELLS", 44)  # of 90: two of six judges
     html = make_page(AuditRun.read(pages[5, 6].parent))
     assert html.count('<table class="answers"') == 2
@@ -135,10 +165,14 @@ def test_judges_without_room_have_their_verdicts_counted(pages: Pages, monkeypat
 
 
 def test_the_largest_tables_are_cut_first() -> None:
-    made = [TableView.of(None, "people", "", ("a", "b"), [("1", "2")] * rows) for rows in (3, 40, 100)]
+    made = [
+        TableView.of(None, "people", "", ("a", "b"), [("1", "2")] * rows) for rows in (3, 40, 100)
+    ]
     cut = cut_to_cells(made, 66)  # 6 cells, and 30 for each of the others
     assert [len(table.rows) for table in cut] == [3, 15, 15]
-    assert [table.cut for table in cut[1:]] == [f"The first 15 of {rows} rows; the CSV has all." for rows in (40, 100)]
+    assert [table.cut for table in cut[1:]] == [
+        f"The first 15 of {rows} rows; the CSV has all." for rows in (40, 100)
+    ]
     assert cut[2].first(5).cut == "The first 5 of 100 rows; the CSV has all."
     assert cut_to_cells(made, 286) == made
 
@@ -146,10 +180,13 @@ def test_the_largest_tables_are_cut_first() -> None:
 def test_many_languages_of_one_criterion_stand_in_columns(pages: Pages, visit: Visiting) -> None:
     page = visit(pages[30, 6], folded=True, viewport={"width": 1400, "height": 900}).page
     alone = (
-        "for (const row of document.querySelectorAll('table.answers tr')) while (row.cells[2]) row.cells[2].remove()"
+        "for (const row of document.querySelectorAll('table.answers tr')) while (row.cells[2])"
+        " row.cells[2].remove()"
     )
     page.evaluate(alone)
-    boxes = [cell.bounding_box() for cell in page.locator("table.answers").first.locator("a.v").all()]
+    boxes = [
+        cell.bounding_box() for cell in page.locator("table.answers").first.locator("a.v").all()
+    ]
     assert len({box["x"] for box in boxes}) == 3
     assert all(below["y"] >= box["y"] + box["height"] for box, below in pairwise(boxes[:10]))
     assert max(box["y"] + box["height"] for box in boxes) <= 900
@@ -175,13 +212,23 @@ def test_long_names_do_not_meet(tmp_path: Path, visit: Visiting) -> None:
     facts = {"passages": 1, "duplicates": 1, "near_empty": 1}
     drawings = [
         population_panels({"scale as rated, majority": rows, "binary, mean": rows}, looks),
-        rank_lines(Ranks({who: {name: place for place, name in enumerate(names, 1)} for who in names[:6]})),
-        interval_dots([Dot(who, place / 40, ranks="10 to 12") for place, who in enumerate(names)], {}, beside="ranks"),
-        interval_dots([Dot(who, -0.8 + place / 40, -1, -0.5) for place, who in enumerate(names)], {}),
+        rank_lines(
+            Ranks({who: {name: place for place, name in enumerate(names, 1)} for who in names[:6]})
+        ),
+        interval_dots(
+            [Dot(who, place / 40, ranks="10 to 12") for place, who in enumerate(names)],
+            {},
+            beside="ranks",
+        ),
+        interval_dots(
+            [Dot(who, -0.8 + place / 40, -1, -0.5) for place, who in enumerate(names)], {}
+        ),
         length_histograms(dict.fromkeys(names, counts | facts), {}).svg,
     ]
     page = tmp_path / "charts.html"
-    style = STYLE + (Path(metal.show.__file__).parent / "templates" / "report.css").read_text(encoding="utf-8")
+    style = STYLE + (Path(metal.show.__file__).parent / "templates" / "report.css").read_text(
+        encoding="utf-8"
+    )
     figure = '<figure><div class="drawing">{}</div></figure>'
     width = '<meta name="viewport" content="width=device-width">'
     body = f"<body data-ready><main>{''.join(figure.format(each) for each in drawings)}</main>"
@@ -190,16 +237,24 @@ def test_long_names_do_not_meet(tmp_path: Path, visit: Visiting) -> None:
 
 
 def test_every_chart_says_what_it_shows(pages: Pages, demo_run: Path, rich_board: Path) -> None:
-    for run in (AuditRun.read(pages[30, 6].parent), AuditRun.read(demo_run), Billboard.read(rich_board)):
+    for run in (
+        AuditRun.read(pages[30, 6].parent),
+        AuditRun.read(demo_run),
+        Billboard.read(rich_board),
+    ):
         drawn = [chart for chart in charts(run) if chart.svg and chart.name != "verdicts"]
         assert drawn
         assert [chart.name for chart in drawn if not chart.finding.endswith(".")] == []
 
 
 @pytest.mark.reference
-def test_pariksha_takes_six_screens_at_most(reference: Path, tmp_path: Path, visit: Visiting) -> None:
+def test_pariksha_takes_six_screens_at_most(
+    reference: Path, tmp_path: Path, visit: Visiting
+) -> None:
     draft = formats.read("pariksha", reference / "pariksha", {})
     folder = written_audit(draft.assemble(tmp_path / "ratings"), tmp_path / "run")
     for width, height in ((1400, 900), (390, 844)):
-        page = visit(folder / "report.html", folded=True, viewport={"width": width, "height": height}).page
+        page = visit(
+            folder / "report.html", folded=True, viewport={"width": width, "height": height}
+        ).page
         assert page.evaluate("document.documentElement.scrollHeight") <= 6 * height

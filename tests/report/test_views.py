@@ -20,7 +20,15 @@ from metal.auditing import judging
 from metal.auditing.scores import ONCE
 from metal.auditing.standing import NOTHING, THIN
 from metal.auditing.together import together_rows
-from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON, UNDECIDED, UNINFORMATIVE, UNSURE, Verdict
+from metal.auditing.verdict import (
+    DISAGREE,
+    INFORMATIVE,
+    LIKE_A_PERSON,
+    UNDECIDED,
+    UNINFORMATIVE,
+    UNSURE,
+    Verdict,
+)
 from metal.data import text
 from metal.data.dataset import Card, Dataset
 from metal.data.formats import read as read_draft
@@ -30,7 +38,13 @@ from metal.errors import DataError
 from metal.questions.audit.answer import cards, headline, lead
 from metal.questions.audit.brief import brief
 from metal.questions.audit.disagreements import pack
-from metal.questions.audit.judges import agreement_charts, difference_tables, f1_table, figures_table, prompt_charts
+from metal.questions.audit.judges import (
+    agreement_charts,
+    difference_tables,
+    f1_table,
+    figures_table,
+    prompt_charts,
+)
 from metal.questions.audit.page import criterion_table, left_out_table
 from metal.questions.audit.people import agreement_table, ceilings_table, prediction_table
 from metal.questions.audit.run import AuditRun
@@ -74,7 +88,10 @@ def test_a_run_that_is_replaced_while_it_is_read(
     two_judges: Dataset, write_run: WriteRun, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tables of one state with the manifest of another would be a page of two runs."""
-    old, new = write_run(two_judges), write_run(replace(two_judges, card=Card("new")), languages=("hi",))
+    old, new = (
+        write_run(two_judges),
+        write_run(replace(two_judges, card=Card("new")), languages=("hi",)),
+    )
 
     def replaced_meanwhile(*given: Any) -> None:
         if new.exists():
@@ -99,9 +116,15 @@ def test_the_first_rows_are_those_with_something_strong() -> None:
 
 
 def test_formats() -> None:
-    assert " ".join(map(text.figure, (0.126, -0.126, -0.001, 1, float("nan"), None))) == "0.13 −0.13 0.00 1.00 – –"
+    assert (
+        " ".join(map(text.figure, (0.126, -0.126, -0.001, 1, float("nan"), None)))
+        == "0.13 −0.13 0.00 1.00 – –"
+    )
     assert " ".join(map(text.signed, (0.05, -0.05, 0.0001, None))) == "+0.05 −0.05 0.00 –"
-    assert " ".join(map(text.p_value, (0.0004, 0.001, 0.0499, 1.0, float("nan")))) == "<0.001 0.001 0.050 1.000 –"
+    assert (
+        " ".join(map(text.p_value, (0.0004, 0.001, 0.0499, 1.0, float("nan"))))
+        == "<0.001 0.001 0.050 1.000 –"
+    )
     assert text.interval(0.1, 0.25) == "[0.10, 0.25]"
     assert text.interval(float("nan"), 0.25) == ""
     assert (text.count(1234567), text.percent(0.956)) == ("1,234,567", "96%")
@@ -112,8 +135,13 @@ def test_formats() -> None:
         text.printable_sentence("\u2068\u062d\u2069 a\u2069b\u2068c\u202e")
         == "\u2068\u062d\u2069 a\ufffdb\ufffdc\ufffd"
     )
-    assert (text.slug("a/b ../c"), text.slug("\u062d"), text.slug("task_quality")) == ("a-b-c", "x", "task_quality")
-    assert text.printable("a\u202eb\x00c\r\nd\u200de") == "a\ufffdb\ufffdc\nd\u200de"  # joiners stay
+    assert (text.slug("a/b ../c"), text.slug("\u062d"), text.slug("task_quality")) == (
+        "a-b-c",
+        "x",
+        "task_quality",
+    )
+    # joiners stay
+    assert text.printable("a\u202eb\x00c\r\nd\u200de") == "a\ufffdb\ufffdc\nd\u200de"
 
 
 def test_cells_are_the_tables_rounded(demo_run: Path) -> None:
@@ -123,7 +151,9 @@ def test_cells_are_the_tables_rounded(demo_run: Path) -> None:
     figures = {tuple(cell.text for cell in row[:3]): row for row in shown.rows}
     assert len(figures) == len(run.records("judges"))
     for record in run.records("judges"):
-        row = figures[run.criterion(record["criterion"]), language_name(record["language"]), record["judge"]]
+        row = figures[
+            run.criterion(record["criterion"]), language_name(record["language"]), record["judge"]
+        ]
         assert row[place].text == text.figure(record["kappa"])
         assert row[place].below.startswith(text.interval(record["kappa_low"], record["kappa_high"]))
     by_row = {(row[0].text, row[1].text): row for row in f1_table(run).rows}
@@ -141,7 +171,9 @@ def test_cells_are_the_tables_rounded(demo_run: Path) -> None:
         assert row[1].text == table_6[row[0].text]["TQ"]
 
 
-def test_a_people_only_audit_first_shows_kappa_of_all_outputs(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+def test_a_people_only_audit_first_shows_kappa_of_all_outputs(
+    make_dataset: MakeDataset, report_on: ReportOn
+) -> None:
     """52 outputs with two ratings are the usual panel, and 44 with three are not left out."""
     truth = [0, 1, 2, 2] * 24
     other = [0, 2, 2, 2] * 24
@@ -157,7 +189,9 @@ def test_a_people_only_audit_first_shows_kappa_of_all_outputs(make_dataset: Make
     assert pair.below == "52 / 96 items"
 
 
-def test_a_run_of_version_0_1_is_shown_without_later_columns(make_dataset: MakeDataset, write_run: WriteRun) -> None:
+def test_a_run_of_version_0_1_is_shown_without_later_columns(
+    make_dataset: MakeDataset, write_run: WriteRun
+) -> None:
     people = [0, 1, 2] * 20
     folder = write_run(make_dataset({"en": {"A1": people, "A2": people, "j": people}}))
     path = folder / "tables" / "judges.parquet"
@@ -170,10 +204,16 @@ def test_a_run_of_version_0_1_is_shown_without_later_columns(make_dataset: MakeD
 
 
 def test_a_figure_is_one_function_and_one_column(
-    make_dataset: MakeDataset, write_run: WriteRun, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    make_dataset: MakeDataset,
+    write_run: WriteRun,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A figure of the table of judges, and its column: CSV, page, LaTeX and terminal follow."""
-    figures: dict[str, Any] = {**judging.FIGURES, "top": lambda judged: Estimate(0.125, 0.0625, 0.25, n=judged.drawn.n)}
+    figures: dict[str, Any] = {
+        **judging.FIGURES,
+        "top": lambda judged: Estimate(0.125, 0.0625, 0.25, n=judged.drawn.n),
+    }
     monkeypatch.setattr(judging, "FIGURES", figures)
     column = Column("top", "top share", text.share, interval=True, direction="higher")
     described = {**AuditRun.described, "judges": (*AuditRun.described["judges"], column)}
@@ -194,12 +234,18 @@ def test_a_figure_is_one_function_and_one_column(
     assert all(words in printed for words in ("top", "share", "0.125", "[0.062, 0.250]"))
     assert max(map(len, printed.splitlines())) <= 80
     # A run without the column says so when it is read.
-    monkeypatch.setattr(AuditRun, "described", described | {"judges": (*described["judges"], Column("more"))})
-    with pytest.raises(DataError, match=r"judges\.parquet: no column 'more'\. Run `metal audit` again"):
+    monkeypatch.setattr(
+        AuditRun, "described", described | {"judges": (*described["judges"], Column("more"))}
+    )
+    with pytest.raises(
+        DataError, match=r"judges\.parquet: no column 'more'\. Run `metal audit` again"
+    ):
         AuditRun.read(folder)
 
 
-def test_undefined_is_a_dash_with_its_reason(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+def test_undefined_is_a_dash_with_its_reason(
+    make_dataset: MakeDataset, report_on: ReportOn
+) -> None:
     ones = [1] * 40
     run = report_on(make_dataset({"en": {"A1": ones, "A2": ones, "j": ones}}))
     assert agreement_table(run).rows[0][1].text == "– / 1.00"
@@ -224,7 +270,9 @@ def test_the_matrix_holds_every_verdict(run: AuditRun) -> None:
     assert {cell and cell.word for cell in good.cells[0]} <= {"good", "some"}
     first = constant.cells[0][0]
     assert first is not None
-    assert first.reason.startswith("constant, task_quality, English: uninformative. It gave one answer only.")
+    assert first.reason.startswith(
+        "constant, task_quality, English: uninformative. It gave one answer only."
+    )
     assert (first.figure, first.bar) == (
         "exact 0%, order 0% · 60 items",
         ("M0.0 6H12.0", "M6.0 0v12"),
@@ -244,8 +292,16 @@ def test_the_matrix_holds_every_verdict(run: AuditRun) -> None:
         ({}, "60 items · too uncertain"),
     ],
 )
-def test_an_undecided_cell_says_what_is_missing(lacks: dict[str, Any], words: str, run: AuditRun) -> None:
-    enough = {"items": 60, "sources": 60, "items_needed": float("nan"), "above_constant": 0.1, "reason": "open"}
+def test_an_undecided_cell_says_what_is_missing(
+    lacks: dict[str, Any], words: str, run: AuditRun
+) -> None:
+    enough = {
+        "items": 60,
+        "sources": 60,
+        "items_needed": float("nan"),
+        "above_constant": 0.1,
+        "reason": "open",
+    }
     table = run.tables["verdicts"].iloc[:1].assign(**{"verdict": UNDECIDED, **enough, **lacks})
     first = by_judge(replace(run, tables={**run.tables, "verdicts": table}))[0].cells[0][0]
     assert first is not None
@@ -260,7 +316,9 @@ def test_an_undecided_cell_says_what_is_missing(lacks: dict[str, Any], words: st
         ((1.5, 1.9, 2.4), "M100.0 6H100.0", "M96 1l4 5l-4 5"),
     ],
 )
-def test_a_share_beyond_the_line_is_an_arrow(share: tuple[float, ...], interval: str, mark: str, run: AuditRun) -> None:
+def test_a_share_beyond_the_line_is_an_arrow(
+    share: tuple[float, ...], interval: str, mark: str, run: AuditRun
+) -> None:
     ends = dict(zip(("share_kept_low", "share_kept", "share_kept_high"), share, strict=True))
     table = run.tables["verdicts"].iloc[:1].assign(**ends)
     first = by_judge(replace(run, tables={**run.tables, "verdicts": table}))[0].cells[0][0]
@@ -270,7 +328,12 @@ def test_a_share_beyond_the_line_is_an_arrow(share: tuple[float, ...], interval:
 
 def test_options_stand_on_a_page_as_they_are_typed(run: AuditRun) -> None:
     content = page(
-        replace(run, warnings=('`reference="group=x"` takes one; `standardise=True`, or `metal.design("d")`',))
+        replace(
+            run,
+            warnings=(
+                '`reference="group=x"` takes one; `standardise=True`, or `metal.design("d")`',
+            ),
+        )
     )
     assert "--reference group=x takes one; --standardise, or <code>metal design d</code>" in content
 
@@ -283,15 +346,18 @@ def test_judges_stand_by_what_they_keep_then_by_what_they_know() -> None:
 
 def test_the_first_screen_answers(run: AuditRun) -> None:
     assert headline(run) == f"Of 2 judges only good {AGREES}: in English and Hindi (task_quality)."
-    assert lead(run) == (
-        "Of 4 cases, in 2 a judge is like a person; in 2 a judge tells hardly more than a constant answer would. "
-        "Of cases named so, at most 5% are expected to be wrong."
+    assert (
+        lead(run)
+        == "Of 4 cases, in 2 a judge is like a person; in 2 a judge tells hardly more than a"
+        " constant answer would. Of cases named so, at most 5% are expected to be wrong."
     )
     assert [card.title for card in cards(run)] == ["What to do next"]
     lines = facts(run)
     assert lines["Worst"].startswith("constant on task_quality in ")
-    assert lines["Judges"] == (
-        "Like a person or informative most often good (100% of 2), least often constant (0% of 2)."
+    assert (
+        lines["Judges"]
+        == "Like a person or informative most often good (100% of 2), least often constant (0%"
+        " of 2)."
     )
     assert "Languages" not in lines  # they are alike
     assert "that people are right" in lines["Not to be concluded"]
@@ -304,26 +370,44 @@ def test_it_warns_of_high_f1_at_chance(make_dataset: MakeDataset, report_on: Rep
     # F1 of always Good where nine of ten are Good: 0.9 x (2 x 0.9 / 1.9) = 0.85
     beware = next(iter(cards(run)))
     assert beware.title == "Beware of F1 alone"
-    assert beware.words.endswith("; always giving the most frequent answer reaches 0.85 [0.71, 0.93] as well.")
+    assert beware.words.endswith(
+        "; always giving the most frequent answer reaches 0.85 [0.71, 0.93] as well."
+    )
 
 
-def test_the_answer_without_judges_and_with_too_few(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+def test_the_answer_without_judges_and_with_too_few(
+    make_dataset: MakeDataset, report_on: ReportOn
+) -> None:
     alone = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1]}}, name="alone"))
     assert list(facts(alone)) == ["People", "Not to be concluded"]
     assert "no judge took part" in page(alone)
     few = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}}, name="few"))
     assert headline(few).startswith("Whether j can be trusted is still undecided")
     of = {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}
-    assert lead(report_on(make_dataset({"en": of, "hi": of}, name="two"))) == "In all 2 cases nothing can be said yet."
+    assert (
+        lead(report_on(make_dataset({"en": of, "hi": of}, name="two")))
+        == "In all 2 cases nothing can be said yet."
+    )
 
 
 def with_verdicts(run: AuditRun, verdicts: dict[str, list[str]], p: float) -> AuditRun:
     """The run with these verdicts, by judge and then language; p: of those that are like a person."""
-    table = run.tables["verdicts"].sort_values(["judge", "language"]).assign(below_person=0.0, p_like=1.0, unshown="")
+    table = (
+        run.tables["verdicts"]
+        .sort_values(["judge", "language"])
+        .assign(below_person=0.0, p_like=1.0, unshown="")
+    )
     table["verdict"] = [verdict for judge in sorted(verdicts) for verdict in verdicts[judge]]
     table.loc[table["verdict"] == LIKE_A_PERSON, "p_like"] = p
     made = [
-        Verdict(row["language"], row["criterion"], row["judge"], row["verdict"], "", p_like=row["p_like"])
+        Verdict(
+            row["language"],
+            row["criterion"],
+            row["judge"],
+            row["verdict"],
+            "",
+            p_like=row["p_like"],
+        )
         for row in table.to_dict("records")
     ]
     together = pd.DataFrame(list(together_rows(made, [math.nan] * len(made)))).assign(signature="")
@@ -339,35 +423,57 @@ FOUR = ("en", "hi", "sw", "ta")
     [
         (
             {"j": [LIKE_A_PERSON] * 4},
-            f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to be wrong.",
+            (
+                f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to"
+                " be wrong."
+            ),
         ),
         (
             {"j": [LIKE_A_PERSON, LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE]},
-            f"j {AGREES} in English and Hindi (task_quality). Do not use it for task_quality in Tamil.",
+            (
+                f"j {AGREES} in English and Hindi (task_quality). Do not use it for task_quality in"
+                " Tamil."
+            ),
         ),
-        ({"j": [LIKE_A_PERSON, INFORMATIVE, UNDECIDED, UNDECIDED]}, f"j {AGREES} in English (task_quality)."),
+        (
+            {"j": [LIKE_A_PERSON, INFORMATIVE, UNDECIDED, UNDECIDED]},
+            f"j {AGREES} in English (task_quality).",
+        ),
         (
             {"j": [LIKE_A_PERSON] * 3 + [UNDECIDED], "k": [UNDECIDED] * 3 + [UNINFORMATIVE]},
             f"Of 2 judges only j {AGREES}: in English, Hindi and Swahili (task_quality).",
         ),
-        ({"j": [DISAGREE] * 4}, "Nobody can be judged here: people disagree among themselves in 4 cases."),
         (
-            {"j": [LIKE_A_PERSON] * 3 + [UNINFORMATIVE], "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
-            f"j {AGREES} in 3 of 4 cases, more often than any other of the 2 judges. Do not use it for task_quality in "
-            "Tamil.",
+            {"j": [DISAGREE] * 4},
+            "Nobody can be judged here: people disagree among themselves in 4 cases.",
         ),
         (
-            {"j": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2, "k": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2},
+            {"j": [LIKE_A_PERSON] * 3 + [UNINFORMATIVE], "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
+            (
+                f"j {AGREES} in 3 of 4 cases, more often than any other of the 2 judges. Do not use"
+                " it for task_quality in Tamil."
+            ),
+        ),
+        (
+            {
+                "j": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2,
+                "k": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2,
+            },
             "j and k each agree with people as they agree with each other in 2 of 4 cases.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},
             "None of the 2 judges is shown to know more than a constant answer does. Do not use j.",
         ),
-        ({"j": [UNINFORMATIVE] * 4}, "j is nowhere shown to know more than a constant answer does. Do not use it."),
+        (
+            {"j": [UNINFORMATIVE] * 4},
+            "j is nowhere shown to know more than a constant answer does. Do not use it.",
+        ),
     ],
 )
-def test_headlines(verdicts: dict[str, list[str]], says: str, make_dataset: MakeDataset, report_on: ReportOn) -> None:
+def test_headlines(
+    verdicts: dict[str, list[str]], says: str, make_dataset: MakeDataset, report_on: ReportOn
+) -> None:
     scores = {"A1": [0, 1], "A2": [0, 1]} | {judge: [0, 1] for judge in verdicts}
     run = with_verdicts(report_on(make_dataset(dict.fromkeys(FOUR, scores))), verdicts, p=0.001)
     assert headline(run) == says
@@ -379,27 +485,44 @@ def test_headlines(verdicts: dict[str, list[str]], says: str, make_dataset: Make
         # A cell of 4 at p = .04: 4 x .04 = .16 of Benjamini and Hochberg.
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3},
-            f"j {AGREES} in English (task_quality) by that case's own verdict only: looked at together, the 4 cases do "
-            "not show it.",
+            (
+                f"j {AGREES} in English (task_quality) by that case's own verdict only: looked at"
+                " together, the 4 cases do not show it."
+            ),
             "1 by its own verdict only: in English (task_quality).",
         ),
         # All 4 of 4 at p = .04: 4 / 4 x .04 = .04.
         (
             {"j": [LIKE_A_PERSON] * 4},
-            f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to be wrong.",
-            "Like a person when all are looked at together: in English, Hindi, Swahili and Tamil (task_quality).",
+            (
+                f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to"
+                " be wrong."
+            ),
+            (
+                "Like a person when all are looked at together: in English, Hindi, Swahili and"
+                " Tamil (task_quality)."
+            ),
         ),
         # Over two judges by Benjamini and Yekutieli: 8 / 2 x 2.72 x .04.
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
-            f"A judge {AGREES} in 2 of 8 cases by these cases' own verdicts only: looked at together, the 8 cases do "
-            "not show it.",
-            "2 by their own verdict only: j in English (task_quality); k in English (task_quality).",
+            (
+                f"A judge {AGREES} in 2 of 8 cases by these cases' own verdicts only: looked at"
+                " together, the 8 cases do not show it."
+            ),
+            (
+                "2 by their own verdict only: j in English (task_quality); k in English"
+                " (task_quality)."
+            ),
         ),
     ],
 )
 def test_what_holds_only_by_its_own_verdict_is_said(
-    verdicts: dict[str, list[str]], says: str, listed: str, make_dataset: MakeDataset, report_on: ReportOn
+    verdicts: dict[str, list[str]],
+    says: str,
+    listed: str,
+    make_dataset: MakeDataset,
+    report_on: ReportOn,
 ) -> None:
     scores = {"A1": [0, 1], "A2": [0, 1]} | {judge: [0, 1] for judge in verdicts}
     run = with_verdicts(report_on(make_dataset(dict.fromkeys(FOUR, scores))), verdicts, p=0.04)
@@ -417,13 +540,18 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     table["reason"] = ["", "", "", f"{ONCE} (-15; then 0.00 beside a person)"]
     together = run.tables["together"].assign(kept_at_least=[-0.2, 0.42, 0.05, math.nan])
     picked = pd.DataFrame({"optimism": [0.02, 0.66]})
-    run = replace(run, tables={**run.tables, "verdicts": table, "together": together, "picked": picked})
-    assert headline(run) == ("None of the 2 judges is shown to agree with people as they agree with each other.")
-    assert lead(run) == (
-        "Of 4 cases, in 1 a judge is like a person once recalibrated; in 3 a judge is informative, but not shown "
-        "to be like a person. In the surest of 4 cases, task_quality in Hindi, j keeps at least 42% of what a person "
-        "knows. The judge that looks best in a case may be the luckiest: up to 66 percentage points of "
-        "what it keeps are luck."
+    run = replace(
+        run, tables={**run.tables, "verdicts": table, "together": together, "picked": picked}
+    )
+    assert (
+        headline(run)
+        == "None of the 2 judges is shown to agree with people as they agree with each other."
+    )
+    assert (
+        lead(run) == "Of 4 cases, in 1 a judge is like a person once recalibrated; in 3 a judge is"
+        " informative, but not shown to be like a person. In the surest of 4 cases, task_quality"
+        " in Hindi, j keeps at least 42% of what a person knows. The judge that looks best in a"
+        " case may be the luckiest: up to 66 percentage points of what it keeps are luck."
     )
 
 
@@ -435,10 +563,14 @@ def with_prompts(dataset: Dataset) -> Dataset:
     return replace(dataset, raters=raters)
 
 
-def test_prompts_of_one_model_are_compared_apart(two_judges: Dataset, run: AuditRun, report_on: ReportOn) -> None:
+def test_prompts_of_one_model_are_compared_apart(
+    two_judges: Dataset, run: AuditRun, report_on: ReportOn
+) -> None:
     (judges,) = difference_tables(run)
     assert judges.name == "differences_judges"
-    run = report_on(with_prompts(replace(two_judges, card=replace(two_judges.card, name="prompts"))))
+    run = report_on(
+        with_prompts(replace(two_judges, card=replace(two_judges.card, name="prompts")))
+    )
     (prompts,) = difference_tables(run)
     assert prompts.name == "differences_prompts"
     assert prompts.rows[0][1].text == "constant − good"
@@ -448,18 +580,40 @@ def test_prompts_of_one_model_are_compared_apart(two_judges: Dataset, run: Audit
     (chart,) = prompt_charts(run)
     assert "0 significantly above 0 (first is better), 2 significantly below" in chart.alt
     lines = facts(run)
-    assert lines["Prompts"] == ("Of 2 differences between prompts of one model 2 are significant: detailed ahead in 2.")
+    assert (
+        lines["Prompts"]
+        == "Of 2 differences between prompts of one model 2 are significant: detailed ahead in 2."
+    )
 
 
 def test_over_and_under_prediction_by_hand(run: AuditRun) -> None:
-    # People in each language: 10 Bad, 10 Medium, 40 Good (on the tenth each, A3 says Good and is outvoted).
+    # People in each language: 10 Bad, 10 Medium, 40 Good (on the tenth each, A3 says Good and is
+    # outvoted).
     # `constant` says Good 60 times: Good 120 to 80 of 120 in all, +33 points; the others -17.
     rows = {(row[1].text, row[2].text): row for row in prediction_table(run).rows}
-    assert [cell.text for cell in rows["all items", "constant"][4:]] == ["0 Bad: −17", "1 Medium: −17", "2 Good: +33"]
-    assert [cell.below for cell in rows["all items", "constant"][4:]] == ["0 to 20", "0 to 20", "120 to 80"]
-    # `good` left its last two unanswered in each language, both Good to people: 116 items, nothing over or under.
-    assert [cell.text for cell in rows["all items", "good"][3:]] == ["116", "0 Bad: 0", "1 Medium: 0", "2 Good: 0"]
-    assert [cell.text for cell in rows["some agree", "constant"][4:]] == ["0 Bad: 0", "1 Medium: −100", "2 Good: +100"]
+    assert [cell.text for cell in rows["all items", "constant"][4:]] == [
+        "0 Bad: −17",
+        "1 Medium: −17",
+        "2 Good: +33",
+    ]
+    assert [cell.below for cell in rows["all items", "constant"][4:]] == [
+        "0 to 20",
+        "0 to 20",
+        "120 to 80",
+    ]
+    # `good` left its last two unanswered in each language, both Good to people: 116 items, nothing
+    # over or under.
+    assert [cell.text for cell in rows["all items", "good"][3:]] == [
+        "116",
+        "0 Bad: 0",
+        "1 Medium: 0",
+        "2 Good: 0",
+    ]
+    assert [cell.text for cell in rows["some agree", "constant"][4:]] == [
+        "0 Bad: 0",
+        "1 Medium: −100",
+        "2 Good: +100",
+    ]
 
 
 def test_what_was_left_out(run: AuditRun) -> None:
@@ -467,8 +621,13 @@ def test_what_was_left_out(run: AuditRun) -> None:
     assert [cell.text for cell in row[2:]] == ["60", "0", "0", "good: 2 unanswered"]
 
 
-def test_incomplete_and_tied_items_are_apart(make_dataset: MakeDataset, report_on: ReportOn) -> None:
-    people: dict[str, list[int | None]] = {"A1": [0, 1, 2] * 5, "A2": [0, 1, 2] * 4 + [1, None, None]}
+def test_incomplete_and_tied_items_are_apart(
+    make_dataset: MakeDataset, report_on: ReportOn
+) -> None:
+    people: dict[str, list[int | None]] = {
+        "A1": [0, 1, 2] * 5,
+        "A2": [0, 1, 2] * 4 + [1, None, None],
+    }
     run = report_on(make_dataset({"hi": people}))
     rows = [[cell.text for cell in row] for row in criterion_table(run, run.audited[0]).rows[:2]]
     assert rows == [["items", "12"], ["incomplete / tied", "2 / 1"]]
@@ -476,39 +635,57 @@ def test_incomplete_and_tied_items_are_apart(make_dataset: MakeDataset, report_o
 
 def test_many_judges_take_several_charts(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     items = [0, 1, 2] * 5
-    scores: dict[str, list[int | None]] = {"A1": items, "A2": items} | {f"j{n:02d}": items for n in range(17)}
+    scores: dict[str, list[int | None]] = {"A1": items, "A2": items} | {
+        f"j{n:02d}": items for n in range(17)
+    }
     run = report_on(make_dataset(dict.fromkeys(("en", "hi", "sw"), scores)))
     drawn = agreement_charts(run, run.audited[0])
     assert [chart.title for chart in drawn if chart.name.startswith("radar")] == [
         f"task_quality ({n} of 3)" for n in (1, 2, 3)
     ]
     assert len({chart.name for chart in drawn}) == 9
-    shown = [row[0].text for chart in drawn if chart.name.startswith("dots") for row in chart.numbers.rows]
-    assert Counter(name for name in shown if name.startswith("j")) == {f"j{n:02d}": 1 for n in range(17)}
+    shown = [
+        row[0].text
+        for chart in drawn
+        if chart.name.startswith("dots")
+        for row in chart.numbers.rows
+    ]
+    assert Counter(name for name in shown if name.startswith("j")) == {
+        f"j{n:02d}": 1 for n in range(17)
+    }
     (judges,) = difference_tables(run)
     assert len(judges.rows) == 30
     assert "30 pairs of 136" in judges.notes[1]
 
 
 def test_a_chart_shows_itself_in_a_notebook(make_dataset: MakeDataset, report_on: ReportOn) -> None:
-    """With its title and what it shows in words; names from files are text, without characters that turn the page."""
+    """With its title and what it shows in words; names from files are text, without characters that
+    turn the page.
+    """
     attack = "</title></desc></svg><script>window.pwned = 1</script>\u202e&lt;"
     scores = dict.fromkeys(("A1", "A2", attack), [0, 1, 2] * 20)
     drawn = charts(report_on(make_dataset(dict.fromkeys(("en", "hi", "sw"), scores))))
-    drawn += [replace(drawn[0], title=attack, alt=attack), replace(drawn[0], svg="", notes=(attack,))]
+    drawn += [
+        replace(drawn[0], title=attack, alt=attack),
+        replace(drawn[0], svg="", notes=(attack,)),
+    ]
     for chart in drawn:
         html = chart._repr_html_()
         figure = ElementTree.fromstring(html)
         assert figure.findtext("figcaption") == text.printable_sentence(chart.title)
         description = figure.findtext("{*}svg/{*}desc")
         assert description == (text.printable_sentence(chart.alt) if chart.svg else None)
-        assert [note.text for note in figure.findall("p")] == [text.printable_sentence(note) for note in chart.notes]
+        assert [note.text for note in figure.findall("p")] == [
+            text.printable_sentence(note) for note in chart.notes
+        ]
         assert not list(figure.iter("{*}script"))
         assert "\u202e" not in html
     assert sum("pwned" in chart._repr_html_() for chart in drawn) > 2  # the drawings name the judge
 
 
-def test_a_sample_is_even_seeded_and_says_so(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+def test_a_sample_is_even_seeded_and_says_so(
+    make_dataset: MakeDataset, report_on: ReportOn
+) -> None:
     scores = {"A1": [0] * 300, "A2": [1] * 300, "A3": [2] * 300}
     few = {rater: values[:20] for rater, values in scores.items()}
     run = report_on(make_dataset({"en": scores, "hi": few}))
@@ -525,7 +702,9 @@ def test_a_sample_is_even_seeded_and_says_so(make_dataset: MakeDataset, report_o
     assert taken["hi"] == min(20, taken["en"]) or taken["hi"] in (taken["en"], taken["en"] - 1)
     assert [item["l"] for item in items] == sorted(item["l"] for item in items)
     assert pack(run, {}, 50).left_out == 320
-    other = replace(run, manifest={**run.manifest, "settings": {**run.manifest["settings"], "seed": 1}})
+    other = replace(
+        run, manifest={**run.manifest, "settings": {**run.manifest["settings"], "seed": 1}}
+    )
     assert unpacked(pack(other, {}, room).blob)["items"] != items
 
 
@@ -549,32 +728,49 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert len(unpacked(content)["items"]) == run.disagreement_table.num_rows == 1981
     by_cell = {(row[0].text, row[1].text): row for row in figures_table(run).rows}
     assert by_cell["Task quality", "Hindi"][5].text == "0.62"
-    assert headline(run) == (
-        "gpt-4-32k/detailed is nowhere shown to agree with people as they agree with each other. Do not use it for "
-        "hallucinations in Malayalam."
+    assert (
+        headline(run)
+        == "gpt-4-32k/detailed is nowhere shown to agree with people as they agree with each other."
+        " Do not use it for hallucinations in Malayalam."
     )
     assert lead(run).startswith(
-        "Of 15 cases, in 11 it is informative, but not shown to be like a person; in 1 it tells hardly more"
+        "Of 15 cases, in 11 it is informative, but not shown to be like a person; in 1 it tells"
+        " hardly more"
     )
 
 
 def test_judges_may_bear_any_name(make_dataset: MakeDataset, report_on: ReportOn) -> None:
-    """Also that of the people, names alike to their eightieth letter, and names written from right to left."""
+    """Also that of the people, names alike to their eightieth letter, and names written from right
+    to left.
+    """
     people, other = [0, 1, 2] * 20, [2, 2, 2] * 20
     long = "x" * 100
-    judges = {"people": other, f"{long}1{long}": people, f"{long}2{long}": people, "\u062d\u0643\u0645": other}
+    judges = {
+        "people": other,
+        f"{long}1{long}": people,
+        f"{long}2{long}": people,
+        "\u062d\u0643\u0645": other,
+    }
     run = report_on(make_dataset({"en": {"A1": people, "A2": people} | judges}))
     ours = run.rows("class_distribution", side="people", case="all items")
-    assert dict(zip(ours["level"], ours["count"], strict=True)) == {"0 Bad": 20, "1 Medium": 20, "2 Good": 20}
+    assert dict(zip(ours["level"], ours["count"], strict=True)) == {
+        "0 Bad": 20,
+        "1 Medium": 20,
+        "2 Good": 20,
+    }
     rows = {row[2].text: row for row in prediction_table(run).rows if row[1].text == "all items"}
     assert [cell.below for cell in rows["people"][4:]] == ["0 to 20", "0 to 20", "60 to 20"]
-    raters = [name for name, kind, _ in unpacked(pack(run, {}, 10**6).blob)["raters"] if kind != "person"]
+    raters = [
+        name for name, kind, _ in unpacked(pack(run, {}, 10**6).blob)["raters"] if kind != "person"
+    ]
     assert len(set(raters)) == 4
     reasons = [cell.reason for of in by_judge(run) for cell in of.cells[0] if cell]
     assert any(reason.startswith("\u2068\u062d\u0643\u0645\u2069, ") for reason in reasons)
 
 
-def test_judges_alike_in_model_and_prompt_are_told_apart(two_judges: Dataset, report_on: ReportOn) -> None:
+def test_judges_alike_in_model_and_prompt_are_told_apart(
+    two_judges: Dataset, report_on: ReportOn
+) -> None:
     raters = dict(two_judges.raters)
     for judge in ("good", "constant"):
         raters[judge] = Rater(judge, "llm", "gpt", {"model": "gpt", "prompt": None})
@@ -583,31 +779,43 @@ def test_judges_alike_in_model_and_prompt_are_told_apart(two_judges: Dataset, re
     assert [table.name for table in difference_tables(run)] == ["differences_judges"]
 
 
-def test_the_floor_is_of_the_judge_with_the_most_items(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+def test_the_floor_is_of_the_judge_with_the_most_items(
+    make_dataset: MakeDataset, report_on: ReportOn
+) -> None:
     people = [0, 1, 2, 2] * 15
     silent = [None] * 60
     run = report_on(make_dataset({"en": {"A1": people, "A2": people, "a": silent, "b": people}}))
     (floor,) = (row for row in f1_table(run).rows if row[1].text == "most frequent class")
     # Always Good where half is Good: 0.5 x (2 x 0.5 / 1.5) = 0.33
     assert floor[2].text == "0.33"
-    assert [row[1].text for row in agreement_charts(run, run.audited[0])[0].numbers.rows if "class" in row[0].text] == [
-        "0.33"
-    ]
+    assert [
+        row[1].text
+        for row in agreement_charts(run, run.audited[0])[0].numbers.rows
+        if "class" in row[0].text
+    ] == ["0.33"]
     assert prediction_table(run).notes[1].startswith("–: no item that the judge answered")
 
 
-def test_criteria_of_any_name_become_files(make_dataset: MakeDataset, report_on: ReportOn, tmp_path: Path) -> None:
+def test_criteria_of_any_name_become_files(
+    make_dataset: MakeDataset, report_on: ReportOn, tmp_path: Path
+) -> None:
     people = [0, 1, 2] * 15
     for name in ("a/b", "../../evil", "y" * 300):
         criterion = Criterion(name, TASK_QUALITY.scale)
         run = report_on(
-            make_dataset({"en": {"A1": people, "A2": people, "j": people}}, criterion, name=text.slug(name))
+            make_dataset(
+                {"en": {"A1": people, "A2": people, "j": people}}, criterion, name=text.slug(name)
+            )
         )
         folder = tmp_path / "figures" / text.slug(name)
-        assert write_charts(charts(run), folder, lambda done, total: None) * 3 == len(list(folder.iterdir()))
+        assert write_charts(charts(run), folder, lambda done, total: None) * 3 == len(
+            list(folder.iterdir())
+        )
 
 
-def test_large_csv_files_make_room_for_disagreements(make_dataset: MakeDataset, report_on: ReportOn) -> None:
+def test_large_csv_files_make_room_for_disagreements(
+    make_dataset: MakeDataset, report_on: ReportOn
+) -> None:
     run = report_on(make_dataset({"en": {"A1": [0] * 300, "A2": [1] * 300}}))
     noise = random.Random(0)
     large = "".join(noise.choice("abcdefghijklmnop") for _ in range(50_000))
@@ -639,7 +847,11 @@ def test_where_many_classes_cannot_be_drawn_their_numbers_stand(
 def test_the_rule_is_defined(
     make_dataset: MakeDataset, report_on: ReportOn, rule: str, words: str, source: str
 ) -> None:
-    people: dict[str, list[int | None]] = {"A1": [0, 1, 2, 0], "A2": [0, 1, 2, 1], "A3": [0, 1, 1, 0]}
+    people: dict[str, list[int | None]] = {
+        "A1": [0, 1, 2, 0],
+        "A2": [0, 1, 2, 1],
+        "A3": [0, 1, 1, 0],
+    }
     run = report_on(make_dataset({"hi": {**people, "judge": [0, 1, 2, 0]}}), aggregate=rule)
     assert words in definitions(run)["People's aggregate"]
     assert sources(run)["People's aggregate"] == source

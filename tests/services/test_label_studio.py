@@ -45,7 +45,9 @@ class Server:
             return json.loads(reply.read() or b"null")
 
     def export(self, project: int, kind: str = "JSON") -> bytes:
-        return json.dumps(self.call("GET", f"/api/projects/{project}/export?exportType={kind}")).encode()
+        return json.dumps(
+            self.call("GET", f"/api/projects/{project}/export?exportType={kind}")
+        ).encode()
 
     def project(self, title: str, interface: bytes, tasks: bytes) -> int:
         config = interface.decode()
@@ -68,9 +70,29 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    command = [executable, "start", "--data-dir", str(folder), "--internal-host", "127.0.0.1", "--port", str(port)]
-    command += ["--username", "a@example.org", "--password", "not-a-secret-1", "--user-token", TOKEN, "--no-browser"]
-    environment = os.environ | {"LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true", "COLLECT_ANALYTICS": "false"}
+    command = [
+        executable,
+        "start",
+        "--data-dir",
+        str(folder),
+        "--internal-host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+    ]
+    command += [
+        "--username",
+        "a@example.org",
+        "--password",
+        "not-a-secret-1",
+        "--user-token",
+        TOKEN,
+        "--no-browser",
+    ]
+    environment = os.environ | {
+        "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
+        "COLLECT_ANALYTICS": "false",
+    }
     with (folder / "log").open("wb") as log:
         process = subprocess.Popen(command, env=environment, stdout=log, stderr=log)
     try:
@@ -89,7 +111,9 @@ def _ready(server: Server, process: subprocess.Popen[bytes], log: Path) -> Serve
             time.sleep(1)
         else:
             return server
-    raise AssertionError(f"no answer after three minutes: {log.read_text(errors='replace')[-2000:]}")
+    raise AssertionError(
+        f"no answer after three minutes: {log.read_text(errors='replace')[-2000:]}"
+    )
 
 
 pytestmark = pytest.mark.services
@@ -99,27 +123,52 @@ def results(scores: dict[str, str | float], comment: str) -> list[dict[str, Any]
     """What the page sends when a task is submitted."""
     rows_read: list[dict[str, Any]] = []
     for criterion, score in scores.items():
-        kind, value = ("number", {"number": score}) if criterion == "fluency" else ("choices", {"choices": [score]})
-        rows_read.append({"from_name": FIELD + criterion, "to_name": "output", "type": kind, "value": value})
+        kind, value = (
+            ("number", {"number": score})
+            if criterion == "fluency"
+            else ("choices", {"choices": [score]})
+        )
+        rows_read.append(
+            {"from_name": FIELD + criterion, "to_name": "output", "type": kind, "value": value}
+        )
     if comment:
         rows_read.append(
-            {"from_name": "comment", "to_name": "output", "type": "textarea", "value": {"text": [comment]}}
+            {
+                "from_name": "comment",
+                "to_name": "output",
+                "type": "textarea",
+                "value": {"text": [comment]},
+            }
         )
-    return [{"id": f"r{number}", "origin": "manual"} | result for number, result in enumerate(rows_read)]
+    return [
+        {"id": f"r{number}", "origin": "manual"} | result for number, result in enumerate(rows_read)
+    ]
 
 
 @pytest.mark.parametrize("assignment", ASSIGNMENTS, ids=lambda assignment: assignment.rater)
 def test_what_is_rated_comes_back(server: Server, assignment: Any) -> None:
     files = dict(write(ASSIGNMENTS))
-    interface, exported = files[f"interface-{assignment.language}.xml"], files[f"{assignment.rater}.json"]
+    interface, exported = (
+        files[f"interface-{assignment.language}.xml"],
+        files[f"{assignment.rater}.json"],
+    )
     project = server.project(assignment.rater, interface, exported)
     present = sorted(server.tasks(project), key=lambda task: task["id"])
     assert [task["data"]["task"] for task in present] == [task.task for task in assignment.tasks]
-    assert [task["data"]["output_text"] for task in present] == [task.text for task in assignment.tasks]
+    assert [task["data"]["output_text"] for task in present] == [
+        task.text for task in assignment.tasks
+    ]
     given = {}
     for number, task in enumerate(present[:-1]):
-        scores: dict[str, str | float] = {"task_quality": str(number % 3), 'Ton & "Stil" | <x>': "1", "fluency": 1.5}
-        given[task["data"]["task"]] = ({name: str(score) for name, score in scores.items()}, f"جيد {number}")
+        scores: dict[str, str | float] = {
+            "task_quality": str(number % 3),
+            'Ton & "Stil" | <x>': "1",
+            "fluency": 1.5,
+        }
+        given[task["data"]["task"]] = (
+            {name: str(score) for name, score in scores.items()},
+            f"جيد {number}",
+        )
         answer = {"result": results(scores, f"جيد {number}"), "lead_time": 12.5}
         server.call("POST", f"/api/tasks/{task['id']}/annotations/", answer)
     skip = {"result": [], "was_cancelled": True}
@@ -149,11 +198,19 @@ def run(*arguments: str) -> str:
 
 def annotate(server: Server, task: dict[str, Any], scores: dict[str, str]) -> None:
     results = [
-        {"id": name, "from_name": f"score:{name}", "to_name": "second", "type": "choices", "origin": "manual"}
+        {
+            "id": name,
+            "from_name": f"score:{name}",
+            "to_name": "second",
+            "type": "choices",
+            "origin": "manual",
+        }
         | {"value": {"choices": [score]}}
         for name, score in scores.items()
     ]
-    server.call("POST", f"/api/tasks/{task['id']}/annotations/", {"result": results, "lead_time": 3.5})
+    server.call(
+        "POST", f"/api/tasks/{task['id']}/annotations/", {"result": results, "lead_time": 3.5}
+    )
 
 
 def projects(server: Server, key: str) -> dict[str, int]:
@@ -163,14 +220,23 @@ def projects(server: Server, key: str) -> dict[str, int]:
 
 def test_there_and_back(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    sources = [Source(f"s{n}", "en", f"{n} {HOSTILE}", "", (f"gold {n} {HOSTILE}",)) for n in range(COUNT)]
+    sources = [
+        Source(f"s{n}", "en", f"{n} {HOSTILE}", "", (f"gold {n} {HOSTILE}",)) for n in range(COUNT)
+    ]
     outputs = [Output(f"o{n}", f"s{n}", "g", "en", f"made {n} {HOSTILE}") for n in range(COUNT)]
-    save_dataset(assemble(Card("mine"), [TASK_QUALITY], sources, outputs, [], facts_from([])), tmp_path / "mine")
-    export = "annotate export mine --to label-studio --raters 2 --template summarization --add-criteria"
+    save_dataset(
+        assemble(Card("mine"), [TASK_QUALITY], sources, outputs, [], facts_from([])),
+        tmp_path / "mine",
+    )
+    export = (
+        "annotate export mine --to label-studio --raters 2 --template summarization --add-criteria"
+    )
     run(*export.split())
 
     # A personal access token, exchanged for one that lasts minutes.
-    server.call("POST", "/api/jwt/settings", {"api_tokens_enabled": True, "legacy_api_tokens_enabled": True})
+    server.call(
+        "POST", "/api/jwt/settings", {"api_tokens_enabled": True, "legacy_api_tokens_enabled": True}
+    )
     monkeypatch.setenv("LABEL_STUDIO_API_KEY", server.call("POST", "/api/token/")["token"])
     push = ("annotate", "push", "label-studio", "mine", "--url", server.address)
     assert "Posted 2 projects" in run(*push)
@@ -203,6 +269,9 @@ def test_there_and_back(server: Server, tmp_path: Path, monkeypatch: pytest.Monk
     table = load_dataset(tmp_path / "mine").ratings
     scores = table[table["score"].notna()]
     assert set(scores["rater"]) == {"en-1"}
-    assert {(row.criterion, row.score) for row in scores.itertuples()} == {("overall", 5.0), ("fluency", 4.0)}
+    assert {(row.criterion, row.score) for row in scores.itertuples()} == {
+        ("overall", 5.0),
+        ("fluency", 4.0),
+    }
     assert len(scores) == 10
     assert 'seconds": 3.5' in (tmp_path / "mine/annotation/answers.jsonl").read_text()

@@ -1,4 +1,6 @@
-"""Two raters, panels and human ceilings: by hand, against other libraries, and where they are undefined."""
+"""Two raters, panels and human ceilings: by hand, against other libraries, and where they are
+undefined.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +60,9 @@ def test_by_hand() -> None:
 @given(labels)
 def test_symmetrised_f1_is_twice_the_agreement(pairs: list[tuple[int, int]]) -> None:
     table = sides(*map(list, zip(*pairs, strict=True)))
-    assert weighted_f1(table) + weighted_f1(table[[0, 2, 1]]) == pytest.approx(2 * percent_agreement(table))
+    assert weighted_f1(table) + weighted_f1(table[[0, 2, 1]]) == pytest.approx(
+        2 * percent_agreement(table)
+    )
 
 
 @given(labels)
@@ -67,8 +71,12 @@ def test_f1_as_scikit_learn(pairs: list[tuple[int, int]]) -> None:
 
     truth, answer = map(list, zip(*pairs, strict=True))
     table = sides(truth, answer)
-    assert weighted_f1(table) == pytest.approx(f1_score(truth, answer, average="weighted", zero_division=0))
-    assert macro_f1(table) == pytest.approx(f1_score(truth, answer, average="macro", zero_division=0))
+    assert weighted_f1(table) == pytest.approx(
+        f1_score(truth, answer, average="weighted", zero_division=0)
+    )
+    assert macro_f1(table) == pytest.approx(
+        f1_score(truth, answer, average="macro", zero_division=0)
+    )
 
 
 @given(labels, st.booleans())
@@ -77,17 +85,27 @@ def test_kappa_as_scikit_learn(pairs: list[tuple[int, int]], quadratic: bool) ->
 
     truth, answer = map(list, zip(*pairs, strict=True))
     sums = moments(np.array(truth, dtype=float), np.array(answer, dtype=float)).sum(axis=0)
-    ours = quadratic_disagreement(sums, 3).beyond_chance if quadratic else cohen_kappa(sides(truth, answer))
+    ours = (
+        quadratic_disagreement(sums, 3).beyond_chance
+        if quadratic
+        else cohen_kappa(sides(truth, answer))
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        theirs = cohen_kappa_score(truth, answer, labels=[0, 1, 2, 3], weights="quadratic" if quadratic else None)
+        theirs = cohen_kappa_score(
+            truth, answer, labels=[0, 1, 2, 3], weights="quadratic" if quadratic else None
+        )
     assert ours == pytest.approx(theirs, nan_ok=True)
 
 
 def test_one_class_on_both_sides_is_undefined() -> None:
     table = np.array([[9.0, 0.0]] * 3)
     assert np.isnan(cohen_kappa(table))
-    assert np.isnan(quadratic_disagreement(moments(np.full(9, 0.1), np.full(9, 0.1)).sum(axis=0), 1).beyond_chance)
+    assert np.isnan(
+        quadratic_disagreement(
+            moments(np.full(9, 0.1), np.full(9, 0.1)).sum(axis=0), 1
+        ).beyond_chance
+    )
     assert weighted_f1(table) == 1
 
 
@@ -99,7 +117,9 @@ def test_a_constant_judge_has_kappa_zero_and_may_have_a_high_f1() -> None:
 
 def test_no_items_is_undefined() -> None:
     empty = np.zeros((3, 3))
-    assert np.isnan([weighted_f1(empty), macro_f1(empty), percent_agreement(empty), cohen_kappa(empty)]).all()
+    assert np.isnan(
+        [weighted_f1(empty), macro_f1(empty), percent_agreement(empty), cohen_kappa(empty)]
+    ).all()
 
 
 def test_many_matrices_at_once() -> None:
@@ -150,29 +170,44 @@ def test_alpha_as_the_krippendorff_package(measure: str) -> None:
     theirs = krippendorff.alpha(ratings.T, value_domain=[0, 1, 2, 3], level_of_measurement=measure)
     codes = np.nan_to_num(ratings, nan=-1).astype(int)
     patterns = find_patterns(codes)
-    ours = krippendorff_alpha(patterns.counts, class_counts(patterns.rows, 4), np.arange(4.0), measure)
+    ours = krippendorff_alpha(
+        patterns.counts, class_counts(patterns.rows, 4), np.arange(4.0), measure
+    )
     assert ours == pytest.approx(theirs)
 
 
 def test_degenerate_panels() -> None:
-    # 100 items, all Absent: 0/0. One dissent in 300: -0.003, which is defined (published behaviour).
+    # 100 items, all Absent: 0/0. One dissent in 300: -0.003, which is defined (published
+    # behaviour).
     constant = np.zeros((100, 3), dtype=int)
     assert np.isnan(fleiss_disagreement(*weighted(constant, 2)).beyond_chance)
     with pytest.raises(Undefined, match="one class"):
         krippendorff_alpha(*weighted(constant, 2), np.arange(2.0), "nominal")
     assert pairwise(*rows_of(constant), 2, ROUND) == 1
-    dissents = {1: (-0.003344, 0.0, 0.99329), 2: (-0.006711, -0.003356, 0.98649), 4: (-0.013514, -0.010135, 0.97261)}
+    dissents = {
+        1: (-0.003344, 0.0, 0.99329),
+        2: (-0.006711, -0.003356, 0.98649),
+        4: (-0.013514, -0.010135, 0.97261),
+    }
     for count, (fleiss, alpha, ac1) in dissents.items():
         ratings = constant.copy()
         ratings[:count, 0] = 1
-        assert fleiss_disagreement(*weighted(ratings, 2)).beyond_chance == pytest.approx(fleiss, abs=1e-6)
-        assert krippendorff_alpha(*weighted(ratings, 2), np.arange(2.0), "nominal") == pytest.approx(alpha, abs=1e-6)
-        assert gwet_disagreement(*weighted(ratings, 2)).beyond_chance == pytest.approx(ac1, abs=1e-5)
+        assert fleiss_disagreement(*weighted(ratings, 2)).beyond_chance == pytest.approx(
+            fleiss, abs=1e-6
+        )
+        assert krippendorff_alpha(
+            *weighted(ratings, 2), np.arange(2.0), "nominal"
+        ) == pytest.approx(alpha, abs=1e-6)
+        assert gwet_disagreement(*weighted(ratings, 2)).beyond_chance == pytest.approx(
+            ac1, abs=1e-5
+        )
         # beside a kappa of 0 stands an F1 of 0.99: METAL's Table 6 has such pairs
         assert pairwise(*rows_of(ratings), 2, ROUND) == pytest.approx(1 - count / 150, abs=1e-4)
     ratings = constant.copy()
     ratings[0, :2] = 1
-    assert fleiss_disagreement(*weighted(ratings, 2)).beyond_chance == pytest.approx(0.496644, abs=1e-6)
+    assert fleiss_disagreement(*weighted(ratings, 2)).beyond_chance == pytest.approx(
+        0.496644, abs=1e-6
+    )
     assert gwet_disagreement(*weighted(constant, 2)).beyond_chance == 1
 
 
@@ -229,8 +264,11 @@ def test_pairwise_goes_round() -> None:
 
 def test_against_all_is_the_highest_here() -> None:
     truth = np.array([0, 0, 1, 1, 2])
-    # A1: truth 0 0 1 1 2, answers 0 0 1 0 2: class 0 F1 4/5, class 1 2/3, class 2 1 -> (1.6 + 4/3 + 1) / 5
-    assert against_all(ONE_EACH, ROWS[:, :1], truth, 3, [0]) == pytest.approx((2 * 0.8 + 2 * 2 / 3 + 1) / 5)
+    # A1: truth 0 0 1 1 2, answers 0 0 1 0 2: class 0 F1 4/5, class 1 2/3, class 2 1 -> (1.6 + 4/3 +
+    # 1) / 5
+    assert against_all(ONE_EACH, ROWS[:, :1], truth, 3, [0]) == pytest.approx(
+        (2 * 0.8 + 2 * 2 / 3 + 1) / 5
+    )
 
 
 def test_pairs_that_never_meet_are_left_out() -> None:

@@ -1,4 +1,6 @@
-"""The alternative annotator test, and a rater beside the others: by hand, in worlds with known truth, refusals."""
+"""The alternative annotator test, and a rater beside the others: by hand, in worlds with known
+truth, refusals.
+"""
 
 from __future__ import annotations
 
@@ -21,18 +23,22 @@ from metal.stats.significance import clustered_mean, t_cdf
 
 def panel(rng: np.random.Generator, items: int, skill: list[float]) -> np.ndarray:
     truth = rng.integers(0, 3, items)
-    columns = [np.where(rng.random(items) < share, truth, rng.integers(0, 3, items)) for share in skill]
+    columns = [
+        np.where(rng.random(items) < share, truth, rng.integers(0, 3, items)) for share in skill
+    ]
     return np.column_stack(columns).astype(float)
 
 
 def test_wins_and_p_by_hand() -> None:
-    # 40 items, two people, one judge. People agree on 30 (judge too); on 10 they differ and the judge sides with A2.
+    # 40 items, two people, one judge. People agree on 30 (judge too); on 10 they differ and the
+    # judge sides with A2.
     people = np.zeros((40, 2))
     people[30:, 0] = 1
     judge = np.zeros(40)
     result = alternative_annotator_test(people, judge, epsilon=0.1)
     first, second = result.people
-    # A1 left out: the judge agrees with A2 on all 40, A1 on 30. A2 left out: both agree with A1 on 30.
+    # A1 left out: the judge agrees with A2 on all 40, A1 on 30. A2 left out: both agree with A1 on
+    # 30.
     assert (first.judge_wins, first.person_wins) == (1.0, 0.75)
     lead = np.array([0.0] * 30 + [-1.0] * 10)
     assert first.p == pytest.approx(stats.ttest_1samp(lead, 0.1, alternative="less").pvalue)
@@ -47,14 +53,16 @@ def test_the_same_lead_on_every_item_is_beyond_doubt() -> None:
     equal = alternative_annotator_test(np.ones((40, 3)), np.ones(40), epsilon=0.1)
     assert [(person.p, person.rejected) for person in equal.people] == [(0, True)] * 3
     assert equal.passed
-    assert not alternative_annotator_test(np.ones((40, 3)), np.ones(40), epsilon=0).passed  # it is not below 0
+    # it is not below 0
+    assert not alternative_annotator_test(np.ones((40, 3)), np.ones(40), epsilon=0).passed
     other = alternative_annotator_test(np.ones((40, 3)), np.zeros(40), epsilon=0.1)
     assert [person.p for person in other.people] == [1, 1, 1]
     assert (other.winning_rate, other.passed) == (0, False)
 
 
 def test_distance_uses_squared_differences() -> None:
-    # others rate 0 and 4 -> the judge's 2 is nearer (4 + 4) than a person's 0 (0 + 16), though it equals nobody
+    # others rate 0 and 4 -> the judge's 2 is nearer (4 + 4) than a person's 0 (0 + 16), though it
+    # equals nobody
     people = np.tile([0.0, 0.0, 4.0], (40, 1))
     people[:5] = 2.0
     result = alternative_annotator_test(people, np.full(40, 2.0), epsilon=0.1, closeness="distance")
@@ -68,7 +76,9 @@ def test_a_good_judge_passes_and_a_guessing_one_fails() -> None:
     for _ in range(40):
         table = panel(rng, 150, [0.8, 0.8, 0.8, 0.9, 0.0])
         for name, column in (("good", 3), ("guessing", 4)):
-            passed[name] += alternative_annotator_test(table[:, :3], table[:, column], epsilon=0.15).passed
+            passed[name] += alternative_annotator_test(
+                table[:, :3], table[:, column], epsilon=0.15
+            ).passed
     assert passed["good"] >= 38
     assert passed["guessing"] == 0
 
@@ -115,8 +125,10 @@ def test_the_ends() -> None:
 
 
 def test_agreement_by_hand() -> None:
-    # One item, four people: 0 0 1 2. Of the first: one of three others agrees; of their pairs (0 1, 0 2, 1 2) none.
-    # Of the third: nobody; of the pairs of 0 0 2 one in three. Most of the others: of 0 1 2 tied; of 0 0 2 it is 0.
+    # One item, four people: 0 0 1 2. Of the first: one of three others agrees; of their pairs (0 1,
+    # 0 2, 1 2) none.
+    # Of the third: nobody; of the pairs of 0 0 2 one in three. Most of the others: of 0 1 2 tied;
+    # of 0 0 2 it is 0.
     beside = Labels(np.zeros(4, int), np.array([0, 0, 1, 2]), np.ones(4, bool), (1, 3)).beside()
     assert beside.agreement == pytest.approx([1 / 3, 1 / 3, 0, 0])
     assert beside.among == pytest.approx([0, 0, 1 / 3, 1 / 3])
@@ -137,7 +149,9 @@ def test_who_is_no_person_has_all_people_as_colleagues_and_is_nobodys() -> None:
 
 def test_alone_is_undefined() -> None:
     labels = Labels(np.array([0]), np.array([1]), np.array([True]), (1, 2))
-    assert np.isnan([*labels.beside().agreement, *labels.beside().majority, *labels.shares()[0]]).all()
+    assert np.isnan(
+        [*labels.beside().agreement, *labels.beside().majority, *labels.shares()[0]]
+    ).all()
     assert np.isnan(difference_to_others(np.array([0]), np.array([1.0]), np.array([True]), 1)).all()
 
 
@@ -148,7 +162,11 @@ def test_difference_leaves_out_missing_values() -> None:
     assert np.isnan(differences[2])
 
 
-@given(codes=hnp.arrays(np.int64, st.tuples(st.integers(1, 8), st.integers(3, 6)), elements=st.integers(0, 2)))
+@given(
+    codes=hnp.arrays(
+        np.int64, st.tuples(st.integers(1, 8), st.integers(3, 6)), elements=st.integers(0, 2)
+    )
+)
 def test_over_a_whole_panel_the_differences_cancel(codes: np.ndarray) -> None:
     items, raters = codes.shape
     item = np.repeat(np.arange(items), raters)
@@ -158,7 +176,8 @@ def test_over_a_whole_panel_the_differences_cancel(codes: np.ndarray) -> None:
 
 
 def test_among_equals_one_in_twenty_is_named_at_five_percent() -> None:
-    # Panels of three equals, four outputs per source that are alike in difficulty: 400 people are tested, 5% wrongly.
+    # Panels of three equals, four outputs per source that are alike in difficulty: 400 people are
+    # tested, 5% wrongly.
     rng = np.random.default_rng(0)
     item, source = np.repeat(np.arange(120), 3), np.repeat(np.arange(120) // 4, 3)
     low = []

@@ -1,4 +1,6 @@
-"""The Beta mixture: closed forms by hand, EM against its own promises, and against the published code's figures."""
+"""The Beta mixture: closed forms by hand, EM against its own promises, and against the published
+code's figures.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def log_likelihood(mixture: BetaMixture, right: np.ndarray, asked: np.ndarray) -
     """Person after person, with Beta functions: neither grouped nor by rising factorials."""
     x, n = right[:, None], asked[:, None]
     coefficient = gammaln(n + 1) - gammaln(x + 1) - gammaln(n - x + 1)
-    beta_functions = betaln(mixture.alpha + x, mixture.beta + n - x) - betaln(mixture.alpha, mixture.beta)
+    beta_functions = betaln(mixture.alpha + x, mixture.beta + n - x) - betaln(
+        mixture.alpha, mixture.beta
+    )
     with np.errstate(divide="ignore"):  # a component nobody comes from
         logs = np.log(mixture.probabilities) + coefficient + beta_functions
     return float(np.logaddexp.reduce(logs, axis=1).sum())
@@ -39,19 +43,23 @@ def log_likelihood(mixture: BetaMixture, right: np.ndarray, asked: np.ndarray) -
 
 
 def test_two_components_by_hand() -> None:
-    # 1 right of 2 under Beta(1, 2): 2 * (1 * 2) / (3 * 4) = 1/3; under Beta(3, 1): 2 * (3 * 1) / (4 * 5) = 3/10.
-    # Together 1/4 * 1/3 + 3/4 * 3/10 = 1/12 + 9/40 = 37/120, of which the first makes (10/120) / (37/120) = 10/37.
+    # 1 right of 2 under Beta(1, 2): 2 * (1 * 2) / (3 * 4) = 1/3; under Beta(3, 1): 2 * (3 * 1) / (4
+    # * 5) = 3/10.
+    # Together 1/4 * 1/3 + 3/4 * 3/10 = 1/12 + 9/40 = 37/120, of which the first makes (10/120) /
+    # (37/120) = 10/37.
     right, asked = np.array([1]), np.array([2])
     assert np.exp(log_likelihood(TWO, right, asked)) == pytest.approx(37 / 120)
     assert TWO.responsibilities(right, asked) == pytest.approx(np.array([[10 / 37, 27 / 37]]))
     # Posteriors Beta(2, 3) and Beta(4, 2), means 2/5 and 2/3: 10/37 * 2/5 + 27/37 * 2/3 = 22/37.
     assert TWO.accuracy(right, asked) == pytest.approx([22 / 37])
-    # Below 1/2: Beta(2, 3) 11/16; Beta(4, 2) = P(at least 4 of 5) = 6/32. 10/37 * 22/32 + 27/37 * 6/32 = 382/1184.
+    # Below 1/2: Beta(2, 3) 11/16; Beta(4, 2) = P(at least 4 of 5) = 6/32. 10/37 * 22/32 + 27/37 *
+    # 6/32 = 382/1184.
     assert TWO.probability_below(0.5, right, asked) == pytest.approx([382 / 1184])
 
 
 def test_uniform_prior_and_one_wrong_answer() -> None:
-    # Beta(1, 2): P(P < 0.9) = 1 - 0.1**2. Quantiles of its distribution 1 - (1 - p)**2: 1 - sqrt(1 - q).
+    # Beta(1, 2): P(P < 0.9) = 1 - 0.1**2. Quantiles of its distribution 1 - (1 - p)**2: 1 - sqrt(1
+    # - q).
     right, asked = np.array([0]), np.array([1])
     assert UNIFORM.probability_below(0.9, right, asked) == pytest.approx([0.99], abs=1e-15)
     wanted = [[1 - math.sqrt(0.975), 1 - math.sqrt(0.025)]]
@@ -70,7 +78,10 @@ def test_interval_leaves_as_much_on_either_side() -> None:
     low, high = TWO.accuracy_interval(right, asked, 0.8).T
     for x, n, ends in zip(right, asked, np.stack([low, high], axis=1), strict=True):
         weight = TWO.responsibilities(np.array([x]), np.array([n]))[0]
-        below = [(weight * beta_distribution.cdf(end, TWO.alpha + x, TWO.beta + n - x)).sum() for end in ends]
+        below = [
+            (weight * beta_distribution.cdf(end, TWO.alpha + x, TWO.beta + n - x)).sum()
+            for end in ends
+        ]
         assert below == pytest.approx([0.1, 0.9], abs=1e-10)
 
 
@@ -87,7 +98,9 @@ def test_impossible_parameters_are_refused() -> None:
 components = st.tuples(st.floats(0.05, 1), st.floats(0.01, 200), st.floats(0.01, 200))
 
 
-@given(st.lists(components, min_size=1, max_size=3), st.integers(1, 40), st.sampled_from([0.5, 0.9]))
+@given(
+    st.lists(components, min_size=1, max_size=3), st.integers(1, 40), st.sampled_from([0.5, 0.9])
+)
 def test_who_is_right_more_often_is_less_likely_below(
     rows: list[tuple[float, float, float]], asked: int, threshold: float
 ) -> None:
@@ -100,7 +113,9 @@ def test_who_is_right_more_often_is_less_likely_below(
 
 # ---------------------------------------------------------------- EM
 
-people = st.lists(st.integers(0, 30).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), max_size=25)
+people = st.lists(
+    st.integers(0, 30).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), max_size=25
+)
 
 
 def arrays(counts: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
@@ -113,7 +128,9 @@ def arrays(counts: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 @example([(0, 1)], 2, 0)
 @example([(9, 10)] * 20, 2, 0)
 @settings(max_examples=40)
-def test_em_never_lowers_the_likelihood(counts: list[tuple[int, int]], components: int, seed: int) -> None:
+def test_em_never_lowers_the_likelihood(
+    counts: list[tuple[int, int]], components: int, seed: int
+) -> None:
     right, asked = arrays(counts)
     start = starts(components, 1, seed)
     shares = np.full(components, 1 / components)
@@ -130,7 +147,9 @@ def test_em_never_lowers_the_likelihood(counts: list[tuple[int, int]], component
 def test_the_order_of_people_does_not_matter(counts: list[tuple[int, int]], random: object) -> None:
     shuffled = counts.copy()
     random.shuffle(shuffled)  # type: ignore[attr-defined]
-    first, second = (fit(*arrays(order), starts(2, 3), most_rounds=50) for order in (counts, shuffled))
+    first, second = (
+        fit(*arrays(order), starts(2, 3), most_rounds=50) for order in (counts, shuffled)
+    )
     assert first.alpha.tolist() == second.alpha.tolist()
 
 
@@ -158,7 +177,9 @@ def test_no_parameters_nearby_fit_better() -> None:
     for name in ("alpha", "beta", "probabilities"):
         for place in (0, 1):
             for factor in (0.98, 1.02):
-                moved = {key: getattr(best, key).copy() for key in ("probabilities", "alpha", "beta")}
+                moved = {
+                    key: getattr(best, key).copy() for key in ("probabilities", "alpha", "beta")
+                }
                 moved[name][place] *= factor
                 moved["probabilities"] /= moved["probabilities"].sum()
                 assert log_likelihood(BetaMixture(**moved), right, asked) < reached
@@ -175,22 +196,29 @@ def test_the_truth_is_found_again() -> None:
 
 
 def test_people_as_alike_as_coins_are_put_at_the_cap() -> None:
-    # 9 of 10, everyone: they vary less than a binomial, whose mean is then 0.9, in a handful of rounds.
+    # 9 of 10, everyone: they vary less than a binomial, whose mean is then 0.9, in a handful of
+    # rounds.
     fitted = fit(np.full(40, 9), np.full(40, 10), starts(1), most_rounds=9)
     assert fitted.alpha + fitted.beta == pytest.approx([1e6])
     assert fitted.means == pytest.approx([0.9], abs=1e-6)
 
 
 @pytest.mark.parametrize("components", [1, 2, 3])
-@pytest.mark.parametrize("counts", [[], [(0, 0)] * 5, [(5, 5), (10, 10)], [(0, 5), (0, 10)], [(1, 1)], [(0, 1)]])
-def test_where_nothing_varies_it_is_defined_and_quick(counts: list[tuple[int, int]], components: int) -> None:
+@pytest.mark.parametrize(
+    "counts", [[], [(0, 0)] * 5, [(5, 5), (10, 10)], [(0, 5), (0, 10)], [(1, 1)], [(0, 1)]]
+)
+def test_where_nothing_varies_it_is_defined_and_quick(
+    counts: list[tuple[int, int]], components: int
+) -> None:
     fitted = fit(*arrays(counts), starts(components), most_rounds=60)
     assert log_likelihood(fitted, *arrays(counts)) == pytest.approx(0, abs=1e-6)  # certain
     assert np.isfinite([fitted.alpha, fitted.beta, fitted.probabilities]).all()
 
 
 def test_groups_are_fitted_as_if_alone() -> None:
-    groups = [two_kinds(seed, 10 + 20 * seed) for seed in range(4)] + [(np.zeros(3, int), np.zeros(3, int))]
+    groups = [two_kinds(seed, 10 + 20 * seed) for seed in range(4)] + [
+        (np.zeros(3, int), np.zeros(3, int))
+    ]
     for (right, asked), together in zip(groups, fit_groups(groups, starts(2)), strict=True):
         alone = fit(right, asked, starts(2))
         assert together.means == pytest.approx(alone.means, abs=1e-4)
@@ -217,7 +245,8 @@ def test_starts_are_drawn_as_published() -> None:
     concentration = drawn.alpha + drawn.beta
     mean = drawn.alpha / concentration
     assert np.quantile(mean, [0.25, 0.5, 0.75]) == pytest.approx([0.25, 0.5, 0.75], abs=0.01)
-    assert (concentration.mean(), concentration.var()) == pytest.approx((2, 2), rel=0.05)  # gamma of shape 2
+    # gamma of shape 2
+    assert (concentration.mean(), concentration.var()) == pytest.approx((2, 2), rel=0.05)
     again = draw_starts(np.random.default_rng(5), 2, 20_000)
     assert (again.alpha == drawn.alpha).all()
 
@@ -237,7 +266,9 @@ def test_as_good_as_the_published_code_and_as_the_optimum(reference: Path) -> No
             to_fit = np.append(right, pseudo["successes"]), np.append(asked, pseudo["trials"])
         for name in ("rate_learned1", "rate_learned2"):
             wanted = data["models"][name]
-            fitted = fit(*to_fit, Starts(np.array(wanted["init_alpha"]), np.array(wanted["init_beta"])))
+            fitted = fit(
+                *to_fit, Starts(np.array(wanted["init_alpha"]), np.array(wanted["init_beta"]))
+            )
             optimum = wanted["optimum"]
             reached = log_likelihood(fitted, *to_fit)
             assert reached >= wanted["loglik_fit"] - 1e-6

@@ -21,7 +21,9 @@ def resampled_f1(codes: np.ndarray, sources: np.ndarray, bootstrap: SourceBootst
 
 def noisy_judge(rng: np.random.Generator, items: int) -> np.ndarray:
     truth = rng.choice(3, items, p=[0.2, 0.3, 0.5])
-    return np.column_stack([truth, np.where(rng.random(items) < 0.7, truth, rng.integers(0, 3, items))])
+    return np.column_stack(
+        [truth, np.where(rng.random(items) < 0.7, truth, rng.integers(0, 3, items))]
+    )
 
 
 def test_endpoints_agree_with_plain_item_bootstrap() -> None:
@@ -44,11 +46,16 @@ def test_same_seed_same_figure_and_data_not_order_decides() -> None:
     assert not np.array_equal(first, resampled_f1(codes, np.arange(200), SourceBootstrap(500, 8)))
 
 
-@pytest.mark.parametrize("features", [np.arange(12).reshape(6, 2), np.sqrt(np.arange(12)).reshape(6, 2)])
-def test_many_items_are_added_up_to_the_same_last_bit(features: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "features", [np.arange(12).reshape(6, 2), np.sqrt(np.arange(12)).reshape(6, 2)]
+)
+def test_many_items_are_added_up_to_the_same_last_bit(
+    features: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(5)
     patterns = find_patterns(np.concatenate([np.arange(6), rng.integers(0, 6, 500)])[:, None])
-    draws = SourceDraws(SourceBootstrap(10), patterns, rng.integers(0, 40, 506), 41)  # the last source has no item
+    # the last source has no item
+    draws = SourceDraws(SourceBootstrap(10), patterns, rng.integers(0, 40, 506), 41)
     few = draws.contributions(features)
     monkeypatch.setattr(module, "_FEW_ITEMS", 0)
     many = draws.contributions(features)
@@ -65,14 +72,19 @@ def test_ninety_five_percent_intervals_cover_about_that_often() -> None:
     true = weighted_f1(margins(patterns.counts, patterns.rows[:, 0], patterns.rows[:, 1], 3))
     hits = 0
     for world in range(400):
-        interval = percentile_interval(resampled_f1(noisy_judge(rng, 150), np.arange(150), SourceBootstrap(400, world)))
+        interval = percentile_interval(
+            resampled_f1(noisy_judge(rng, 150), np.arange(150), SourceBootstrap(400, world))
+        )
         assert interval is not None
         hits += interval[0] <= true <= interval[1]
-    assert 0.91 <= hits / 400 <= 0.98  # 0.95 +- 3.5 standard errors, less what percentile intervals lose
+    # 0.95 +- 3.5 standard errors, less what percentile intervals lose
+    assert 0.91 <= hits / 400 <= 0.98
 
 
 def test_ignoring_sources_is_visibly_too_narrow() -> None:
-    """Ten outputs per source that share their fate: 20 sources carry the information of 20 items, not 200."""
+    """Ten outputs per source that share their fate: 20 sources carry the information of 20 items,
+    not 200.
+    """
     rng = np.random.default_rng(5)
     true, clustered, naive = 0.7, 0, 0
     for world in range(200):
@@ -97,14 +109,20 @@ def test_ignoring_sources_is_visibly_too_narrow() -> None:
 
 
 def test_items_drawn_among_more_sources_than_they_are_of() -> None:
-    """Sources without an item add nothing; how many items a resample has varies, on average as many as there are."""
-    patterns, among = find_patterns(np.arange(90).reshape(-1, 1) % 3), np.repeat(np.arange(120) * 7, 2)
+    """Sources without an item add nothing; how many items a resample has varies, on average as many
+    as there are.
+    """
+    patterns, among = (
+        find_patterns(np.arange(90).reshape(-1, 1) % 3),
+        np.repeat(np.arange(120) * 7, 2),
+    )
     sources = np.arange(90) * 7 + 7
     draws = SourceBootstrap(4000, 0).draws(patterns, sources, among)
     counts = draws @ np.eye(3, dtype=int)
     items = counts.sum(axis=1)
     assert items.mean() == pytest.approx(90, rel=0.01)
-    assert items.std() == pytest.approx((120 * 0.75 * 0.25) ** 0.5, rel=0.05)  # binomial(120, 90 / 120)
+    # binomial(120, 90 / 120)
+    assert items.std() == pytest.approx((120 * 0.75 * 0.25) ** 0.5, rel=0.05)
     assert counts.mean(axis=0) == pytest.approx([30, 30, 30], rel=0.02)
     # What is drawn is the same for other items of these.
     every = SourceBootstrap(4000, 0).draws(find_patterns(np.zeros((240, 1), int)), among, among)
@@ -119,7 +137,9 @@ def test_undefined_resamples() -> None:
     assert percentile_interval(np.array([np.nan] * 20 + [0.5] * 80)) == (0.5, 0.5)
 
 
-@pytest.mark.parametrize("features", [np.arange(30).reshape(-1, 5) % 4, np.linspace(0.1, 2.0, 12).reshape(6, 2)])
+@pytest.mark.parametrize(
+    "features", [np.arange(30).reshape(-1, 5) % 4, np.linspace(0.1, 2.0, 12).reshape(6, 2)]
+)
 def test_sums_over_drawn_sources_are_those_of_the_table_of_patterns(features: np.ndarray) -> None:
     rng = np.random.default_rng(4)
     codes = rng.permutation(np.column_stack([np.arange(600) % 3, np.arange(600) % 2]))
@@ -159,15 +179,20 @@ def test_blocks_of_sources_vary_as_sources_do(order: str) -> None:
     rng = np.random.default_rng(8)
     fate = rng.random(9001) < 0.5
     shared = np.repeat(np.sort(fate) if order == "sorted" else fate, 2)
-    codes = np.column_stack([shared, np.where(rng.random(18_002) < 0.8, shared, ~shared)]).astype(int)
+    codes = np.column_stack([shared, np.where(rng.random(18_002) < 0.8, shared, ~shared)]).astype(
+        int
+    )
     patterns, sources = find_patterns(codes), np.repeat(np.arange(9001), 2)
     bootstrap = SourceBootstrap(3000, 0)
     drawn = bootstrap.draws(patterns, sources) @ np.eye(4, dtype=int)
     by_source = np.zeros((9001, 4))
     np.add.at(by_source, (sources, patterns.which), 1)
-    assert np.array_equal(drawn, bootstrap.totals(by_source)), "figures share their draws, however they are added up"
+    assert np.array_equal(drawn, bootstrap.totals(by_source)), (
+        "figures share their draws, however they are added up"
+    )
     assert drawn.mean(axis=0) == pytest.approx(patterns.counts, rel=0.005)
-    # Covariance is 9001 x that of a source; the variance of 3,000 draws of 3,001 blocks is known to 2.6% and 2.6%.
+    # Covariance is 9001 x that of a source; the variance of 3,000 draws of 3,001 blocks is known to
+    # 2.6% and 2.6%.
     expected = 9001 * np.cov(by_source.T, bias=True)
     scale = np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
     assert np.abs(np.cov(drawn.T) - expected).max() < 0.13 * scale.max()

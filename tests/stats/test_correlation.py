@@ -29,7 +29,9 @@ scores = st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=2,
 
 
 @pytest.mark.parametrize(("few", "largest"), [(1_000, 500_000), (1_000, 0), (0, 500_000), (0, 0)])
-def test_ranks_by_tables_and_by_sorting_are_the_same(monkeypatch: pytest.MonkeyPatch, few: int, largest: int) -> None:
+def test_ranks_by_tables_and_by_sorting_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, few: int, largest: int
+) -> None:
     monkeypatch.setattr(correlation, "_FEW", few)
     monkeypatch.setattr(correlation, "_LARGEST_TABLE", largest)
     rng = np.random.default_rng(0)
@@ -37,7 +39,9 @@ def test_ranks_by_tables_and_by_sorting_are_the_same(monkeypatch: pytest.MonkeyP
     x[:5], y[3:9] = np.nan, np.nan
     left, right = x[given_both := ~np.isnan(x) & ~np.isnan(y)], y[given_both]
     expected = stats.spearmanr(left, right).statistic, stats.kendalltau(left, right).statistic
-    assert [each.value for each in rank_correlations(x, distinct(y))] == pytest.approx(expected, rel=1e-12)
+    assert [each.value for each in rank_correlations(x, distinct(y))] == pytest.approx(
+        expected, rel=1e-12
+    )
 
 
 @given(scores)
@@ -64,7 +68,9 @@ def test_an_influence_is_what_one_more_of_an_item_adds(continuous: bool) -> None
     for item in (0, 7, 20):
         more = np.append(np.tile(np.arange(40), many), item)
         for before, after in zip(figures(x, y), figures(x[more], y[more]), strict=True):
-            assert (after.value - before.value) * many == pytest.approx(before.influence[item], rel=0.01, abs=1e-4)
+            assert (after.value - before.value) * many == pytest.approx(
+                before.influence[item], rel=0.01, abs=1e-4
+            )
             assert np.isnan(before.influence[3])
 
 
@@ -73,7 +79,9 @@ def figures(x: np.ndarray, y: np.ndarray) -> tuple[Correlation, ...]:
 
 
 def test_intervals_of_rank_correlations_cover() -> None:
-    """Eight outputs a source, alike within it; five levels on one side. True rho and tau from 160,000 outputs."""
+    """Eight outputs a source, alike within it; five levels on one side. True rho and tau from
+    160,000 outputs.
+    """
     rng = np.random.default_rng(1)
 
     def world(sources: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -87,7 +95,10 @@ def test_intervals_of_rank_correlations_cover() -> None:
     for _ in range(200):
         scores, people, source = world(25)
         for place, found in enumerate(figures(scores, people)):
-            low, high = correlation_interval(found.value, found.influence, source) or (np.nan, np.nan)
+            low, high = correlation_interval(found.value, found.influence, source) or (
+                np.nan,
+                np.nan,
+            )
             covered[place] += low <= true[place] <= high
     assert (covered / 200 > 0.9).all()
     assert (covered / 200 < 0.99).all()
@@ -113,7 +124,9 @@ def test_missing_answers_leave_the_pair_out() -> None:
 def test_constant_scores_with_a_rounded_mean_are_constant() -> None:
     with pytest.raises(Undefined):
         pearson(np.full(49, 0.1), np.arange(49.0))
-    table, _ = deviation_sums(np.full((1, 49), 0.1), np.arange(49.0), np.arange(49), np.zeros(49, dtype=int))
+    table, _ = deviation_sums(
+        np.full((1, 49), 0.1), np.arange(49.0), np.arange(49), np.zeros(49, dtype=int)
+    )
     assert np.isnan(pearson_from_sums(table.sum(axis=0))).all()
 
 
@@ -132,7 +145,10 @@ def test_sums_weighted_by_source_are_resampled_rows() -> None:
     weights = rng.multinomial(30, np.full(30, 1 / 30), size=5)
     table, means = deviation_sums(x[None], y, source, system)
     drawn = moved_sums(np.tensordot(weights, table, 1), means)[:, :, 0]
-    fast, fast_system = pearson_from_sums(drawn.sum(axis=1)), system_pearson_from_sums(drawn[..., :3])
+    fast, fast_system = (
+        pearson_from_sums(drawn.sum(axis=1)),
+        system_pearson_from_sums(drawn[..., :3]),
+    )
     for draw, r, between in zip(weights, fast, fast_system, strict=True):
         rows = np.repeat(np.arange(120), draw[source])
         assert r == pytest.approx(pearson(x[rows], y[rows]), abs=1e-12)

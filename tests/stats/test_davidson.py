@@ -9,7 +9,9 @@ from metal.errors import Undefined
 from metal.stats.davidson import davidson
 
 
-def world(rng: np.random.Generator, n: int, tie: float, order: float, players: int = 5) -> tuple[np.ndarray, ...]:
+def world(
+    rng: np.random.Generator, n: int, tie: float, order: float, players: int = 5
+) -> tuple[np.ndarray, ...]:
     """Comparisons of players with strengths 1, .5, 0, -.5, -1, four from each source."""
     strength = np.linspace(1, -1, players)
     first = rng.integers(0, players, n)
@@ -30,7 +32,8 @@ def test_two_players_by_hand() -> None:
     assert fit.points == pytest.approx([15 / 24, 9 / 24])
     assert fit.strength[0] - fit.strength[1] == pytest.approx(np.log(2))
     assert fit.first_place == 0
-    # Each comparison is its own source: the variance of the mean of 1, 0 and 1/2, with 23 degrees of freedom.
+    # Each comparison is its own source: the variance of the mean of 1, 0 and 1/2, with 23 degrees
+    # of freedom.
     variance = np.var([1] * 12 + [0] * 6 + [0.5] * 6) / 23
     assert fit.points_half[0] == pytest.approx(2.0687 * np.sqrt(variance), rel=1e-4)
 
@@ -45,7 +48,9 @@ def test_without_ties_it_is_logistic_regression() -> None:
     design[np.arange(600), second] -= 1
     contrast = np.column_stack([design[:, :4] - design[:, [4]], shown])
     groups = {"groups": cluster, "use_correction": False}
-    model = sm.Logit((outcome == 0).astype(float), contrast).fit(disp=0, cov_type="cluster", cov_kwds=groups)
+    model = sm.Logit((outcome == 0).astype(float), contrast).fit(
+        disp=0, cov_type="cluster", cov_kwds=groups
+    )
     assert fit.strength[:4] == pytest.approx(model.params[:4], abs=1e-8)
     assert fit.first_place == pytest.approx(model.params[4], abs=1e-8)
     scale = 150 / 149  # ours counts clusters / (clusters - 1)
@@ -91,7 +96,9 @@ def test_undefined() -> None:
 
 
 def test_answers_that_leave_no_doubt_have_no_strengths() -> None:
-    """The first always wins where it is shown first, and half the time else: its order's odds would be infinite."""
+    """The first always wins where it is shown first, and half the time else: its order's odds would
+    be infinite.
+    """
     first, second = np.repeat([0, 0, 1], 40), np.repeat([1, 2, 2], 40)
     shown = np.tile(np.repeat([1, -1], 20), 3)
     outcome = np.where((shown == -1) & (second - first == 1) & (np.arange(120) % 2 == 1), 1, 0)

@@ -13,7 +13,9 @@ from metal.stats.significance import t_tail
 
 def pairs(better: int, worse: int, n: int) -> PairedDifference:
     """So many outputs judged better and worse than before, one a source."""
-    return paired_difference(np.repeat([1.0, -1.0, 0.0], [better, worse, n - better - worse]), np.arange(n))
+    return paired_difference(
+        np.repeat([1.0, -1.0, 0.0], [better, worse, n - better - worse]), np.arange(n)
+    )
 
 
 def test_p_is_mcnemars_with_correction() -> None:
@@ -55,12 +57,18 @@ def test_what_is_needed() -> None:
     assert pairs(5, 5, 100).needed(0.05, 0.05, 0.8) == 343
     assert pairs(0, 0, 30).needed(0.05, 0.05, 0.8) == 72
     assert pairs(50, 50, 1000).needed(0.05, 0.05, 0.8) == 1001  # there are enough already
-    assert pairs(10, 40, 1000).needed(0.05, 0.05, 0.8) == math.ceil(8.5643 * 0.05 / 0.02**2)  # .02 are left
+    # .02 are left
+    assert pairs(10, 40, 1000).needed(0.05, 0.05, 0.8) == math.ceil(8.5643 * 0.05 / 0.02**2)
 
 
 def test_a_change_as_large_as_the_margin_passes_in_five_per_cent() -> None:
     rng, runs = np.random.default_rng(5), 400
-    for n, margin, discordant in ((80, 0.1, 0.1), (200, 0.05, 0.1), (200, 0.1, 0.2), (200, 0.1, 0.4)):
+    for n, margin, discordant in (
+        (80, 0.1, 0.1),
+        (200, 0.05, 0.1),
+        (200, 0.1, 0.2),
+        (200, 0.1, 0.4),
+    ):
         worse, better = (discordant + margin) / 2, (discordant - margin) / 2
         passed = 0
         for counts in rng.multinomial(n, [better, worse, 1 - discordant], runs):

@@ -1,4 +1,6 @@
-"""The ensemble: the lasso path by hand, as scikit-learn's, always optimal; from moments as from rows."""
+"""The ensemble: the lasso path by hand, as scikit-learn's, always optimal; from moments as from
+rows.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from metal.stats.ensemble import (
 def moments(columns: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of z-scored columns, constant ones left at 0."""
     spread = columns.std(axis=0)
-    columns = np.where(spread > 1e-9, (columns - columns.mean(axis=0)) / np.where(spread > 1e-9, spread, 1), 0)
+    columns = np.where(
+        spread > 1e-9, (columns - columns.mean(axis=0)) / np.where(spread > 1e-9, spread, 1), 0
+    )
     return columns.T @ columns / len(columns), columns.T @ (target - target.mean()) / len(columns)
 
 
@@ -38,8 +42,10 @@ def check_path(path: LassoPath, gram: np.ndarray, covariance: np.ndarray) -> Non
 
 
 def test_two_correlated_columns_by_hand() -> None:
-    # r = 0.5, covariances 2 and 1.6. Column 1 alone: b = 2 - a. Column 2's remaining covariance 1.6 - (2 - a) / 2
-    # = 0.6 + a / 2 meets a at 1.2. Then b solves [1 .5; .5 1] b = (2 - a, 1.6 - a): at 0, b = (1.6, 0.8).
+    # r = 0.5, covariances 2 and 1.6. Column 1 alone: b = 2 - a. Column 2's remaining covariance 1.6
+    # - (2 - a) / 2
+    # = 0.6 + a / 2 meets a at 1.2. Then b solves [1 .5; .5 1] b = (2 - a, 1.6 - a): at 0, b = (1.6,
+    # 0.8).
     path = lasso_path(np.array([[1.0, 0.5], [0.5, 1.0]]), np.array([2.0, 1.6]))
     assert path.alphas == pytest.approx([2, 1.2, 0])
     assert path.coefficients == pytest.approx(np.array([[0, 0], [0.8, 0], [1.6, 0.8]]))
@@ -81,13 +87,16 @@ integers = st.integers(-3, 3).map(float)
 @given(arrays(float, (9, 5), elements=integers), arrays(float, 9, elements=integers), st.booleans())
 @example(np.zeros((9, 5)), np.zeros(9), True)
 @example(np.ones((9, 5)), np.arange(9.0), False)
-def test_optimal_for_tied_and_dependent_columns(columns: np.ndarray, target: np.ndarray, dependent: bool) -> None:
+def test_optimal_for_tied_and_dependent_columns(
+    columns: np.ndarray, target: np.ndarray, dependent: bool
+) -> None:
     if dependent:
         columns = np.column_stack([columns[:, :3], columns[:, 0], columns[:, 1] - columns[:, 2]])
     gram, covariance = moments(columns, target)
     try:
         path = lasso_path(gram, covariance)
-    except Undefined:  # a tangle, which only dependent columns can make; about one in ten thousand of these
+    # a tangle, which only dependent columns can make; about one in ten thousand of these
+    except Undefined:
         assert dependent
         reject()
     check_path(path, gram, covariance)
@@ -130,14 +139,18 @@ def made_board(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.nda
     return metrics, 80 + 5 * truth + rng.normal(size=250), generator
 
 
-def row_by_row(metrics: np.ndarray, target: np.ndarray, generator: np.ndarray, alpha: float) -> float:
+def row_by_row(
+    metrics: np.ndarray, target: np.ndarray, generator: np.ndarray, alpha: float
+) -> float:
     from sklearn.linear_model import Lasso
 
     predicted = np.zeros(len(target))
     for name in np.unique(generator):
         out = generator == name
         mean, spread = metrics[~out].mean(axis=0), metrics[~out].std(axis=0)
-        lasso = Lasso(alpha=alpha, tol=1e-13, max_iter=500_000).fit((metrics[~out] - mean) / spread, target[~out])
+        lasso = Lasso(alpha=alpha, tol=1e-13, max_iter=500_000).fit(
+            (metrics[~out] - mean) / spread, target[~out]
+        )
         predicted[out] = lasso.predict((metrics[out] - mean) / spread)
     return float(np.corrcoef(predicted, target)[0, 1])
 
@@ -180,13 +193,17 @@ def test_a_metric_that_is_constant_without_one_generator() -> None:
         used = without if name == "a" else metrics
         fold = fit_ensemble(generator_moments(used[~out], target[~out], generator[~out]), 0.3)
         predicted[out] = fold.score(used[out])
-    assert leave_one_out_correlation(moments, np.array([0.3])) == pytest.approx([pearson(predicted, target)], abs=1e-9)
+    assert leave_one_out_correlation(moments, np.array([0.3])) == pytest.approx(
+        [pearson(predicted, target)], abs=1e-9
+    )
 
 
 def test_refusals() -> None:
     metrics, target, generator = made_board(np.random.default_rng(8))
     with pytest.raises(Undefined, match="two generators"):
-        leave_one_out_correlation(generator_moments(metrics, target, np.zeros(250)), np.array([1.0]))
+        leave_one_out_correlation(
+            generator_moments(metrics, target, np.zeros(250)), np.array([1.0])
+        )
     metrics[3, 1] = np.nan
     with pytest.raises(ValueError, match="every metric"):
         generator_moments(metrics, target, generator)

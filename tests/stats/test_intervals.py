@@ -19,10 +19,14 @@ def test_wilson_is_that_of_statsmodels(hits: int, items: int) -> None:
 def test_the_jackknife_of_a_mean_is_its_variance() -> None:
     values = np.random.default_rng(1).normal(size=30)
     without = (values.sum() - values) / 29
-    assert jackknife_variance(without, np.ones(30, dtype=int)) == pytest.approx(values.var(ddof=1) / 30)
+    assert jackknife_variance(without, np.ones(30, dtype=int)) == pytest.approx(
+        values.var(ddof=1) / 30
+    )
     kinds, times = np.array([2.0, 5.0]), np.array([3, 2])
     without = ((kinds @ times) - kinds) / 4
-    assert jackknife_variance(without, times) == pytest.approx(np.repeat(kinds, times).var(ddof=1) / 5)
+    assert jackknife_variance(without, times) == pytest.approx(
+        np.repeat(kinds, times).var(ddof=1) / 5
+    )
 
 
 @pytest.mark.parametrize("truth", [0.8, 0.97])
@@ -32,11 +36,17 @@ def test_coverage_of_shares(truth: float, sources: int, outputs: int) -> None:
     rng = np.random.default_rng(2)
     covered = 0
     for _ in range(400):
-        share = rng.beta(truth * 4, (1 - truth) * 4, sources) if outputs > 1 else np.full(sources, truth)
+        share = (
+            rng.beta(truth * 4, (1 - truth) * 4, sources)
+            if outputs > 1
+            else np.full(sources, truth)
+        )
         hits = rng.binomial(outputs, share)
         without = (hits.sum() - hits) / (outputs * (sources - 1))
         variance = jackknife_variance(without, np.ones(sources, dtype=int))
-        low, high = share_interval(hits.sum() / (sources * outputs), variance, sources * outputs, sources)
+        low, high = share_interval(
+            hits.sum() / (sources * outputs), variance, sources * outputs, sources
+        )
         covered += low <= truth <= high
     assert covered / 400 >= 0.90
 

@@ -18,13 +18,19 @@ from metal.stats.dawid_skene import RIVAL, SMOOTHING, _Fit, dawid_skene
 from metal.stats.mace import mace
 
 LEVELS = 3
-CODES = hnp.arrays(np.int64, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(-1, LEVELS - 1))
+CODES = hnp.arrays(
+    np.int64, st.tuples(st.integers(1, 12), st.integers(1, 5)), elements=st.integers(-1, LEVELS - 1)
+)
 MODELS: Any = pytest.mark.parametrize("model", [dawid_skene, mace])
 SKILLS = [0.9, 0.7, 0.5, 0.3, 0.0]
 
 
-def crowd(items: int, skills: list[float], levels: int = 3, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """The truth and (items, raters) codes of raters who know the answer so often and guess otherwise."""
+def crowd(
+    items: int, skills: list[float], levels: int = 3, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The truth and (items, raters) codes of raters who know the answer so often and guess
+    otherwise.
+    """
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, levels, items)
     knows = rng.random((items, len(skills))) < np.array(skills)
@@ -72,8 +78,11 @@ def test_the_order_of_items_raters_and_classes_does_not_matter(
     items, raters, classes = (rng.permutation(size) for size in (*codes.shape, LEVELS))
     turned = np.where(codes >= 0, classes[codes], -1)[items][:, raters]
     first, second = (model(answers_of_matrix(table, LEVELS)) for table in (codes, turned))
-    if len(first.history) == len(second.history):  # else one stopped earlier by rounding, or two are as good
-        assert second.probabilities[:, classes] == pytest.approx(first.probabilities[items], abs=error, nan_ok=True)
+    # else one stopped earlier by rounding, or two are as good
+    if len(first.history) == len(second.history):
+        assert second.probabilities[:, classes] == pytest.approx(
+            first.probabilities[items], abs=error, nan_ok=True
+        )
         assert second.competence == pytest.approx(first.competence[raters], abs=error, nan_ok=True)
     assert second.history[-1:] == pytest.approx(first.history[-1:], abs=of_history)
 
@@ -82,14 +91,21 @@ def test_the_order_of_items_raters_and_classes_does_not_matter(
 
 
 def test_one_step_of_dawid_and_skene_by_hand() -> None:
-    # Two raters; votes are the shares of items 0 (both say 0), 1 (both say 1), 2 (0 and 1: half each).
-    # Counts of rater 0: true 0 -> says 0: 1 + .5, says 1: 0; true 1 -> says 0: .5, says 1: 1. Smoothing 0.5 a cell:
-    #   true 0: (2, .5) / 2.5 = .8 .2    true 1: (1, 1.5) / 2.5 = .4 .6;   rater 1 the same the other way round.
+    # Two raters; votes are the shares of items 0 (both say 0), 1 (both say 1), 2 (0 and 1: half
+    # each).
+    # Counts of rater 0: true 0 -> says 0: 1 + .5, says 1: 0; true 1 -> says 0: .5, says 1: 1.
+    # Smoothing 0.5 a cell:
+    # true 0: (2, .5) / 2.5 = .8 .2    true 1: (1, 1.5) / 2.5 = .4 .6;   rater 1 the same the other
+    # way round.
     # Prior (1.5 + .5) / 4 = .5 each. Item 2 (rater 0 says 0, rater 1 says 1):
-    #   class 0: .5 * .8 * P1(1|0), where rater 1: true 0: says 0: 1, says 1: .5 -> (1.5, 1)/2.5 = .6 .4
+    # class 0: .5 * .8 * P1(1|0), where rater 1: true 0: says 0: 1, says 1: .5 -> (1.5, 1)/2.5 = .6
+    # .4
     #   class 1: .5 * .4 * P1(1|1), true 1: says 0: 0, says 1: 1.5 -> (.5, 2)/2.5 = .2 .8
-    #   .5 * .8 * .4 = .16 and .5 * .4 * .8 = .16: a tie.   Item 0: .5 * .8 * .6 = .24, .5 * .4 * .2 = .04
-    fit = dawid_skene(answers_of_matrix(np.array([[0, 0], [1, 1], [0, 1]]), 2), smoothing=0.5, max_iterations=1)
+    # .5 * .8 * .4 = .16 and .5 * .4 * .8 = .16: a tie.   Item 0: .5 * .8 * .6 = .24, .5 * .4 * .2 =
+    # .04
+    fit = dawid_skene(
+        answers_of_matrix(np.array([[0, 0], [1, 1], [0, 1]]), 2), smoothing=0.5, max_iterations=1
+    )
     assert fit.probabilities == pytest.approx(
         np.array([[0.24 / 0.28, 0.04 / 0.28], [0.04 / 0.28, 0.24 / 0.28], [0.5, 0.5]])
     )
@@ -119,7 +135,8 @@ def test_who_turns_the_scale_round_is_read_the_other_way() -> None:
 
 
 def test_a_class_that_is_never_answered_by_its_name_is_told() -> None:
-    # Half of the items are answered at random by all: the model keeps a class for them, the rare one.
+    # Half of the items are answered at random by all: the model keeps a class for them, the rare
+    # one.
     rng = np.random.default_rng(1)
     truth = rng.integers(1, 5, 600)
     codes = np.repeat(truth[:, None], 4, axis=1)
@@ -153,7 +170,8 @@ def test_several_starts_the_likeliest_is_kept_and_a_close_second_is_told() -> No
 
 
 def test_who_shares_no_item_keeps_their_labels() -> None:
-    # Half of the items have the first three raters, the others the fourth alone, who says 1 more often than they do.
+    # Half of the items have the first three raters, the others the fourth alone, who says 1 more
+    # often than they do.
     codes = np.column_stack([crowd(200, [0.9, 0.8, 0.7], 2)[1], np.full(200, -1)])
     codes[100:, :3], codes[100:, 3] = -1, np.arange(100) % 4 > 0
     fit = dawid_skene(answers_of_matrix(codes, 2))
@@ -178,16 +196,19 @@ def test_one_class_makes_everyone_competent() -> None:
 
 
 def test_one_step_of_mace_by_hand() -> None:
-    # Two raters, one item, both say 0 of two classes that occur (a second item, both say 1, makes the second occur).
-    # Votes are unanimous and all are trusted: each rater is counted as knowing both times, careless never.
-    #   log knows = psi(.5 + 2) - psi(1 + 2);  log careless(a) = psi(.5) - psi(3) + psi(10) - psi(20)
+    # Two raters, one item, both say 0 of two classes that occur (a second item, both say 1, makes
+    # the second occur).
+    # Votes are unanimous and all are trusted: each rater is counted as knowing both times, careless
+    # never.
+    # log knows = psi(.5 + 2) - psi(1 + 2);  log careless(a) = psi(.5) - psi(3) + psi(10) - psi(20)
     knows = np.exp(digamma(2.5) - digamma(3))
     careless = np.exp(digamma(0.5) - digamma(3) + digamma(10) - digamma(20))
     right, wrong = (knows + careless) ** 2, careless**2
     fit = mace(answers_of_matrix(np.array([[0, 0], [1, 1]]), 2), starts=1, max_iterations=1)
     assert fit.probabilities[0] == pytest.approx([right / (right + wrong), wrong / (right + wrong)])
     assert fit.competence == pytest.approx([2.5 / 3, 2.5 / 3])
-    # Bound: log of the mean over classes, an item, minus the divergence of Beta(2.5, .5) from Beta(.5, .5), a rater.
+    # Bound: log of the mean over classes, an item, minus the divergence of Beta(2.5, .5) from
+    # Beta(.5, .5), a rater.
     # B(.5, .5) = pi, B(2.5, .5) = 3 pi / 8:  log(8 / 3) + 2 (psi(2.5) - psi(3)).
     divergence = np.log(8 / 3) + 2 * (digamma(2.5) - digamma(3))
     assert fit.history[-1] == pytest.approx(2 * np.log((right + wrong) / 2) - 2 * divergence)
@@ -272,8 +293,14 @@ def test_ties_within_rounding() -> None:
 
 def test_consensus_by_model_and_by_vote() -> None:
     _, codes = crowd(60, [0.9, 0.8, 0.7])
-    assert (consensus(codes, np.arange(3.0), "dawid-skene") == dawid_skene(answers_of_matrix(codes, 3)).labels).all()
+    assert (
+        consensus(codes, np.arange(3.0), "dawid-skene")
+        == dawid_skene(answers_of_matrix(codes, 3)).labels
+    ).all()
     assert consensus(np.array([[0, 2, 1]]), np.arange(3.0)).tolist() == [1]
-    assert consensus(np.zeros((2, 0), dtype=int), np.arange(3.0), "mace").tolist() == [NOBODY, NOBODY]
+    assert consensus(np.zeros((2, 0), dtype=int), np.arange(3.0), "mace").tolist() == [
+        NOBODY,
+        NOBODY,
+    ]
     with pytest.raises(ValueError, match="dawid-skene, mace"):
         consensus(codes, np.arange(3.0), "vote")

@@ -6,13 +6,23 @@ from typing import Any
 
 import numpy as np
 
-from metal.stats.leniency import RatedItems, flip_p_values, mean_shift, parallel_shifts, shifts_beside_people
+from metal.stats.leniency import (
+    RatedItems,
+    flip_p_values,
+    mean_shift,
+    parallel_shifts,
+    shifts_beside_people,
+)
 
 LANGUAGES = 4
 
 
-def rated(rng: np.random.Generator, lean: Any = 0.0, outputs: int = 200, people: int = 3) -> RatedItems:
-    """A world of languages of unequal quality: noisy people of unequal severity, and a judge that leans so."""
+def rated(
+    rng: np.random.Generator, lean: Any = 0.0, outputs: int = 200, people: int = 3
+) -> RatedItems:
+    """A world of languages of unequal quality: noisy people of unequal severity, and a judge that
+    leans so.
+    """
     language = np.repeat(np.arange(LANGUAGES), outputs)
     source = np.tile(np.arange(outputs) // 2, LANGUAGES)
     size = LANGUAGES * outputs
@@ -21,14 +31,21 @@ def rated(rng: np.random.Generator, lean: Any = 0.0, outputs: int = 200, people:
     for one in range(LANGUAGES):
         rows = language == one
         severity = rng.normal(size=people) * 0.3
-        said = quality[rows, None] + rng.normal(size=(outputs, people)) * 0.9 + severity - severity.mean()
+        said = (
+            quality[rows, None]
+            + rng.normal(size=(outputs, people)) * 0.9
+            + severity
+            - severity.mean()
+        )
         panel[rows, one * people : (one + 1) * people] = said
     judge = 0.7 * quality + (np.zeros(LANGUAGES) + lean)[language] + rng.normal(size=size) * 0.5
     return RatedItems(judge, panel, language, source, LANGUAGES)
 
 
 def test_languages_of_unequal_quality_are_no_lean() -> None:
-    """The corrected figure raises 5% false alarms; the naive ones fail the same test (METHODS: 15% or more)."""
+    """The corrected figure raises 5% false alarms; the naive ones fail the same test (METHODS: 15%
+    or more).
+    """
     rng, runs = np.random.default_rng(3), 150
     alarms = dict.fromkeys(("gap", "naive_regression", "naive_difference"), 0.0)
     for _ in range(runs):
@@ -54,7 +71,9 @@ def test_a_lean_is_found_and_covered() -> None:
 def test_a_judge_that_says_one_thing_is_blind_and_not_lenient() -> None:
     world = rated(np.random.default_rng(5))
     says_two = np.where(world.language == 1, 2.0, world.judge)
-    slope = shifts_beside_people(RatedItems(says_two, world.people, world.language, world.source, LANGUAGES))["slope"]
+    slope = shifts_beside_people(
+        RatedItems(says_two, world.people, world.language, world.source, LANGUAGES)
+    )["slope"]
     assert slope.value[1] == 0
     assert slope.interval(0)[0] > 0.4  # the world has 0.7
 
@@ -70,15 +89,21 @@ def test_renaming_languages_permutes() -> None:
 def test_people_who_agree_by_chance_refuse_a_gap() -> None:
     world = rated(np.random.default_rng(9))
     noise = world.people.copy()
-    noise[world.language == 2] = np.random.default_rng(1).normal(size=noise[world.language == 2].shape)
+    noise[world.language == 2] = np.random.default_rng(1).normal(
+        size=noise[world.language == 2].shape
+    )
     noise[np.isnan(world.people)] = np.nan
-    shifts = shifts_beside_people(RatedItems(world.judge, noise, world.language, world.source, LANGUAGES))
+    shifts = shifts_beside_people(
+        RatedItems(world.judge, noise, world.language, world.source, LANGUAGES)
+    )
     assert np.isnan(shifts["gap"].value).tolist() == [False, False, True, False]
     assert np.isfinite(shifts["above_people"].value).all()
 
 
 def test_shifts_on_the_same_contents_by_hand() -> None:
-    """Twelve contents in two languages, the second higher by 1 in all but one: 11/12, half of it on either side."""
+    """Twelve contents in two languages, the second higher by 1 in all but one: 11/12, half of it on
+    either side.
+    """
     content = np.repeat(np.arange(12), 2)
     values = np.tile([1.0, 2.0], 12)
     values[1] = 1.0
@@ -119,5 +144,8 @@ def test_sign_flips_are_exact() -> None:
 def test_sign_flips_keep_their_level() -> None:
     rng = np.random.default_rng(3)
     content, language = np.repeat(np.arange(9), 2), np.tile([0, 1], 9)
-    drawn = [flip_p_values(rng.normal(size=18), language, content, content, 2, pivot=0)[1] for _ in range(300)]
+    drawn = [
+        flip_p_values(rng.normal(size=18), language, content, content, 2, pivot=0)[1]
+        for _ in range(300)
+    ]
     assert np.mean(np.array(drawn) <= 0.05) <= 0.05 + 2 * np.sqrt(0.05 * 0.95 / 300)

@@ -13,10 +13,16 @@ from metal.errors import Undefined
 from metal.stats.mixed_model import overrating, random_intercept
 
 
-def made(rng: np.random.Generator, source: np.ndarray, between: float) -> tuple[np.ndarray, np.ndarray]:
+def made(
+    rng: np.random.Generator, source: np.ndarray, between: float
+) -> tuple[np.ndarray, np.ndarray]:
     rows = len(source)
-    columns = np.column_stack([np.ones(rows), rng.random(rows) < 0.8, rng.normal(size=rows) * 20 + 300])
-    target = columns @ [1.0, 0.5, 0.02] + rng.normal(size=source.max() + 1)[source] * np.sqrt(between)
+    columns = np.column_stack(
+        [np.ones(rows), rng.random(rows) < 0.8, rng.normal(size=rows) * 20 + 300]
+    )
+    target = columns @ [1.0, 0.5, 0.02] + rng.normal(size=source.max() + 1)[source] * np.sqrt(
+        between
+    )
     return target + rng.normal(size=rows), columns
 
 
@@ -36,16 +42,18 @@ def test_as_statsmodels(balanced: bool, between: float) -> None:
     assert ours.effects == pytest.approx(theirs.fe_params, rel=1e-6, abs=1e-6)
     assert ours.source_variance == pytest.approx(float(theirs.cov_re[0, 0]), rel=1e-5)
     assert ours.residual_variance == pytest.approx(theirs.scale, rel=1e-6)
-    assert log_likelihood(target, columns, source, ours.source_variance / ours.residual_variance) == pytest.approx(
-        theirs.llf, abs=1e-6
-    )
+    assert log_likelihood(
+        target, columns, source, ours.source_variance / ours.residual_variance
+    ) == pytest.approx(theirs.llf, abs=1e-6)
     assert ours.errors == pytest.approx(by_definition(ours, columns, source), rel=1e-9)
     assert ours.errors == pytest.approx(theirs.bse_fe, rel=5e-3)
 
 
 def by_definition(fit, columns: np.ndarray, source: np.ndarray) -> np.ndarray:
     """Standard errors from the whole covariance matrix of the rows."""
-    variance = fit.source_variance * (source[:, None] == source) + fit.residual_variance * np.eye(len(source))
+    variance = fit.source_variance * (source[:, None] == source) + fit.residual_variance * np.eye(
+        len(source)
+    )
     return np.sqrt(np.diag(np.linalg.inv(columns.T @ np.linalg.solve(variance, columns))))
 
 
@@ -67,7 +75,8 @@ def test_without_variance_between_sources_it_is_least_squares() -> None:
     rng = np.random.default_rng(1)
     source = np.repeat(np.arange(30), 4)
     target, columns = made(rng, source, 0)
-    target -= np.repeat(target.reshape(30, 4).mean(axis=1), 4)  # sources more alike than chance makes them
+    # sources more alike than chance makes them
+    target -= np.repeat(target.reshape(30, 4).mean(axis=1), 4)
     fit = random_intercept(target, columns, source)
     plain = sm.OLS(target, columns).fit()
     assert fit.source_variance == 0
@@ -86,9 +95,14 @@ def test_no_ratio_of_variances_is_likelier(seed: int, between: float) -> None:
         assert log_likelihood(target, columns, source, ratio) <= reached + 1e-7
 
 
-def log_likelihood(target: np.ndarray, columns: np.ndarray, source: np.ndarray, ratio: float) -> float:
+def log_likelihood(
+    target: np.ndarray, columns: np.ndarray, source: np.ndarray, ratio: float
+) -> float:
     """The restricted likelihood by its definition, with the covariance matrix of all rows."""
-    variance, freedom = (source[:, None] == source) * ratio + np.eye(len(source)), columns.shape[0] - columns.shape[1]
+    variance, freedom = (
+        (source[:, None] == source) * ratio + np.eye(len(source)),
+        columns.shape[0] - columns.shape[1],
+    )
     weighed = np.linalg.solve(variance, columns)
     information = columns.T @ weighed
     left = target - columns @ np.linalg.solve(information, weighed.T @ target)

@@ -1,4 +1,6 @@
-"""Permutation tests by the definition, their error rates; pairs of generators as mt-metrics-eval publishes them."""
+"""Permutation tests by the definition, their error rates; pairs of generators as mt-metrics-eval
+publishes them.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ SECOND = np.array([2, 1, 2, 6, 8, 8, 7, 6.0])
 
 def signs(classes: np.ndarray, count: int) -> np.ndarray:
     """(flips, items) of 1 and -1, bit by bit."""
-    return np.array([[(-1.0) ** (int(bits & flip).bit_count()) for bits in classes] for flip in range(count)])
+    return np.array(
+        [[(-1.0) ** (int(bits & flip).bit_count()) for bits in classes] for flip in range(count)]
+    )
 
 
 @given(st.integers(1, 40), st.integers(1, 60), st.integers(0, 100))
@@ -75,14 +79,19 @@ def exact_p(people: np.ndarray, first: np.ndarray, second: np.ndarray) -> float:
 
 
 def test_p_is_that_of_all_swaps() -> None:
-    p = correlates_better(PEOPLE, np.stack([FIRST, SECOND]), np.random.default_rng(0), resamples=40_000)
-    assert p[0, 1] == pytest.approx(exact_p(PEOPLE, FIRST, SECOND), abs=0.012)  # five standard errors
+    p = correlates_better(
+        PEOPLE, np.stack([FIRST, SECOND]), np.random.default_rng(0), resamples=40_000
+    )
+    # five standard errors
+    assert p[0, 1] == pytest.approx(exact_p(PEOPLE, FIRST, SECOND), abs=0.012)
     assert p[1, 0] == pytest.approx(exact_p(PEOPLE, SECOND, FIRST), abs=0.012)
     assert np.isnan(np.diag(p)).all()
 
 
 def test_equal_raters_and_those_on_another_scale_do_not_differ() -> None:
-    p = correlates_better(PEOPLE, np.stack([FIRST, FIRST, 3 * FIRST - 20]), np.random.default_rng(0))
+    p = correlates_better(
+        PEOPLE, np.stack([FIRST, FIRST, 3 * FIRST - 20]), np.random.default_rng(0)
+    )
     assert p[0, 1] == p[1, 0] == 1
     assert p[0, 2] == p[2, 0] == 1
 
@@ -102,7 +111,11 @@ def test_error_rate_and_power() -> None:
 
 def plain_p(people: np.ndarray, raters: np.ndarray, resamples: int, seed: int) -> np.ndarray:
     """Pair after pair and flip after flip, by the definition of both."""
-    flips = draw_flips(np.random.default_rng(int(np.random.default_rng(seed).integers(2**63))), len(people), resamples)
+    flips = draw_flips(
+        np.random.default_rng(int(np.random.default_rng(seed).integers(2**63))),
+        len(people),
+        resamples,
+    )
     p = np.full((len(raters), len(raters)), np.nan)
     for i, j in permutations(range(len(raters)), 2):
         shared = ~np.isnan(people) & ~np.isnan(raters[i]) & ~np.isnan(raters[j])
@@ -124,7 +137,9 @@ def plain_p(people: np.ndarray, raters: np.ndarray, resamples: int, seed: int) -
 @settings(max_examples=25, deadline=None)
 @example(10, 4567, 7)  # a swap after which a rater is constant
 @given(st.integers(3, 12), st.integers(0, 10_000), st.sampled_from([7, 40]))
-def test_equal_to_the_plain_formula_also_with_missing_answers(items: int, seed: int, resamples: int) -> None:
+def test_equal_to_the_plain_formula_also_with_missing_answers(
+    items: int, seed: int, resamples: int
+) -> None:
     rng = np.random.default_rng(seed)
     scores = np.round(rng.normal(size=(4, items)), 1)
     scores[rng.random(scores.shape) < rng.choice([0, 0.1, 0.5])] = np.nan
@@ -148,8 +163,12 @@ def test_undefined_correlations_are_not_compared() -> None:
     p = correlates_better(PEOPLE, np.stack([FIRST, constant, SECOND]), np.random.default_rng(0))
     assert np.isnan(p[1]).all()
     assert not np.isnan(p[0, 2])
-    assert np.isnan(correlates_better(constant, np.stack([FIRST, SECOND]), np.random.default_rng(0))).all()
-    assert np.isnan(correlates_better(PEOPLE[:1], np.stack([FIRST, SECOND])[:, :1], np.random.default_rng(0))).all()
+    assert np.isnan(
+        correlates_better(constant, np.stack([FIRST, SECOND]), np.random.default_rng(0))
+    ).all()
+    assert np.isnan(
+        correlates_better(PEOPLE[:1], np.stack([FIRST, SECOND])[:, :1], np.random.default_rng(0))
+    ).all()
 
 
 # ---------------------------------------------------------------- pairs of generators
@@ -164,7 +183,9 @@ MISSING = np.nan
         ([1, 1, 1, 4], [0, 2, 4, 6, 8], [3, 3, 4, 4, 3], 4),
     ],
 )
-def test_published_vectors(people: list[float], epsilons: list[float], accuracies: list[int], best: float) -> None:
+def test_published_vectors(
+    people: list[float], epsilons: list[float], accuracies: list[int], best: float
+) -> None:
     given_, wanted = np.array([[0.0], [2.0], [6.0], [8.0]]), np.array(people, dtype=float)[:, None]
     shares = [by_definition(wanted, given_, epsilon) for epsilon in epsilons]
     assert shares == pytest.approx([hits / 6 for hits in accuracies])
@@ -175,10 +196,22 @@ def test_published_vectors(people: list[float], epsilons: list[float], accuracie
 
 
 def test_published_matrix_with_missing_scores() -> None:
-    rater = np.array([[0, 5, 2, 3, 2], [MISSING, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1], [MISSING] * 5]).T
-    people = np.array([[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, MISSING, 3, 2], [MISSING] * 5]).T
-    published = [0.4666666666666667, 0.4916666666666668, 0.38333333333333347, 0.29166666666666674, 0.2666666666666667]
-    assert [by_definition(people, rater, epsilon) for epsilon in range(5)] == pytest.approx(published)
+    rater = np.array(
+        [[0, 5, 2, 3, 2], [MISSING, 2, 1, 5, 3], [9, 1, 5, 3, 8], [9, 3, 4, 4, 1], [MISSING] * 5]
+    ).T
+    people = np.array(
+        [[1, 5, 2, 1, 1], [4, 2, 2, 1, 4], [5, 9, 2, 8, 7], [7, 6, MISSING, 3, 2], [MISSING] * 5]
+    ).T
+    published = [
+        0.4666666666666667,
+        0.4916666666666668,
+        0.38333333333333347,
+        0.29166666666666674,
+        0.2666666666666667,
+    ]
+    assert [by_definition(people, rater, epsilon) for epsilon in range(5)] == pytest.approx(
+        published
+    )
     calibrated = calibrate_ties(people, rater)
     assert calibrated.epsilon == 1
     assert calibrated.accuracy == pytest.approx(0.4916666666666668)
@@ -188,7 +221,10 @@ def test_published_matrix_with_missing_scores() -> None:
 whole_or_missing = st.sampled_from([MISSING, 0.0, 1.0, 2.0, 5.0])
 
 
-@given(arrays(float, (4, 5), elements=whole_or_missing), arrays(float, (4, 5), elements=whole_or_missing))
+@given(
+    arrays(float, (4, 5), elements=whole_or_missing),
+    arrays(float, (4, 5), elements=whole_or_missing),
+)
 def test_calibration_is_the_best_of_all_epsilons(people: np.ndarray, rater: np.ndarray) -> None:
     both = ~np.isnan(people) & ~np.isnan(rater)
     if both.sum(axis=0).max() < 2:
@@ -196,11 +232,15 @@ def test_calibration_is_the_best_of_all_epsilons(people: np.ndarray, rater: np.n
             calibrate_ties(people, rater)
         return
     calibrated = calibrate_ties(people, rater)
-    tried = {epsilon: by_definition(people, rater, epsilon) for epsilon in (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)}
+    tried = {
+        epsilon: by_definition(people, rater, epsilon) for epsilon in (0.0, 1.0, 2.0, 3.0, 4.0, 5.0)
+    }
     best = max(tried.values())
     assert calibrated.accuracy == pytest.approx(best)
     assert calibrated.uncalibrated == pytest.approx(tried[0.0])
-    assert calibrated.epsilon == min(epsilon for epsilon, share in tried.items() if share > best - 1e-9)
+    assert calibrated.epsilon == min(
+        epsilon for epsilon, share in tried.items() if share > best - 1e-9
+    )
 
 
 def by_definition(people: np.ndarray, rater: np.ndarray, epsilon: float) -> float:
@@ -209,14 +249,22 @@ def by_definition(people: np.ndarray, rater: np.ndarray, epsilon: float) -> floa
         alike = []
         for i, j in combinations(np.flatnonzero(~np.isnan(wanted) & ~np.isnan(answer)), 2):
             gap = answer[i] - answer[j]
-            alike.append(np.sign(wanted[i] - wanted[j]) == (0 if abs(gap) <= epsilon else np.sign(gap)))
+            alike.append(
+                np.sign(wanted[i] - wanted[j]) == (0 if abs(gap) <= epsilon else np.sign(gap))
+            )
         if alike:
             shares.append(np.mean(alike))
     return float(np.mean(shares))
 
 
 def test_p_of_better_than_is_that_of_all_swaps() -> None:
-    scores = np.array([[0.8, 0.9, 0.7, 1.0, 0.6, 0.3], [0.2, 0.95, 0.1, 0.9, 0.0, 0.3], [0.5, 0.5, 0.5, 0.5, 0.5, 0.5]])
+    scores = np.array(
+        [
+            [0.8, 0.9, 0.7, 1.0, 0.6, 0.3],
+            [0.2, 0.95, 0.1, 0.9, 0.0, 0.3],
+            [0.5, 0.5, 0.5, 0.5, 0.5, 0.5],
+        ]
+    )
     p = better_than(scores, np.random.default_rng(0), resamples=40_000)
     signs = 1 - 2 * ((np.arange(64)[:, None] >> np.arange(6)) & 1)
     for i in range(3):
@@ -231,7 +279,9 @@ def test_p_of_better_than_is_that_of_all_swaps() -> None:
 def test_a_rater_as_sure_as_people_and_one_who_says_the_reverse() -> None:
     rng = np.random.default_rng(1)
     people = np.arange(5)[:, None] + rng.normal(size=(5, 200))
-    assert soft_pairwise_accuracy(people, people * 3 - 8, np.random.default_rng(0)) == SoftAccuracy(1, 0)
+    assert soft_pairwise_accuracy(people, people * 3 - 8, np.random.default_rng(0)) == SoftAccuracy(
+        1, 0
+    )
     reverse = soft_pairwise_accuracy(people, -people, np.random.default_rng(0))
     assert reverse.accuracy == pytest.approx(0, abs=0.002)  # p is 1/2048 or more
     blind = soft_pairwise_accuracy(people, rng.normal(size=(5, 200)), np.random.default_rng(0))
@@ -239,14 +289,21 @@ def test_a_rater_as_sure_as_people_and_one_who_says_the_reverse() -> None:
 
 
 def test_the_order_of_generators_does_not_matter_to_soft_accuracy() -> None:
-    """Ties counted whole gave a rater with many equal scores .91 or .11, depending on how generators were named."""
+    """Ties counted whole gave a rater with many equal scores .91 or .11, depending on how
+    generators were named.
+    """
     rng = np.random.default_rng(4)
-    people, rater = rng.normal(size=(4, 30)) + np.arange(4)[:, None], (rng.random((4, 30)) < 0.1) * 1.0
+    people, rater = (
+        rng.normal(size=(4, 30)) + np.arange(4)[:, None],
+        (rng.random((4, 30)) < 0.1) * 1.0,
+    )
     rater[2, :9] = MISSING
     expected = soft_pairwise_accuracy(people, rater, np.random.default_rng(0))
     for order in permutations(range(4)):
         found = soft_pairwise_accuracy(people[[*order]], rater[[*order]], np.random.default_rng(0))
-        assert (found.accuracy, found.variance) == pytest.approx((expected.accuracy, expected.variance), rel=1e-9)
+        assert (found.accuracy, found.variance) == pytest.approx(
+            (expected.accuracy, expected.variance), rel=1e-9
+        )
 
 
 def test_intervals_of_pairwise_figures_cover() -> None:
@@ -255,9 +312,13 @@ def test_intervals_of_pairwise_figures_cover() -> None:
     soft, hard = [], []
     for _ in range(150):
         quality = np.arange(6)[:, None] / 6 + 0.7 * rng.normal(size=(6, 40))
-        people, rater = (np.round(2 * (quality + noise * rng.normal(size=(6, 40)))) for noise in (0.3, 1.0))
+        people, rater = (
+            np.round(2 * (quality + noise * rng.normal(size=(6, 40)))) for noise in (0.3, 1.0)
+        )
         found, ties = soft_pairwise_accuracy(people, rater, rng), calibrate_ties(people, rater)
-        soft.append((found.accuracy, *share_interval(found.accuracy, found.variance, ties.pairs, 40)))
+        soft.append(
+            (found.accuracy, *share_interval(found.accuracy, found.variance, ties.pairs, 40))
+        )
         hard.append((ties.accuracy, *share_interval(ties.accuracy, ties.variance, ties.pairs, 40)))
     for figures, most in ((soft, 1.0), (hard, 0.99)):
         value, low, high = np.array(figures).T
@@ -265,7 +326,10 @@ def test_intervals_of_pairwise_figures_cover() -> None:
         assert (high - low).mean() < 6 * value.std()  # four would be exact
 
 
-@given(arrays(float, (3, 6), elements=whole_or_missing), arrays(float, (3, 6), elements=whole_or_missing))
+@given(
+    arrays(float, (3, 6), elements=whole_or_missing),
+    arrays(float, (3, 6), elements=whole_or_missing),
+)
 def test_better_is_by_definition_also_with_gaps(people: np.ndarray, rater: np.ndarray) -> None:
     tables = np.stack([people, rater])
     p = better_on_shared(tables, np.random.default_rng(0), resamples=6)

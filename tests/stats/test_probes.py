@@ -1,4 +1,6 @@
-"""Detection of changes: sums by hand, p-values that hold where a judge is at the border, Page's statistic."""
+"""Detection of changes: sums by hand, p-values that hold where a judge is at the border, Page's
+statistic.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,12 @@ def test_a_change_by_hand() -> None:
     # clean better in 2 of 5, a tie in 2: (2 + 2 / 2) / 5
     assert (seen.n, seen.sources, seen.a.value, seen.strict.value) == (5, 4, 0.6, 0.4)
     assert (seen.raised.value, seen.room, seen.change.value) == (0.2, 0.8, pytest.approx(-0.4))
-    # falls by source: 2, -1, 0, 1, which add up to 2; the p-value is the share of the 16 flips that reach that
+    # falls by source: 2, -1, 0, 1, which add up to 2; the p-value is the share of the 16 flips that
+    # reach that
     sums = np.array([2.0, -1.0, 0.0, 1.0])
-    flips = np.array([[1 if flip >> bit & 1 else -1 for bit in range(4)] for flip in range(16)]) @ sums
+    flips = (
+        np.array([[1 if flip >> bit & 1 else -1 for bit in range(4)] for flip in range(16)]) @ sums
+    )
     assert seen.p == (flips >= 2).mean()
 
 
@@ -38,7 +43,9 @@ def test_one_source_says_nothing() -> None:
 
 
 @pytest.mark.parametrize(("levels", "together"), [(3, 1), (5, 1), (2, 1), (5, 4)])
-def test_a_judge_at_the_border_is_called_blind_in_5_of_100_at_most(levels: int, together: int) -> None:
+def test_a_judge_at_the_border_is_called_blind_in_5_of_100_at_most(
+    levels: int, together: int
+) -> None:
     """It notices half of the changes (and gives the worst score then), and guesses the rest."""
     rng, times, pairs = np.random.default_rng(levels), 250, 60
     blind = []
@@ -56,11 +63,14 @@ def test_intervals_of_a_hold_the_truth() -> None:
     rng, times, truth = np.random.default_rng(5), 300, 0.7602
     worlds = ((rng.normal(size=60), rng.normal(-1, size=60)) for _ in range(times))
     drawn = [detection(clean, changed, np.arange(60), (-9.0, 9.0)).a for clean, changed in worlds]
-    assert np.mean([share.low <= truth <= share.high for share in drawn]) >= 0.95 - 3 * np.sqrt(0.05 * 0.95 / times)
+    assert np.mean([share.low <= truth <= share.high for share in drawn]) >= 0.95 - 3 * np.sqrt(
+        0.05 * 0.95 / times
+    )
 
 
 def test_page() -> None:
-    # Blocks of four treatments; the sum of rank x place, as in Page's worked form: L = 1*1+2*2+3*3+4*4 = 30 at most.
+    # Blocks of four treatments; the sum of rank x place, as in Page's worked form: L =
+    # 1*1+2*2+3*3+4*4 = 30 at most.
     falling = np.array([[4.0, 3.0, 2.0, 1.0]] * 3)
     assert dose_trend(falling, np.arange(3)).value == pytest.approx(1)
     assert dose_trend(-falling, np.arange(3)).value == pytest.approx(-1)

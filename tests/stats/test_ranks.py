@@ -29,7 +29,9 @@ def test_p_is_two_sided_and_never_below_what_the_sources_can_give() -> None:
     # gaps 1, -1: the observed sum 0 is below none of the others
     assert generator_pairs(np.array([[2.0, 1], [1, 2]]), rng()).p[0, 1] == 1
     # 30 sources that all say the same, by 15 permutations: not 2 / 16, but 2 / 2^30
-    assert generator_pairs(np.array([[2.0] * 30, [1.0] * 30]), rng(), resamples=15).p[0, 1] == 2.0**-29
+    assert (
+        generator_pairs(np.array([[2.0] * 30, [1.0] * 30]), rng(), resamples=15).p[0, 1] == 2.0**-29
+    )
 
 
 def test_far_beyond_the_permutations_p_is_students() -> None:
@@ -65,14 +67,20 @@ def test_holm_runs_over_all_pairs() -> None:
 
 
 def test_raters_exchange_whole_sources() -> None:
-    """Two equal raters whose errors an output shares with its source: exchanging single outputs is too sure."""
+    """Two equal raters whose errors an output shares with its source: exchanging single outputs is
+    too sure.
+    """
     by_source, by_output, times = 0, 0, 150
     for seed in range(times):
         random = rng(seed)
         people = random.normal(size=240)
         source = np.repeat(np.arange(30), 8)
         people = people + np.repeat(random.normal(size=30), 8)
-        raters = people + np.repeat(random.normal(size=(2, 30)), 8, axis=1) * 1.5 + random.normal(size=(2, 240)) * 0.3
+        raters = (
+            people
+            + np.repeat(random.normal(size=(2, 30)), 8, axis=1) * 1.5
+            + random.normal(size=(2, 240)) * 0.3
+        )
         by_source += correlation_pairs(people, raters, rng(), source).p[0, 1] <= 0.05
         by_output += correlation_pairs(people, raters, rng(), np.arange(240)).p[0, 1] <= 0.05
     assert by_source / times <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / times)

@@ -24,7 +24,9 @@ ONES = np.ones(3, dtype=np.int64)
 def test_what_a_seat_faces() -> None:
     """Votes 2, 1: the two who said 0 face one of each, the one who said 1 faces two 0."""
     seats = Seats(np.array([[2, 1], [1, 0], [0, 3]]))
-    assert list(zip(seats.item.tolist(), seats.own.tolist(), seats.times.tolist(), strict=True)) == [
+    assert list(
+        zip(seats.item.tolist(), seats.own.tolist(), seats.times.tolist(), strict=True)
+    ) == [
         (0, 0, 2),
         (0, 1, 1),
         (2, 1, 3),
@@ -43,7 +45,8 @@ def test_an_item_with_one_rating_faces_that_rating_where_it_is_all_there_is() ->
 
 
 @given(
-    st.lists(st.lists(st.integers(-1, 2), min_size=4, max_size=4), min_size=1, max_size=12), st.permutations(range(4))
+    st.lists(st.lists(st.integers(-1, 2), min_size=4, max_size=4), min_size=1, max_size=12),
+    st.permutations(range(4)),
 )
 @settings(max_examples=60, deadline=None)
 def test_who_gave_a_rating_does_not_matter(rows: list[list[int]], turned: list[int]) -> None:
@@ -52,21 +55,26 @@ def test_who_gave_a_rating_does_not_matter(rows: list[list[int]], turned: list[i
     assert (one.counts[one.kind] == other.counts[other.kind]).all()
 
 
-def _sums(weight: list[list[float]], judge: list[list[float]], person: list[list[float]]) -> ClassSums:
+def _sums(
+    weight: list[list[float]], judge: list[list[float]], person: list[list[float]]
+) -> ClassSums:
     by = SourceSums(np.arange(len(weight)), np.arange(len(weight)))
     rows = [np.array(each, dtype=float) for each in (weight, judge, person)]
     return ClassSums(by, *rows, items=rows[0].sum(axis=0))  # type: ignore[misc]
 
 
 def test_recalls_and_their_variance_by_hand() -> None:
-    """Four sources of class 0, of which the judge hits two and people three; four of class 1, all hit by both."""
+    """Four sources of class 0, of which the judge hits two and people three; four of class 1, all
+    hit by both.
+    """
     weight = [[1, 0]] * 4 + [[0, 1]] * 4
     judge = [[1, 0]] * 2 + [[0, 0]] * 2 + [[0, 1]] * 4
     person = [[1, 0]] * 3 + [[0, 0]] * 1 + [[0, 1]] * 4
     recalls = _sums(weight, judge, person).of(np.array([0, 1]))
     assert (recalls.judge, recalls.person, recalls.constant) == (0.75, 0.875, 0.5)
     assert recalls.below.value == pytest.approx(-0.125)
-    # Class 0: e is 1/8 (j - 1/2), so 8/7 of 4 (1/16)^2; its floor is less. Class 1: e is 0, and the floor a quarter of
+    # Class 0: e is 1/8 (j - 1/2), so 8/7 of 4 (1/16)^2; its floor is less. Class 1: e is 0, and the
+    # floor a quarter of
     # (5/6)(1/6) / (4 + 2) / 4.
     of_class_0, floor = 8 / 7 * 4 / 16**2, (5 / 6) * (1 / 6) / 6 / 4 / 4
     variance, df = recalls.variance(1, 0)
@@ -88,7 +96,11 @@ def test_sources_with_several_items_are_added_up() -> None:
     assert (by.n, by.sources.tolist(), by.times.tolist()) == (3, [3, 7, 9], [1, 1, 1])
     assert by.rows(features).tolist() == [[10], [11], [1]]
     alike = SourceSums(np.array([0, 1, 0]), np.array([5, 2, 9]))
-    assert (alike.times.tolist(), alike.row.tolist(), alike.total(features).tolist()) == ([2, 1], [1, 0, 0], [12])
+    assert (alike.times.tolist(), alike.row.tolist(), alike.total(features).tolist()) == (
+        [2, 1],
+        [1, 0, 0],
+        [12],
+    )
     assert alike.without(features).tolist() == [[11], [2]]
 
 
@@ -104,7 +116,9 @@ def test_limits_and_p_values_agree() -> None:
     measured = Measured(0.3, 0.1, 20.0)
     assert measured.low() == pytest.approx(0.3 - 1.7247182 * 0.1)
     assert measured.p_above(measured.low(), 1e12) == pytest.approx(0.05)
-    assert Measured(0.3, 0.1, 1e6).p_above(0.0, 1e12) == pytest.approx(1 - NormalDist().cdf(3), rel=1e-4)
+    assert Measured(0.3, 0.1, 1e6).p_above(0.0, 1e12) == pytest.approx(
+        1 - NormalDist().cdf(3), rel=1e-4
+    )
     # By the definition of n': n items more would make the same distance as wide as the limit.
     assert measured.needed(0.0, 100) == pytest.approx(100 * ((0.3 - measured.low()) / 0.3) ** 2)
     assert measured.needed(0.4, 100) == math.inf
@@ -128,7 +142,9 @@ def test_midranks_are_those_of_scipy() -> None:
 
 
 def test_order_is_spearmans_and_quadratic_kappa_scikit_learns() -> None:
-    """Two people an item: a seat faces the other's label, so the judge's figures are those of the long table."""
+    """Two people an item: a seat faces the other's label, so the judge's figures are those of the
+    long table.
+    """
     from scipy.stats import spearmanr
     from sklearn.metrics import cohen_kappa_score
 
@@ -140,7 +156,9 @@ def test_order_is_spearmans_and_quadratic_kappa_scikit_learns() -> None:
     joint = votes.kind * 5 + judge
     kinds, which = np.unique(joint, return_inverse=True)
     by = SourceSums(which, np.arange(120))
-    found = order(Seats(votes.counts), kinds // 5, kinds % 5, np.arange(5.0), by, np.bincount(which))
+    found = order(
+        Seats(votes.counts), kinds // 5, kinds % 5, np.arange(5.0), by, np.bincount(which)
+    )
     assert found is not None
     facing, own, said = people[:, ::-1].ravel(), people.ravel(), np.repeat(judge, 2)
     assert found.ranks.judge == pytest.approx(spearmanr(said, facing).statistic)
@@ -148,7 +166,17 @@ def test_order_is_spearmans_and_quadratic_kappa_scikit_learns() -> None:
     assert found.kappa.judge == pytest.approx(cohen_kappa_score(said, facing, weights="quadratic"))
     assert found.kappa.person == pytest.approx(cohen_kappa_score(own, facing, weights="quadratic"))
     assert found.higher == pytest.approx((said - facing).mean())
-    assert order(Seats(votes.counts), kinds // 5, np.zeros_like(kinds), np.arange(5.0), by, np.bincount(which)).p == 0.5  # type: ignore[union-attr]
+    assert (
+        order(
+            Seats(votes.counts),
+            kinds // 5,
+            np.zeros_like(kinds),
+            np.arange(5.0),
+            by,
+            np.bincount(which),
+        ).p
+        == 0.5
+    )  # type: ignore[union-attr]
 
 
 def test_alpha_is_krippendorffs_and_its_limits_hold_it() -> None:
@@ -160,7 +188,9 @@ def test_alpha_is_krippendorffs_and_its_limits_hold_it() -> None:
     votes = Votes.of(people, 3)
     for measure in ("nominal", "ordinal", "interval"):
         ours = alpha_limits(votes.counts, votes.kind, np.arange(90), np.arange(3.0), measure)  # type: ignore[arg-type]
-        theirs = krippendorff.alpha(people.T.astype(float), level_of_measurement=measure, value_domain=[0.0, 1.0, 2.0])
+        theirs = krippendorff.alpha(
+            people.T.astype(float), level_of_measurement=measure, value_domain=[0.0, 1.0, 2.0]
+        )
         assert ours.value == pytest.approx(theirs)
         assert ours.low < ours.value < ours.high
     same = Votes.of(np.repeat(truth[:, None], 2, axis=1), 3)
@@ -174,7 +204,9 @@ def test_who_is_careless(people: int, expected: tuple[int, ...]) -> None:
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 2, 200)
     rights = [0.5, *[0.95] * (people - 1)]
-    answers = np.stack([np.where(rng.random(200) < right, truth, 1 - truth) for right in rights], axis=1)
+    answers = np.stack(
+        [np.where(rng.random(200) < right, truth, 1 - truth) for right in rights], axis=1
+    )
     found = careless(answers, np.arange(200), 2)
     assert found.people == expected
     assert all(below < -0.1 for below in found.below)
@@ -184,7 +216,9 @@ def test_most_people_cannot_all_be_careless() -> None:
     rng = np.random.default_rng(4)
     truth = rng.integers(0, 3, 400)
     rights = [0.4, 0.4, 0.95, 0.95]
-    answers = np.stack([np.where(rng.random(400) < right, truth, (truth + 1) % 3) for right in rights], axis=1)
+    answers = np.stack(
+        [np.where(rng.random(400) < right, truth, (truth + 1) % 3) for right in rights], axis=1
+    )
     found = careless(answers, np.arange(400), 3)
     assert found.people == ()
     assert set(found.many) == {0, 1} or not found.many
@@ -194,5 +228,7 @@ def test_an_equal_person_is_never_careless() -> None:
     for seed in range(20):
         rng = np.random.default_rng(seed)
         truth = rng.choice(3, 150, p=(0.9, 0.07, 0.03))
-        answers = np.stack([np.where(rng.random(150) < 0.85, truth, (truth + 1) % 3) for _ in range(4)], axis=1)
+        answers = np.stack(
+            [np.where(rng.random(150) < 0.85, truth, (truth + 1) % 3) for _ in range(4)], axis=1
+        )
         assert careless(answers, np.arange(150), 3).people == ()

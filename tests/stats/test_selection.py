@@ -20,7 +20,9 @@ def test_a_perfect_judge_needs_as_many_items_as_all_right_can_show() -> None:
 
 
 def test_the_sequence_stops_where_errors_begin() -> None:
-    """200 sure answers are right; of 200 unsure ones half are wrong: with the first few of those it ends."""
+    """200 sure answers are right; of 200 unsure ones half are wrong: with the first few of those it
+    ends.
+    """
     confidence = np.concatenate([np.full(200, 0.9), np.full(200, 0.6)])[:, None]
     wrong = np.concatenate([np.zeros(200), np.tile([0.0, 1.0], 100)])[:, None]
     made = fixed_sequence(confidence, wrong, 0.1, 0.1)
@@ -37,9 +39,12 @@ def test_a_cascade_asks_the_next_only_below_the_threshold() -> None:
 
 
 def test_the_guarantee_in_a_small_world() -> None:
-    """Errors of 1 - confidence: a threshold with more than a tenth of errors is chosen in a tenth of sets at most."""
+    """Errors of 1 - confidence: a threshold with more than a tenth of errors is chosen in a tenth
+    of sets at most.
+    """
     rng, violated = np.random.default_rng(4), 0
-    errors_above = {value: (1 - max(value, 0.5)) / 2 for value in GRID}  # of confidence uniform from 0.5 to 1
+    # of confidence uniform from 0.5 to 1
+    errors_above = {value: (1 - max(value, 0.5)) / 2 for value in GRID}
     for _ in range(150):
         confidence = rng.uniform(0.5, 1, 200)
         wrong = (rng.random(200) > confidence).astype(float)
@@ -55,7 +60,8 @@ def test_calibration_by_hand() -> None:
     made = calibration(confidence, right, np.arange(20), SourceBootstrap(200))
     assert made.ece == pytest.approx(0.15)
     assert made.brier == pytest.approx((10 * 0.25 + 4 * 0.81 + 6 * 0.01) / 20)
-    assert made.auroc == pytest.approx((6 * 5 + (6 * 4 + 5 * 5) / 2) / (11 * 9))  # surer, and ties of right and wrong
+    # surer, and ties of right and wrong
+    assert made.auroc == pytest.approx((6 * 5 + (6 * 4 + 5 * 5) / 2) / (11 * 9))
     assert made.ece_low <= 0.15 <= made.ece_high
     assert made.bins[:, 0].tolist() == [10, 10]
     assert equal_mass(np.arange(100) / 100).max() == 9

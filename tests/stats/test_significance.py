@@ -16,7 +16,8 @@ FEW = SourceBootstrap(200)
 p_values = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
-@settings(max_examples=12)  # statsmodels collects garbage in each call, a second in a process that has loaded much
+# statsmodels collects garbage in each call, a second in a process that has loaded much
+@settings(max_examples=12)
 @given(p_values)
 def test_as_statsmodels(p: list[float]) -> None:
     from statsmodels.stats.multitest import multipletests
@@ -33,12 +34,15 @@ def test_undefined_tests_do_not_count() -> None:
 
 
 def test_clustered_mean_by_hand() -> None:
-    # Sources: (1, 1), (0), (-1): totals 2, 0, -1, mean 1/4. Residuals: 2 - .5, 0 - .25, -1 - .25 = 1.5, -.25, -1.25.
-    # Their squares add up to 3.875, times 3/2: 5.8125; t = 1 / 2.411 = .4148 with 2 degrees of freedom.
+    # Sources: (1, 1), (0), (-1): totals 2, 0, -1, mean 1/4. Residuals: 2 - .5, 0 - .25, -1 - .25 =
+    # 1.5, -.25, -1.25.
+    # Their squares add up to 3.875, times 3/2: 5.8125; t = 1 / 2.411 = .4148 with 2 degrees of
+    # freedom.
     score = clustered_mean(np.array([1.0, 1.0, 0.0, -1.0, np.nan]), np.array([0, 0, 1, 2, 3]), FEW)
     assert (score.mean, score.n, score.sources) == (0.25, 4, 3)
     t = 1 / np.sqrt(5.8125)
-    assert score.p == pytest.approx(1 - t / np.sqrt(2 + t * t))  # Student's t with 2 degrees, both tails
+    # Student's t with 2 degrees, both tails
+    assert score.p == pytest.approx(1 - t / np.sqrt(2 + t * t))
     assert score.low <= 0.25 <= score.high
 
 

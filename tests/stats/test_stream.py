@@ -1,4 +1,6 @@
-"""Streams watched by betting, held against a baseline that is a sample: by hand, and in worlds with a known truth."""
+"""Streams watched by betting, held against a baseline that is a sample: by hand, and in worlds with
+a known truth.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,11 @@ def test_the_level_is_what_the_anchors_show_for_sure() -> None:
     # 240 of 300, alpha .05, 8 streams: the limit at .05 / 16 is .7305, below .8 - .05
     assert Baseline(0.8, 300).lower(0.05, 8) == pytest.approx(0.7301, abs=1e-4)
     assert Baseline(0.8, 300).level(0.05, 0.05, 8) == Baseline(0.8, 300).lower(0.05, 8)
-    assert Baseline(0.8, 3000).level(0.05, 0.05, 8) == pytest.approx(0.75)  # the margin is what is left
-    assert Baseline(0.8, 300).loss_seen(0.05, 0.05, 8) == pytest.approx(2 * (0.8 - 0.7301), abs=1e-3)
+    # the margin is what is left
+    assert Baseline(0.8, 3000).level(0.05, 0.05, 8) == pytest.approx(0.75)
+    assert Baseline(0.8, 300).loss_seen(0.05, 0.05, 8) == pytest.approx(
+        2 * (0.8 - 0.7301), abs=1e-3
+    )
     assert Baseline(0.8, 3000).loss_seen(0.05, 0.05, 8) == pytest.approx(0.1)
     assert Baseline(0.0, 300).level(0.05, 0.05, 8) == LOWEST
     assert stake_at_alarm(0.05, 8) == 320
@@ -26,13 +31,17 @@ def test_the_level_is_what_the_anchors_show_for_sure() -> None:
 def test_the_limit_is_clopper_and_pearsons() -> None:
     """P(240 or more of 300 | limit) is alpha / 16."""
     limit = Baseline(0.8, 300).lower(0.05, 8)
-    ways = [math.comb(300, hits) * limit**hits * (1 - limit) ** (300 - hits) for hits in range(240, 301)]
+    ways = [
+        math.comb(300, hits) * limit**hits * (1 - limit) ** (300 - hits) for hits in range(240, 301)
+    ]
     assert sum(ways) == pytest.approx(0.05 / 16)
 
 
 @pytest.mark.parametrize(("anchors", "streams"), [(30, 1), (30, 40), (100, 8), (300, 1)])
 def test_false_alarms_over_2000_steps(anchors: int, streams: int) -> None:
-    """However few anchors, an unchanged judge is called drifted in 5% at most, in any of its streams."""
+    """However few anchors, an unchanged judge is called drifted in 5% at most, in any of its
+    streams.
+    """
     world = alarms(Watched(anchors, streams), worlds=200)
     assert world.in_any(streams) <= 0.05 + 2 * math.sqrt(0.05 * 0.95 / 200)
 
@@ -68,14 +77,17 @@ def test_a_shift_in_one_language_names_that_language() -> None:
 
 
 def test_outputs_of_a_source_are_one_step() -> None:
-    """Eight outputs of a source that are right or wrong together, each as a step of its own: false alarms."""
+    """Eight outputs of a source that are right or wrong together, each as a step of its own: false
+    alarms.
+    """
     apart = alarms(Watched(1000, 1, together=8), worlds=200)
     assert apart.in_any(1) > 0.3
 
 
 def test_the_bet_is_placed_before_the_value_is_seen() -> None:
     stream = Stream(0.75)
-    assert stream.after(0.0).log_e == stream.after(1.0).log_e == 0  # nothing is known yet, so nothing is staked
+    # nothing is known yet, so nothing is staked
+    assert stream.after(0.0).log_e == stream.after(1.0).log_e == 0
     after = stream.after(0.0)  # mean .75 - .75 / 11
     short = 0.75 / 11
     bet = short / ((0.75 - short) * (0.25 + short) + short**2 + 1e-9)

@@ -13,8 +13,8 @@ def top_shares(dataset: Dataset) -> pd.DataFrame:
     Args:
         dataset: What was rated.
 
-    Returns:
-        A row for each language, criterion and rater: ratings, and the share of them at the best level.
+    Returns: A row for each language, criterion and rater: ratings, and the share of them at the
+        best level.
     """
     rated = dataset.ratings.dropna(subset=["score"])
     rows = []

@@ -1,4 +1,6 @@
-"""The page: a headline, a table, what to do next. The terminal, Markdown and LaTeX are written from it, too."""
+"""The page: a headline, a table, what to do next. The terminal, Markdown and LaTeX are written from
+it, too.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ def headline(run: TopMarks) -> str:
     """Who gives the best mark most often."""
     rows = run.records("top_marks")
     most = max(rows, key=lambda row: row["top"])
-    return f"{within(most['rater'])} gives the best mark in {percent(most['top'])} on {case_of(run, most)}."
+    return (
+        f"{within(most['rater'])} gives the best mark in {percent(most['top'])} on"
+        f" {case_of(run, most)}."
+    )
 
 
 def scope(run: TopMarks) -> str:
@@ -25,7 +30,9 @@ def scope(run: TopMarks) -> str:
 
 def cards(run: TopMarks) -> Iterator[Remark]:
     """What to do next."""
-    yield Remark("What to do next", "Whether generous raters agree with others:", go_on(run, "audit"))
+    yield Remark(
+        "What to do next", "Whether generous raters agree with others:", go_on(run, "audit")
+    )
 
 
 def answer(run: TopMarks) -> TableView:

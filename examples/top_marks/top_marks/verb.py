@@ -26,10 +26,12 @@ def top_marks(
 ) -> TopMarks:
     """Count how often each rater of `data` gives the best mark.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; `ratings` are run
-    folders whose ratings are added. progress: called with the parts done and the parts in all.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`;
+    `ratings` are run folders whose ratings are added. progress: called with the parts done and the
+    parts in all.
 
-    Returns the table `top_marks` and the page. Raises UsageError where nobody has that many ratings.
+    Returns the table `top_marks` and the page. Raises UsageError where nobody has that many
+    ratings.
     """
     inputs = load(data, ratings, reading)
     table = top_shares(inputs.dataset)

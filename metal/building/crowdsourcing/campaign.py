@@ -4,9 +4,10 @@ DATASET/annotation/campaigns/NAME/
     campaign.toml    what was asked; written last, so a folder without it is not a campaign
     *.jsonl          what happened, as each platform's module says
 
-Lines of a journal are only ever added, and each is on the disk before what it announces is done or counts. A journal is
-opened again for every line, because an import may have put another folder in this one's place in the meantime.
-Campaigns hold no credentials. They do hold ids of workers, so treat them as personal data.
+Lines of a journal are only ever added, and each is on the disk before what it announces is done or
+counts. A journal is opened again for every line, because an import may have put another folder in
+this one's place in the meantime. Campaigns hold no credentials. They do hold ids of workers, so
+treat them as personal data.
 """
 
 from __future__ import annotations
@@ -25,15 +26,17 @@ from metal.raters.judges.journal import heal
 
 FOLDER = "annotation/campaigns"
 CARD = "campaign.toml"
-MAY_DIFFER = ("key", "created", "start")  # between the push that began a campaign and one that continues it
+# between the push that began a campaign and one that continues it
+MAY_DIFFER = ("key", "created", "start")
 
 
 @dataclass(frozen=True)
 class Campaign:
-    """A campaign's folder, and the settings in its card. Hold the dataset's lock while adding to it.
+    """A campaign's folder, and the settings in its card. Hold the dataset's lock while adding to
+    it.
 
-    A platform has a subclass, with a record of settings that has the fields `platform`, `digest` (of what is posted)
-    and `key` (which marks what belongs to the campaign).
+    A platform has a subclass, with a record of settings that has the fields `platform`, `digest`
+    (of what is posted) and `key` (which marks what belongs to the campaign).
     """
 
     folder: Path
@@ -51,9 +54,16 @@ class Campaign:
     @classmethod
     def of(cls, dataset: Path) -> list[Self]:
         """The dataset's campaigns on this platform, oldest first."""
-        cards = [card for card in (dataset / FOLDER).glob(f"*/{CARD}") if _platform_of(card) == cls.platform]
+        cards = [
+            card
+            for card in (dataset / FOLDER).glob(f"*/{CARD}")
+            if _platform_of(card) == cls.platform
+        ]
         campaigns = [cls._read(card.parent) for card in cards]
-        return sorted(campaigns, key=lambda campaign: (getattr(campaign.settings, "created", ""), campaign.name))
+        return sorted(
+            campaigns,
+            key=lambda campaign: (getattr(campaign.settings, "created", ""), campaign.name),
+        )
 
     @classmethod
     def open(cls, dataset: Path, name: str = "") -> Self:
@@ -67,7 +77,10 @@ class Campaign:
         elif not campaigns:
             raise UsageError(f"{dataset} has no campaign on {cls.title}; push one first")
         elif len(campaigns) > 1:
-            raise UsageError(f"{dataset} has several campaigns on {cls.title}: {', '.join(campaigns)}; pass `name`")
+            raise UsageError(
+                f"{dataset} has several campaigns on {cls.title}: {', '.join(campaigns)}; pass"
+                " `name`"
+            )
         name = name or next(iter(campaigns))
         if name not in campaigns:
             raise UnknownName("campaign", name, list(campaigns))
@@ -78,18 +91,25 @@ class Campaign:
         kinds = {each.name: str(each.type).partition("[")[0] for each in fields(cls.settings_type)}
         card = {key: value for key, value in read_toml(folder / CARD).items() if key in kinds}
         try:
-            settings = {key: tuple(value) if isinstance(value, list) else value for key, value in card.items()}
+            settings = {
+                key: tuple(value) if isinstance(value, list) else value
+                for key, value in card.items()
+            }
             for key, value in settings.items():
                 written = type(value).__name__.replace("dict", "Mapping")
                 if written != kinds[key] or (written == "tuple" and {*map(type, value)} - {str}):
                     raise TypeError(f"{key} is {card[key]!r}")
             return cls(folder, cls.settings_type(**settings))
         except TypeError as error:
-            raise DataError(folder / CARD, f"not what was written there ({error})", "Restore the file") from None
+            raise DataError(
+                folder / CARD, f"not what was written there ({error})", "Restore the file"
+            ) from None
 
     @classmethod
     def begun(cls, dataset: Path, name: str, settings: Any) -> Self | None:
-        """The campaign of that name, if it exists. Raises UsageError if it has other settings, or for a bad name."""
+        """The campaign of that name, if it exists. Raises UsageError if it has other settings, or
+        for a bad name.
+        """
         folder = _folder(dataset, name)
         if not (folder / CARD).is_file():
             return None
@@ -98,18 +118,26 @@ class Campaign:
         campaign = cls._read(folder)
         before, wanted = asdict(campaign.settings), asdict(settings)
         changes = [
-            "with other tasks" if key == "digest" else f"{key} was {before[key]!r}, now {wanted[key]!r}"
+            (
+                "with other tasks"
+                if key == "digest"
+                else f"{key} was {before[key]!r}, now {wanted[key]!r}"
+            )
             for key in wanted
             if key not in MAY_DIFFER and before[key] != wanted[key]
         ]
         if changes:
             how = "; ".join(changes[:3])
-            raise UsageError(f"campaign {name!r} was begun otherwise ({how}). Ask the same, or give another `name`")
+            raise UsageError(
+                f"campaign {name!r} was begun otherwise ({how}). Ask the same, or give another"
+                " `name`"
+            )
         return campaign
 
     @classmethod
     def begin(cls, dataset: Path, name: str, settings: Any, files: Mapping[str, bytes]) -> Self:
-        """The campaign of that name: a new one, or the one that an earlier push began with the same settings.
+        """The campaign of that name: a new one, or the one that an earlier push began with the same
+        settings.
 
         files: what is posted, by name. Raises UsageError if the campaign has other settings.
         """
@@ -121,12 +149,17 @@ class Campaign:
         folder.mkdir(parents=True, exist_ok=True)
         for file, content in files.items():
             (folder / file).write_bytes(content)
-        card = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(settings).items()}
+        card = {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(settings).items()
+        }
         write_new(folder / CARD, tomli_w.dumps(card))
         return cls(folder, settings)
 
     def note(self, file: str, **record: Any) -> None:
-        """Add a line, and return when it is on the disk. A line that a killed process left half-written is removed."""
+        """Add a line, and return when it is on the disk. A line that a killed process left
+        half-written is removed.
+        """
         path = self.folder / file
         heal(path)
         line = whole_text(json.dumps(record, ensure_ascii=False)).encode() + b"\n"
@@ -136,7 +169,9 @@ class Campaign:
             os.fsync(journal.fileno())
 
     def lines(self, file: str) -> Iterator[dict[str, Any]]:
-        """All complete lines of a journal; none if it does not exist. Raises DataError for a damaged line."""
+        """All complete lines of a journal; none if it does not exist. Raises DataError for a
+        damaged line.
+        """
         path = self.folder / file
         if path.is_file():
             heal(path)
@@ -144,7 +179,9 @@ class Campaign:
                 yield record
 
     def merged(self, file: str, key: str) -> dict[str, dict[str, Any]]:
-        """The lines of a journal by their value of `key`, in the order of first mention; later lines override."""
+        """The lines of a journal by their value of `key`, in the order of first mention; later
+        lines override.
+        """
         records: dict[str, dict[str, Any]] = {}
         for line in self.lines(file):
             records.setdefault(str(line[key]), {}).update(line)
@@ -157,7 +194,10 @@ def _platform_of(card: Path) -> Any:
 
 def _folder(dataset: Path, name: str) -> Path:
     if not name or name.startswith(".") or any(char in name for char in "/\\\0"):
-        raise UsageError(f"{name!r} cannot name a campaign; give `name` without slashes, not beginning with a dot")
+        raise UsageError(
+            f"{name!r} cannot name a campaign; give `name` without slashes, not beginning with"
+            " a dot"
+        )
     return dataset / FOLDER / name
 
 

@@ -1,4 +1,6 @@
-"""What workers submitted on Mechanical Turk: assignments, then answers; approvals and bonuses, each once."""
+"""What workers submitted on Mechanical Turk: assignments, then answers; approvals and bonuses, each
+once.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,13 @@ from typing import Any
 
 from metal.building.answers import read_score
 from metal.building.crowdsourcing.mturk import MTurk, MTurkError
-from metal.building.crowdsourcing.mturk_campaign import ASSIGNMENTS, BONUSES, CAP, HITS, MTurkCampaign
+from metal.building.crowdsourcing.mturk_campaign import (
+    ASSIGNMENTS,
+    BONUSES,
+    CAP,
+    HITS,
+    MTurkCampaign,
+)
 from metal.building.crowdsourcing.mturk_documents import read_answers
 from metal.building.crowdsourcing.posting import exclude
 from metal.building.forms import mturk
@@ -26,14 +34,18 @@ AT_ONCE = "taskAnswers"
 _CHOICE = re.compile(r"[\w +-]{1,80}")
 
 
-def fetch(turk: MTurk, campaign: MTurkCampaign, progress: Progress = no_progress) -> tuple[int, int]:
+def fetch(
+    turk: MTurk, campaign: MTurkCampaign, progress: Progress = no_progress
+) -> tuple[int, int]:
     """Store every assignment that was submitted since the last pull, and every new status.
 
-    HITs whose assignments were all approved or rejected are not asked for again. Returns how many assignments are new,
-    and how many HITs no longer exist on Mechanical Turk.
+    HITs whose assignments were all approved or rejected are not asked for again. Returns how many
+    assignments are new, and how many HITs no longer exist on Mechanical Turk.
     """
     stored = campaign.assignments()
-    reviewed = Counter(assignment["hit"] for assignment in stored.values() if assignment["status"] != "Submitted")
+    reviewed = Counter(
+        assignment["hit"] for assignment in stored.values() if assignment["status"] != "Submitted"
+    )
     hits = campaign.posted()
     fresh = gone = 0
     for done, (task, hit) in enumerate(hits.items()):
@@ -75,7 +87,9 @@ def _record(assignment: Mapping[str, Any], task: str) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Received:
-    """Answers of a campaign. complete: assignments without a gap. unreadable: the reason, by assignment."""
+    """Answers of a campaign. complete: assignments without a gap. unreadable: the reason, by
+    assignment.
+    """
 
     answers: list[Answer]
     complete: list[str]
@@ -86,7 +100,8 @@ class Received:
 def received(campaign: MTurkCampaign, criteria: Mapping[str, Criterion]) -> Received:
     """The answers of all assignments that were not rejected, as read by the form `mturk`.
 
-    Workers can send anything: an assignment that cannot be read, or has a score off the scale, is left out by itself.
+    Workers can send anything: an assignment that cannot be read, or has a score off the scale, is
+    left out by itself.
     """
     rows = {row["task"]: row for _, _, row in campaign.rows()}
     answers: list[Answer] = []
@@ -115,19 +130,28 @@ def received(campaign: MTurkCampaign, criteria: Mapping[str, Criterion]) -> Rece
 
 def _blank(answer: Answer, criteria: Mapping[str, Criterion], where: str) -> bool:
     """Whether a criterion was left without a score. Raises DataError for a score off its scale."""
-    scores = [read_score(text, criteria[name], where) for name, text in answer.scores.items() if name in criteria]
+    scores = [
+        read_score(text, criteria[name], where)
+        for name, text in answer.scores.items()
+        if name in criteria
+    ]
     return not scores or None in scores
 
 
 def _result(
-    assignment: Mapping[str, Any], row: Mapping[str, str], answers: Mapping[str, str], fields: Sequence[str]
+    assignment: Mapping[str, Any],
+    row: Mapping[str, str],
+    answers: Mapping[str, str],
+    fields: Sequence[str],
 ) -> dict[str, str]:
-    """The row that MTurk's own table of results has for an assignment, which is what the form's reader reads.
+    """The row that MTurk's own table of results has for an assignment, which is what the form's
+    reader reads.
 
     Only the layout's own fields are used: workers can make up others.
     """
     taken = {f"Answer.{field}": answers.get(field, "") for field in fields}
-    # `task_quality.2`: one field per choice. Nothing that could pass for another mark between columns.
+    # `task_quality.2`: one field per choice. Nothing that could pass for another mark between
+    # columns.
     for field, answer in answers.items():
         criterion, _, choice = field.rpartition(".")
         if field == AT_ONCE or (criterion in fields and _CHOICE.fullmatch(choice)):
@@ -152,9 +176,15 @@ def enforce_cap(turk: MTurk, campaign: MTurkCampaign) -> int:
     if not campaign.settings.cap:
         return 0
     assignments = campaign.assignments().values()
-    done = Counter(assignment["worker"] for assignment in assignments if assignment["status"] != "Rejected")
+    done = Counter(
+        assignment["worker"] for assignment in assignments if assignment["status"] != "Rejected"
+    )
     before = campaign.excluded()
-    full = [worker for worker, count in done.items() if count >= campaign.settings.cap and worker not in before]
+    full = [
+        worker
+        for worker, count in done.items()
+        if count >= campaign.settings.cap and worker not in before
+    ]
     return exclude(turk, campaign, dict.fromkeys(full, CAP))
 
 
@@ -170,15 +200,22 @@ def approve(turk: MTurk, campaign: MTurkCampaign, complete: Iterable[str]) -> in
 
 
 def reject(turk: MTurk, campaign: MTurkCampaign, reasons: Mapping[str, str]) -> int:
-    """Reject assignments, each with the reason its worker is told; how many. Ratings imported before stay.
+    """Reject assignments, each with the reason its worker is told; how many. Ratings imported
+    before stay.
 
     Raises UsageError for an assignment of another campaign.
     """
     assignments = campaign.assignments()
     for name in reasons:
         if name not in assignments:
-            raise UsageError(f"assignment {name!r} is none of campaign {campaign.name!r}; nothing was rejected")
-    waiting = {name: reason for name, reason in reasons.items() if assignments[name]["status"] != "Rejected"}
+            raise UsageError(
+                f"assignment {name!r} is none of campaign {campaign.name!r}; nothing was rejected"
+            )
+    waiting = {
+        name: reason
+        for name, reason in reasons.items()
+        if assignments[name]["status"] != "Rejected"
+    }
     for name, reason in waiting.items():
         campaign.note(ASSIGNMENTS, assignment=name, rejecting=reason)
         turk.reject(name, reason)
@@ -186,12 +223,14 @@ def reject(turk: MTurk, campaign: MTurkCampaign, reasons: Mapping[str, str]) -> 
     return len(waiting)
 
 
-def planned_bonuses(campaign: MTurkCampaign, wanted: Mapping[str, Decimal], reason: str) -> list[dict[str, str]]:
+def planned_bonuses(
+    campaign: MTurkCampaign, wanted: Mapping[str, Decimal], reason: str
+) -> list[dict[str, str]]:
     """The bonuses (worker -> USD) that were not paid yet, as the journal keeps them.
 
-    Each has token, worker, assignment, usd and reason. The same worker, sum and reason is the same bonus, paid once in
-    a campaign; another reason makes another bonus.
-    Raises UsageError for a worker who has submitted nothing.
+    Each has token, worker, assignment, usd and reason. The same worker, sum and reason is the same
+    bonus, paid once in a campaign; another reason makes another bonus. Raises UsageError for a
+    worker who has submitted nothing.
     """
     assignments, before = campaign.assignments(), campaign.bonuses()
     due = []
@@ -202,9 +241,18 @@ def planned_bonuses(campaign: MTurkCampaign, wanted: Mapping[str, Decimal], reas
             if assignment["worker"] == worker and assignment["status"] != "Rejected"
         ]
         if not submitted:
-            raise UsageError(f"worker {worker!r} has no assignment in campaign {campaign.name!r} that was not rejected")
+            raise UsageError(
+                f"worker {worker!r} has no assignment in campaign {campaign.name!r} that was not"
+                " rejected"
+            )
         token = campaign.token("bonus", worker, f"{usd:.2f}", reason)
-        bonus = {"token": token, "worker": worker, "assignment": submitted[0], "usd": f"{usd:.2f}", "reason": reason}
+        bonus = {
+            "token": token,
+            "worker": worker,
+            "assignment": submitted[0],
+            "usd": f"{usd:.2f}",
+            "reason": reason,
+        }
         noted = before.get(token, {})
         if not noted.get("paid"):
             due.append(bonus | noted)
@@ -216,8 +264,12 @@ def pay(turk: MTurk, campaign: MTurkCampaign, bonuses: Iterable[dict[str, str]])
     before = campaign.bonuses()
     count = 0
     for bonus in bonuses:
-        token, details = bonus["token"], (bonus["worker"], bonus["assignment"], Decimal(bonus["usd"]), bonus["reason"])
-        unsure = token in before  # from a pull that was killed: MTurk remembers a token for a day only
+        token, details = (
+            bonus["token"],
+            (bonus["worker"], bonus["assignment"], Decimal(bonus["usd"]), bonus["reason"]),
+        )
+        # from a pull that was killed: MTurk remembers a token for a day only
+        unsure = token in before
         if not unsure or not turk.has_bonus(*details):
             campaign.note(BONUSES, **bonus)
             turk.bonus(token, *details)

@@ -1,7 +1,8 @@
 """A thin client of Label Studio's REST API: what handing out tasks and fetching answers needs.
 
-The token is in LABEL_STUDIO_API_KEY: a personal access token, which is exchanged for one that lasts minutes, or a
-legacy token. It is sent to the given address only, never along a redirect, and never shown. Written against 1.23.
+The token is in LABEL_STUDIO_API_KEY: a personal access token, which is exchanged for one that lasts
+minutes, or a legacy token. It is sent to the given address only, never along a redirect, and never
+shown. Written against 1.23.
 """
 
 from __future__ import annotations
@@ -45,13 +46,16 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 class LabelStudio:
     """A server. sleep: how it waits between tries."""
 
-    def __init__(self, url: str, token: str | None = None, sleep: Callable[[float], None] = time.sleep) -> None:
+    def __init__(
+        self, url: str, token: str | None = None, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
         """Raises UsageError without a token, or for a bad address."""
         self.url = checked_url(url)
         self._token = (os.environ.get(KEY, "") if token is None else token).strip()
         if not self._token:
             raise UsageError(
-                f"Label Studio needs a token: set {KEY} to the one under Account & Settings > Personal Access Token"
+                f"Label Studio needs a token: set {KEY} to the one under Account & Settings >"
+                " Personal Access Token"
             )
         if not re.fullmatch("[!-~]+", self._token):
             raise UsageError(f"{KEY} holds characters that no token has; copy it again")
@@ -63,10 +67,14 @@ class LabelStudio:
 
     def projects(self) -> Iterator[dict[str, Any]]:
         """Every project that the token may see, id and title."""
-        yield from self._pages("/api/projects/?include=id,title&page_size={size}&page={page}", "results")
+        yield from self._pages(
+            "/api/projects/?include=id,title&page_size={size}&page={page}", "results"
+        )
 
     def create_project(self, title: str, interface: str, raters: int) -> int:
-        """The number of a new project. raters: people a task is for. Not repeated: `projects` tells what came of it."""
+        """The number of a new project. raters: people a task is for. Not repeated: `projects` tells
+        what came of it.
+        """
         described = {
             "title": title,
             "label_config": interface,
@@ -110,7 +118,11 @@ class LabelStudio:
                 raise self._strange("a list")
             yield from listed
             total = answer.get("count", answer.get("total"))
-            if not listed or len(listed) < PAGE or (isinstance(total, int) and page * PAGE >= total):
+            if (
+                not listed
+                or len(listed) < PAGE
+                or (isinstance(total, int) and page * PAGE >= total)
+            ):
                 return
             page += 1
 
@@ -132,7 +144,9 @@ class LabelStudio:
                     self._access = ""  # expired
                     continue
                 if error.status == 401:
-                    raise UsageError(f"{self.url} does not accept the token in {KEY}; make a new one there") from None
+                    raise UsageError(
+                        f"{self.url} does not accept the token in {KEY}; make a new one there"
+                    ) from None
                 if method != "GET" or not left or error.status not in _BUSY:
                     raise
             except (OSError, http.client.HTTPException) as error:
@@ -150,7 +164,9 @@ class LabelStudio:
         if self._personal and not self._access:
             answer = self._raw("POST", "/api/token/refresh/", {"refresh": self._token}, {})
             access = json.loads(answer or b"null") if answer[:1] == b"{" else None
-            if not isinstance(access, dict) or not re.fullmatch("[!-~]+", str(access.get("access", ""))):
+            if not isinstance(access, dict) or not re.fullmatch(
+                "[!-~]+", str(access.get("access", ""))
+            ):
                 raise self._strange("an access token")
             self._access = str(access["access"])
         allowed = f"Bearer {self._access}" if self._personal else f"Token {self._token}"
@@ -166,9 +182,13 @@ class LabelStudio:
         except urllib.error.HTTPError as error:
             with error:
                 reason = _detail(error.read(100_000))
-            raise LabelStudioError(f"{method} {path.partition('?')[0]}", error.code, self._hidden(reason)) from None
+            raise LabelStudioError(
+                f"{method} {path.partition('?')[0]}", error.code, self._hidden(reason)
+            ) from None
         except urllib.error.URLError as error:
-            raise error.reason if isinstance(error.reason, OSError) else OSError(str(error.reason)) from None
+            raise (
+                error.reason if isinstance(error.reason, OSError) else OSError(str(error.reason))
+            ) from None
 
     def _hidden(self, text: str) -> str:
         for secret in filter(None, (self._token, self._access)):
@@ -183,14 +203,26 @@ class LabelStudio:
         )
 
     def _strange(self, wanted: str) -> UsageError:
-        return UsageError(f"{self.url} does not answer as Label Studio does ({wanted} was expected); see `url`")
+        return UsageError(
+            f"{self.url} does not answer as Label Studio does ({wanted} was expected); see `url`"
+        )
 
 
 def checked_url(url: str, parameter: str = "url", example: str = "http://127.0.0.1:8080") -> str:
-    """The address without a slash at its end. Raises UsageError for a bad one, or one with a password in it."""
+    """The address without a slash at its end. Raises UsageError for a bad one, or one with a
+    password in it.
+    """
     parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment or "@" in url:
-        raise UsageError(f"`{parameter}` is an address such as {example}, without a name or password in it")
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or parts.query
+        or parts.fragment
+        or "@" in url
+    ):
+        raise UsageError(
+            f"`{parameter}` is an address such as {example}, without a name or password in it"
+        )
     if not re.fullmatch("[!-~]+", url):
         raise UsageError(f"`{parameter}` holds characters that no address has")
     return url.rstrip("/")
@@ -205,4 +237,6 @@ def _detail(body: bytes) -> str:
     if not isinstance(answer, dict):
         return ""
     reason = answer.get("validation_errors") or answer.get("detail") or ""
-    return " ".join((reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False)).split())[:300]
+    return " ".join(
+        (reason if isinstance(reason, str) else json.dumps(reason, ensure_ascii=False)).split()
+    )[:300]

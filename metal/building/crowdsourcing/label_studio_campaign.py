@@ -1,12 +1,14 @@
-"""A campaign on Label Studio: projects that tasks were imported into, and everything known about them.
+"""A campaign on Label Studio: projects that tasks were imported into, and everything known about
+them.
 
 DATASET/annotation/campaigns/NAME/
     interface-LANG.xml, PERSON.json   what is posted, as the form `label-studio` wrote it
-    campaign.toml                     the settings; written last
-    projects.jsonl                    sheet, title before a project is made; project after; tasks when all are in it
+    campaign.toml                     the settings; written last projects.jsonl
+    sheet, title before a project is made; project after; tasks when all are in it
 
-A project is for one person, or with `shared` for a language. Its title carries the campaign's key and that name, so a
-project whose number was lost is found again; tasks are compared with what the project already has.
+A project is for one person, or with `shared` for a language. Its title carries the campaign's key
+and that name, so a project whose number was lost is found again; tasks are compared with what the
+project already has.
 """
 
 from __future__ import annotations
@@ -29,7 +31,9 @@ PROJECTS = "projects.jsonl"
 
 @dataclass(frozen=True)
 class Project:
-    """The contents of a project. name: the person's, or the language's. raters: people a task is for."""
+    """The contents of a project. name: the person's, or the language's. raters: people a task is
+    for.
+    """
 
     name: str
     interface: str
@@ -44,7 +48,9 @@ class Project:
 
 @dataclass(frozen=True)
 class LabelStudioSettings:
-    """What a campaign is. shared: whether a language's people share a project. key: part of its projects' titles."""
+    """What a campaign is. shared: whether a language's people share a project. key: part of its
+    projects' titles.
+    """
 
     url: str
     shared: bool
@@ -73,7 +79,8 @@ class LabelStudioCampaign(Campaign):
     def projects(self) -> list[Project]:
         """What is posted, read back from the campaign's folder."""
         return read_projects(
-            {path.name: path.read_bytes() for path in _files(self.folder)}, shared=self.settings.shared
+            {path.name: path.read_bytes() for path in _files(self.folder)},
+            shared=self.settings.shared,
         )
 
     def journal(self) -> dict[str, dict[str, Any]]:
@@ -104,7 +111,9 @@ def _files(folder: Path) -> Iterator[Path]:
 def read_export(export: Path) -> dict[str, bytes]:
     """The exported files that are posted, by name. Raises UsageError if there are none."""
     files = {path.name: path.read_bytes() for path in _files(export)} if export.is_dir() else {}
-    if not any(name.endswith(".xml") for name in files) or not any(name.endswith(".json") for name in files):
+    if not any(name.endswith(".xml") for name in files) or not any(
+        name.endswith(".json") for name in files
+    ):
         raise UsageError(
             f"{export}: no interface-LANG.xml with its PERSON.json; write them with "
             f'`metal.annotate_export(DATASET, to="label-studio", out="{export}")`'
@@ -113,7 +122,8 @@ def read_export(export: Path) -> dict[str, bytes]:
 
 
 def read_projects(files: Mapping[str, bytes], *, shared: bool) -> list[Project]:
-    """The projects of exported files: one for each person; if shared, one for each language with each task once.
+    """The projects of exported files: one for each person; if shared, one for each language with
+    each task once.
 
     Raises DataError for a file that is not as it was exported.
     """
@@ -126,20 +136,28 @@ def read_projects(files: Mapping[str, bytes], *, shared: bool) -> list[Project]:
         language = str(tasks[0]["data"]["language"])
         by_language.setdefault(language, []).append(tasks)
         if not shared:
-            projects.append(Project(name.removesuffix(".json"), _interface(files, language, name), tuple(tasks)))
+            projects.append(
+                Project(name.removesuffix(".json"), _interface(files, language, name), tuple(tasks))
+            )
     for language, people in by_language.items() if shared else ():
         tasks_by_id = {task["data"]["task"]: task for tasks in people for task in tasks}
         raters = Counter(task["data"]["task"] for tasks in people for task in tasks)
         usual = Counter(raters.values()).most_common(1)[0][0]
         tasks = [{"data": {**task["data"], "rater": language}} for task in tasks_by_id.values()]
-        projects.append(Project(language, _interface(files, language, language), tuple(tasks), usual))
+        projects.append(
+            Project(language, _interface(files, language, language), tuple(tasks), usual)
+        )
     return projects
 
 
 def _tasks(name: str, content: bytes) -> list[Mapping[str, Any]]:
     try:
         tasks = json.loads(content)
-        complete = all(isinstance(task["data"][key], str) for task in tasks for key in ("task", "rater", "language"))
+        complete = all(
+            isinstance(task["data"][key], str)
+            for task in tasks
+            for key in ("task", "rater", "language")
+        )
     except (ValueError, TypeError, KeyError, RecursionError):
         complete = False
     if not complete or not tasks:
@@ -156,16 +174,25 @@ def _interface(files: Mapping[str, bytes], language: str, name: str) -> str:
 # ---------------------------------------------------------------- posting and fetching
 
 
-def post(server: LabelStudio, campaign: LabelStudioCampaign, progress: Progress = no_progress) -> int:
+def post(
+    server: LabelStudio, campaign: LabelStudioCampaign, progress: Progress = no_progress
+) -> int:
     """Make and fill every project that is missing or incomplete; how many these were.
 
-    Anything that an earlier push did, even if its last answer was lost, is recognised and not done twice. Raises
-    DataError for a project with tasks that are not its own, or with some of them twice.
+    Anything that an earlier push did, even if its last answer was lost, is recognised and not done
+    twice. Raises DataError for a project with tasks that are not its own, or with some of them
+    twice.
     """
     journal = campaign.journal()
-    missing = [project for project in campaign.projects() if "tasks" not in journal.get(project.name, {})]
+    missing = [
+        project for project in campaign.projects() if "tasks" not in journal.get(project.name, {})
+    ]
     lost = any("title" in record and "project" not in record for record in journal.values())
-    titles = {str(listed.get("title")): int(listed["id"]) for listed in server.projects()} if lost else {}
+    titles = (
+        {str(listed.get("title")): int(listed["id"]) for listed in server.projects()}
+        if lost
+        else {}
+    )
     for done, project in enumerate(missing, 1):
         title = campaign.title_of(project.name)
         number = journal.get(project.name, {}).get("project") or titles.get(title)
@@ -190,15 +217,22 @@ def _fill(server: LabelStudio, number: int, project: Project) -> None:
         raise DataError(
             f"Label Studio project {number} ({project.name})",
             f"it has {count:,} tasks, and {len(project.tasks):,} were to be in it",
-            "Delete in it what is there twice or not of this campaign, then give the same command again",
+            "Delete in it what is there twice or not of this campaign, then give the same command"
+            " again",
         )
 
 
 def fetch(
     server: LabelStudio, campaign: LabelStudioCampaign, progress: Progress = no_progress
 ) -> Iterator[tuple[str, bytes]]:
-    """(label, JSON export) of each project, with what was submitted so far. Raises UsageError if nothing was posted."""
-    numbers = {name: int(record["project"]) for name, record in campaign.journal().items() if "project" in record}
+    """(label, JSON export) of each project, with what was submitted so far. Raises UsageError if
+    nothing was posted.
+    """
+    numbers = {
+        name: int(record["project"])
+        for name, record in campaign.journal().items()
+        if "project" in record
+    }
     if not numbers:
         raise UsageError(f"campaign {campaign.name!r} has no project yet; give its `push` again")
     for done, (name, number) in enumerate(numbers.items(), 1):

@@ -1,6 +1,8 @@
-"""A thin client of Mechanical Turk over boto3. Every call may be repeated: nothing is posted or paid twice.
+"""A thin client of Mechanical Turk over boto3. Every call may be repeated: nothing is posted or
+paid twice.
 
-Credentials are boto3's own: environment variables, ~/.aws, a profile. They are never written or shown in messages.
+Credentials are boto3's own: environment variables, ~/.aws, a profile. They are never written or
+shown in messages.
 """
 
 from __future__ import annotations
@@ -19,16 +21,21 @@ ENDPOINTS = {
     "sandbox": "https://mturk-requester-sandbox.us-east-1.amazonaws.com",
     "production": "https://mturk-requester.us-east-1.amazonaws.com",
 }
-FEE, LARGE_BATCH_FEE, LARGE_BATCH = Decimal("0.20"), Decimal("0.40"), 10  # of the reward; from 10 assignments a HIT on
+# of the reward; from 10 assignments a HIT on
+FEE, LARGE_BATCH_FEE, LARGE_BATCH = Decimal("0.20"), Decimal("0.40"), 10
 LEAST_FEE = Decimal("0.01")  # an assignment
 TRIES = 7
 FIRST_PAUSE = 0.5  # seconds; doubled with every try
-_BUSY = frozenset({"ThrottlingException", "Throttling", "RequestThrottled", "ServiceUnavailable", "ServiceFault"})
+_BUSY = frozenset(
+    {"ThrottlingException", "Throttling", "RequestThrottled", "ServiceUnavailable", "ServiceFault"}
+)
 _HIT_ID = re.compile(r"\b[0-9A-Z]{20,}\b")
 
 
 class MTurkError(MetalError):
-    """Mechanical Turk answered with an error. code: its own name for it, e.g. AWS.MechanicalTurk.HitAlreadyExists."""
+    """Mechanical Turk answered with an error. code: its own name for it, e.g.
+    AWS.MechanicalTurk.HitAlreadyExists.
+    """
 
     def __init__(self, operation: str, code: str, message: str) -> None:
         self.code, self.message = code, message
@@ -36,7 +43,8 @@ class MTurkError(MetalError):
 
 
 def fee(reward: Decimal, assignments: int) -> Decimal:
-    """USD that MTurk takes for each assignment of a HIT with that many: 20%, from ten on 40%, but at least a cent.
+    """USD that MTurk takes for each assignment of a HIT with that many: 20%, from ten on 40%, but
+    at least a cent.
 
     >>> fee(Decimal("0.25"), 3), fee(Decimal("0.25"), 10), fee(Decimal("0.01"), 1)
     (Decimal('0.0500'), Decimal('0.1000'), Decimal('0.01'))
@@ -45,7 +53,9 @@ def fee(reward: Decimal, assignments: int) -> Decimal:
 
 
 class MTurk:
-    """The calls that a campaign needs. `with MTurk(endpoint) as turk`: connections end with the block."""
+    """The calls that a campaign needs. `with MTurk(endpoint) as turk`: connections end with the
+    block.
+    """
 
     def __init__(self, endpoint: str) -> None:
         """Raises MissingExtra without boto3, UsageError without credentials."""
@@ -61,7 +71,8 @@ class MTurk:
             credentials = session.get_credentials()
             if credentials is None:
                 raise UsageError(
-                    "Mechanical Turk needs credentials: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
+                    "Mechanical Turk needs credentials: set AWS_ACCESS_KEY_ID and"
+                    " AWS_SECRET_ACCESS_KEY, or AWS_PROFILE"
                 )
             keys = credentials.get_frozen_credentials()
             config = Config(retries={"total_max_attempts": 1}, connect_timeout=10, read_timeout=60)
@@ -80,8 +91,8 @@ class MTurk:
     def call(self, operation: str, **parameters: Any) -> dict[str, Any]:
         """One call, repeated while the service is busy or unreachable.
 
-        Repeating is safe: see the methods that create or pay something. Raises MTurkError if the call is refused,
-        UsageError if the service stays away.
+        Repeating is safe: see the methods that create or pay something. Raises MTurkError if the
+        call is refused, UsageError if the service stays away.
         """
         errors, trouble = self._errors, ""
         for attempt in range(TRIES):
@@ -93,15 +104,27 @@ class MTurk:
             except errors.ClientError as error:
                 reason = error.response.get("Error", {})
                 code = error.response.get("TurkErrorCode") or reason.get("Code", "")
-                message = self._safe(reason.get("Message") or error.response.get("Message") or "no reason given")
-                if reason.get("Code") not in _BUSY and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500:
+                message = self._safe(
+                    reason.get("Message") or error.response.get("Message") or "no reason given"
+                )
+                if (
+                    reason.get("Code") not in _BUSY
+                    and error.response["ResponseMetadata"]["HTTPStatusCode"] < 500
+                ):
                     raise MTurkError(operation, str(code), message) from None
                 trouble = message
-            except (errors.NoCredentialsError, errors.PartialCredentialsError, errors.ParamValidationError) as error:
+            except (
+                errors.NoCredentialsError,
+                errors.PartialCredentialsError,
+                errors.ParamValidationError,
+            ) as error:
                 raise UsageError(f"Mechanical Turk: {self._safe(str(error))}") from None
             except errors.BotoCoreError as error:
                 trouble = self._safe(str(error))
-        raise UsageError(f"Mechanical Turk did not answer {operation} in {TRIES} tries: {trouble}. Try again later")
+        raise UsageError(
+            f"Mechanical Turk did not answer {operation} in {TRIES} tries: {trouble}. Try again"
+            " later"
+        )
 
     def _safe(self, text: str) -> str:
         return self._secrets.hidden(text.encode("utf-8", "replace")).decode("utf-8", "replace")
@@ -123,12 +146,16 @@ class MTurk:
     # ------------------------------------------------------------ HITs
 
     def create_hit(self, token: str, **described: Any) -> str:
-        """The id of the HIT of this token: a new one, or the one that an earlier call with the token made.
+        """The id of the HIT of this token: a new one, or the one that an earlier call with the
+        token made.
 
-        MTurk remembers a token for 24 hours; the HIT keeps it as its RequesterAnnotation, which workers do not see.
+        MTurk remembers a token for 24 hours; the HIT keeps it as its RequesterAnnotation, which
+        workers do not see.
         """
         try:
-            made = self.call("create_hit", UniqueRequestToken=token, RequesterAnnotation=token, **described)
+            made = self.call(
+                "create_hit", UniqueRequestToken=token, RequesterAnnotation=token, **described
+            )
         except MTurkError as error:
             if "alreadyexists" not in error.code.casefold():
                 raise
@@ -158,26 +185,36 @@ class MTurk:
         return hits
 
     def expire(self, hit: str, when: datetime) -> None:
-        """End a HIT at that time, or at once if it is past. Work that was begun can still be submitted."""
+        """End a HIT at that time, or at once if it is past. Work that was begun can still be
+        submitted.
+        """
         self.call("update_expiration_for_hit", HITId=hit, ExpireAt=when)
 
     def assignments(self, hit: str) -> Iterator[dict[str, Any]]:
         """Everything that was submitted for a HIT so far, in whatever status."""
         wanted = ["Submitted", "Approved", "Rejected"]
-        return self.pages("list_assignments_for_hit", "Assignments", HITId=hit, AssignmentStatuses=wanted)
+        return self.pages(
+            "list_assignments_for_hit", "Assignments", HITId=hit, AssignmentStatuses=wanted
+        )
 
     # ------------------------------------------------------------ money
 
     def approve(self, assignment: str) -> None:
-        """Pay the reward. An approved assignment stays so; for a rejected one this raises MTurkError."""
+        """Pay the reward. An approved assignment stays so; for a rejected one this raises
+        MTurkError.
+        """
         self._review("approve_assignment", "Approved", AssignmentId=assignment)
 
     def reject(self, assignment: str, reason: str) -> None:
         """Refuse to pay, and tell the worker why. METAL never does this unasked."""
-        self._review("reject_assignment", "Rejected", AssignmentId=assignment, RequesterFeedback=reason)
+        self._review(
+            "reject_assignment", "Rejected", AssignmentId=assignment, RequesterFeedback=reason
+        )
 
     def _review(self, operation: str, status: str, **parameters: str) -> None:
-        """Leave an assignment as it is if it has that status already, perhaps from a call whose answer was lost."""
+        """Leave an assignment as it is if it has that status already, perhaps from a call whose
+        answer was lost.
+        """
         try:
             self.call(operation, **parameters)
         except MTurkError:
@@ -186,8 +223,15 @@ class MTurk:
                 raise
 
     def bonus(self, token: str, worker: str, assignment: str, usd: Decimal, reason: str) -> None:
-        """Pay a bonus, once for each token; one paid before is recognised by worker, sum and reason."""
-        paid = {"WorkerId": worker, "AssignmentId": assignment, "BonusAmount": f"{usd:.2f}", "Reason": reason}
+        """Pay a bonus, once for each token; one paid before is recognised by worker, sum and
+        reason.
+        """
+        paid = {
+            "WorkerId": worker,
+            "AssignmentId": assignment,
+            "BonusAmount": f"{usd:.2f}",
+            "Reason": reason,
+        }
         try:
             self.call("send_bonus", UniqueRequestToken=token, **paid)
         except MTurkError:
@@ -197,20 +241,29 @@ class MTurk:
     def has_bonus(self, worker: str, assignment: str, usd: Decimal, reason: str) -> bool:
         """Whether this bonus was paid for this assignment."""
         return any(
-            (bonus["WorkerId"], Decimal(bonus["BonusAmount"]), bonus.get("Reason")) == (worker, usd, reason)
+            (bonus["WorkerId"], Decimal(bonus["BonusAmount"]), bonus.get("Reason"))
+            == (worker, usd, reason)
             for bonus in self.pages("list_bonus_payments", "BonusPayments", AssignmentId=assignment)
         )
 
     # ------------------------------------------------------------ qualifications
 
     def qualification(self, name: str, described: Mapping[str, Any]) -> str:
-        """The id of our qualification type of that name, made if it does not exist. Names are unique."""
+        """The id of our qualification type of that name, made if it does not exist. Names are
+        unique.
+        """
         if existing := self._own_qualification(name):
             return existing
         try:
-            made = self.call("create_qualification_type", Name=name, QualificationTypeStatus="Active", **described)
+            made = self.call(
+                "create_qualification_type",
+                Name=name,
+                QualificationTypeStatus="Active",
+                **described,
+            )
         except MTurkError:
-            if existing := self._own_qualification(name):  # an earlier try had made it, and its answer was lost
+            # an earlier try had made it, and its answer was lost
+            if existing := self._own_qualification(name):
                 return existing
             raise
         return str(made["QualificationType"]["QualificationTypeId"])
@@ -218,9 +271,14 @@ class MTurk:
     def _own_qualification(self, name: str) -> str:
         # All of ours are listed: a query would search for words, by rules of its own.
         listed = self.pages(
-            "list_qualification_types", "QualificationTypes", MustBeRequestable=False, MustBeOwnedByCaller=True
+            "list_qualification_types",
+            "QualificationTypes",
+            MustBeRequestable=False,
+            MustBeOwnedByCaller=True,
         )
-        return next((str(each["QualificationTypeId"]) for each in listed if each["Name"] == name), "")
+        return next(
+            (str(each["QualificationTypeId"]) for each in listed if each["Name"] == name), ""
+        )
 
     def give(self, qualification: str, worker: str) -> None:
         """Give a worker one of our qualifications, without a message."""

@@ -33,10 +33,11 @@ from metal.errors import DataError, UsageError
 class MTurkSettings:
     """What a campaign asks of Mechanical Turk and its workers.
 
-    reward: USD an assignment. lifetime, duration, auto_approval: seconds that a HIT is offered, that a worker has for
-    it, and until MTurk itself pays what nobody reviewed. cap: assignments a worker may do, 0 for any number.
-    minimum: qualification type -> lowest score. fields: of the layouts. digest: of what is posted. key: makes the
-    tokens; not secret. start: the schedule it was published on, if any.
+    reward: USD an assignment. lifetime, duration, auto_approval: seconds that a HIT is offered,
+    that a worker has for it, and until MTurk itself pays what nobody reviewed. cap: assignments a
+    worker may do, 0 for any number. minimum: qualification type -> lowest score. fields: of the
+    layouts. digest: of what is posted. key: makes the tokens; not secret. start: the schedule it
+    was published on, if any.
     """
 
     environment: str
@@ -77,7 +78,9 @@ def read_usd(text: str, parameter: str) -> Decimal:
     except InvalidOperation:
         usd = Decimal(-1)
     if not usd.is_finite() or usd <= 0 or usd != usd.quantize(Decimal("0.01")):
-        raise UsageError(f"`{parameter}` {text!r} is not a sum in USD and whole cents, such as 0.25")
+        raise UsageError(
+            f"`{parameter}` {text!r} is not a sum in USD and whole cents, such as 0.25"
+        )
     return usd
 
 
@@ -106,13 +109,18 @@ def read_rejection(text: str) -> tuple[str, str]:
 
 
 def read_endpoint(url: str | None, production: bool) -> str:
-    """Where calls go. Raises UsageError for an address with a password, and for production without `production`."""
+    """Where calls go. Raises UsageError for an address with a password, and for production without
+    `production`.
+    """
     if not url:
         return ENDPOINTS["production" if production else "sandbox"]
     checked_url(url, "endpoint_url", "http://127.0.0.1:8000")
     host = urlsplit(url).hostname or ""
     if host.endswith(".amazonaws.com") and "sandbox" not in host and not production:
-        raise UsageError(f"{host} is the real Mechanical Turk; pass `production=True`, or leave `endpoint_url` out")
+        raise UsageError(
+            f"{host} is the real Mechanical Turk; pass `production=True`, or leave"
+            " `endpoint_url` out"
+        )
     return url
 
 
@@ -132,8 +140,12 @@ class MTurkCampaign(Campaign):
     settings_type: ClassVar[type] = MTurkSettings
 
     def token(self, *parts: str) -> str:
-        """The token of a request, the same for the same parts: it tells MTurk that a request was made before."""
-        return blake2b("\0".join(parts).encode(), key=self.settings.key.encode(), digest_size=24).hexdigest()
+        """The token of a request, the same for the same parts: it tells MTurk that a request was
+        made before.
+        """
+        return blake2b(
+            "\0".join(parts).encode(), key=self.settings.key.encode(), digest_size=24
+        ).hexdigest()
 
     def rows(self) -> Iterator[tuple[str, str, dict[str, str]]]:
         """(language, layout, row of the CSV) of each task."""
@@ -143,7 +155,9 @@ class MTurkCampaign(Campaign):
             yield from rows_of(files, language, str(self.folder))
 
     def hits(self) -> dict[str, dict[str, Any]]:
-        """By task, in the order of posting: token, id (`hit`) once it is known, when it began (`at`) and `expires`."""
+        """By task, in the order of posting: token, id (`hit`) once it is known, when it began
+        (`at`) and `expires`.
+        """
         return self.merged(HITS, "task")
 
     def posted(self) -> dict[str, str]:
@@ -167,10 +181,12 @@ class MTurkCampaign(Campaign):
         return {line["purpose"]: line["type"] for line in self.lines(QUALIFICATIONS)}
 
     def standing(self, now: datetime) -> dict[str, Any]:
-        """Tasks, HITs and assignments by status, USD spent and still to come, and when the last HIT expires.
+        """Tasks, HITs and assignments by status, USD spent and still to come, and when the last HIT
+        expires.
 
-        As of the last pull. open: assignments that can still come, of HITs that have not expired by `now`. spent:
-        approved assignments and bonuses with MTurk's fees; waiting: what approving everything submitted would add.
+        As of the last pull. open: assignments that can still come, of HITs that have not expired by
+        `now`. spent: approved assignments and bonuses with MTurk's fees; waiting: what approving
+        everything submitted would add.
         """
         assignments = self.assignments()
         status = Counter(assignment["status"] for assignment in assignments.values())
@@ -200,7 +216,9 @@ class MTurkCampaign(Campaign):
 
 
 def noisy_workers(dataset: Path, name: str, environment: str) -> list[str]:
-    """The workers that other campaigns of the dataset in this environment excluded as noisy. name: of this campaign."""
+    """The workers that other campaigns of the dataset in this environment excluded as noisy. name:
+    of this campaign.
+    """
     return sorted(
         worker
         for campaign in MTurkCampaign.of(dataset)
@@ -220,14 +238,21 @@ def read_export(export: Path, languages: Sequence[str] = ()) -> dict[str, dict[s
             files[language] = {path.name: path.read_bytes() for path in (table, layout)}
     missing = [language for language in languages if language not in files]
     if missing or not files:
-        what = f"no tasks in {missing[0]!r}" if missing else "no tasks-LANG.csv with its layout-LANG.html"
+        what = (
+            f"no tasks in {missing[0]!r}"
+            if missing
+            else "no tasks-LANG.csv with its layout-LANG.html"
+        )
         raise UsageError(
-            f'{export}: {what}; write them with `metal.annotate_export(DATASET, to="mturk", out="{export}")`'
+            f'{export}: {what}; write them with `metal.annotate_export(DATASET, to="mturk",'
+            f' out="{export}")`'
         )
     return files
 
 
-def rows_of(files: Mapping[str, bytes], language: str, where: str) -> Iterator[tuple[str, str, dict[str, str]]]:
+def rows_of(
+    files: Mapping[str, bytes], language: str, where: str
+) -> Iterator[tuple[str, str, dict[str, str]]]:
     """(language, layout, row of the CSV) of each task of a language.
 
     Raises DataError for a row without a task, or with too few or too many cells.
@@ -238,5 +263,7 @@ def rows_of(files: Mapping[str, bytes], language: str, where: str) -> Iterator[t
     for number, cells in enumerate(rows, 2):
         row = dict(zip(head, cells, strict=False))
         if len(cells) != len(head) or not row.get("task"):
-            raise DataError(f"{table} row {number}", "not a row as it was exported", "Export the tasks again")
+            raise DataError(
+                f"{table} row {number}", "not a row as it was exported", "Export the tasks again"
+            )
         yield language, layout, row

@@ -1,4 +1,6 @@
-"""Mechanical Turk's XML: the question of a HIT, the answers of a worker, and tests that workers take first."""
+"""Mechanical Turk's XML: the question of a HIT, the answers of a worker, and tests that workers
+take first.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,17 @@ from metal.building.forms.mturk import HIT_LIMIT
 from metal.building.forms.sheet import printable
 from metal.errors import DataError, UsageError
 
-_SCHEMA = "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
+_SCHEMA = (
+    "http://mechanicalturk.amazonaws.com/AWSMechanicalTurkDataSchemas/2011-11-11/HTMLQuestion.xsd"
+)
 _VARIABLE = re.compile(r"\$\{([^{}]*)\}")
 _FORM = re.compile(r"<(crowd-)?form\b", re.IGNORECASE)
 _FIELD = re.compile(
-    r"""<(?:input|select|textarea|crowd-[a-z-]+)\b[^>]*?\sname\s*=\s*(?:"([^"]+)"|'([^']+)')""", re.IGNORECASE
+    r"""<(?:input|select|textarea|crowd-[a-z-]+)\b[^>]*?\sname\s*=\s*(?:"([^"]+)"|'([^']+)')""",
+    re.IGNORECASE,
 )
-# A page without a form of its own posts its fields as MTurk's documentation of HTMLQuestion asks. The target is a
+# A page without a form of its own posts its fields as MTurk's documentation of HTMLQuestion asks.
+# The target is a
 # parameter of the page's address, which is trusted only if it names one of MTurk's hosts.
 _POSTING = """<form name="mturk_form" id="mturk_form" method="post" action="https://www.mturk.com/mturk/externalSubmit">
 <input type="hidden" name="assignmentId" id="assignmentId" value="">
@@ -42,8 +48,8 @@ _POSTING = """<form name="mturk_form" id="mturk_form" method="post" action="http
 def html_question(layout: str, row: Mapping[str, str], where: str) -> str:
     """The HTMLQuestion document of one HIT: the layout, filled in from this row of the CSV.
 
-    Raises DataError, naming `where`, for a variable without a column, and for a document longer than the 65,535 bytes
-    that MTurk takes.
+    Raises DataError, naming `where`, for a variable without a column, and for a document longer
+    than the 65,535 bytes that MTurk takes.
     """
 
     def cell(variable: re.Match[str]) -> str:
@@ -55,7 +61,9 @@ def html_question(layout: str, row: Mapping[str, str], where: str) -> str:
     page = printable(_VARIABLE.sub(cell, layout))
     if not _FORM.search(layout):
         page = _POSTING.format(page=page)
-    document = f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"></head><body>\n{page}\n</body></html>'
+    document = (
+        f'<!DOCTYPE html>\n<html><head><meta charset="utf-8"></head><body>\n{page}\n</body></html>'
+    )
     content = document.replace("]]>", "]]]]><![CDATA[>")  # a CDATA section ends at its first ]]>
     question = (
         f'<HTMLQuestion xmlns="{_SCHEMA}"><HTMLContent><![CDATA[{content}]]></HTMLContent>'
@@ -66,7 +74,8 @@ def html_question(layout: str, row: Mapping[str, str], where: str) -> str:
         raise DataError(
             where,
             f"the page and its texts are {size:,} bytes; a HIT takes {HIT_LIMIT:,}",
-            "Take the row out and have that output rated in another form (`metal.annotate_export(..., only=FILE)`)",
+            "Take the row out and have that output rated in another form"
+            " (`metal.annotate_export(..., only=FILE)`)",
         )
     return question
 
@@ -79,12 +88,15 @@ def fields_of(layout: str) -> list[str]:
 def read_answers(document: str, where: str) -> dict[str, str]:
     """A worker's answers, by field, from a QuestionFormAnswers document.
 
-    A field that occurs twice gets both values, with a comma. The content is up to the worker, so a DOCTYPE is refused:
-    it could declare entities that expand without end. Raises DataError for that and for anything that is not XML.
+    A field that occurs twice gets both values, with a comma. The content is up to the worker, so a
+    DOCTYPE is refused: it could declare entities that expand without end. Raises DataError for that
+    and for anything that is not XML.
     """
     if "<!DOCTYPE" in document or "<!ENTITY" in document:
         raise DataError(
-            where, "the answer declares XML entities", "MTurk writes none: look at it before you approve it"
+            where,
+            "the answer declares XML entities",
+            "MTurk writes none: look at it before you approve it",
         )
     try:
         root = fromstring(document)  # noqa: S314 - without a DOCTYPE there are no entities to expand
@@ -117,29 +129,38 @@ TEST_LIMIT = 65_535  # bytes
 
 @dataclass(frozen=True)
 class QualificationTest:
-    """A test as MTurk takes it. A worker's score is in percent if `key` maps it so, as `make_test` does."""
+    """A test as MTurk takes it. A worker's score is in percent if `key` maps it so, as `make_test`
+    does.
+    """
 
     form: str
     key: str
 
 
 def read_test(path: Path, key: Path | None = None) -> QualificationTest:
-    """The test in a file: QuestionForm XML beside its AnswerKey XML, or items in JSON Lines (see `make_test`)."""
+    """The test in a file: QuestionForm XML beside its AnswerKey XML, or items in JSON Lines (see
+    `make_test`).
+    """
     if path.suffix.lower() != ".xml":
         if key:
-            raise UsageError(f"{path} holds its own right answers; an answer key belongs to a test in XML")
+            raise UsageError(
+                f"{path} holds its own right answers; an answer key belongs to a test in XML"
+            )
         return make_test(path)
     if not key:
         raise UsageError(f'{path} needs `answer_key="FILE.xml"`, or nobody\'s score is known')
-    return _checked(QualificationTest(path.read_text(encoding="utf-8"), key.read_text(encoding="utf-8")), path)
+    return _checked(
+        QualificationTest(path.read_text(encoding="utf-8"), key.read_text(encoding="utf-8")), path
+    )
 
 
 def make_test(path: Path) -> QualificationTest:
     """The test that asks the items in a file, each worth the same, scored in percent.
 
-    An item is a line such as `{"question": "...", "choices": ["...", "..."], "right": "..."}`; `right` is a choice, or
-    a list of choices any of which is right. Identifiers are numbers: nothing in the page reveals which choice is right,
-    and only MTurk gets the key. Raises DataError, naming the row.
+    An item is a line such as `{"question": "...", "choices": ["...", "..."], "right": "..."}`;
+    `right` is a choice, or a list of choices any of which is right. Identifiers are numbers:
+    nothing in the page reveals which choice is right, and only MTurk gets the key. Raises
+    DataError, naming the row.
     """
     from metal.data.files import read_jsonl
 
@@ -169,7 +190,8 @@ def make_test(path: Path) -> QualificationTest:
     mapping = SubElement(SubElement(key, "QualificationValueMapping"), "PercentageMapping")
     _text(mapping, "MaximumSummedScore", str(number))
     return _checked(
-        QualificationTest(tostring(form, encoding="unicode"), tostring(key, encoding="unicode")), "the test"
+        QualificationTest(tostring(form, encoding="unicode"), tostring(key, encoding="unicode")),
+        "the test",
     )
 
 
@@ -177,11 +199,23 @@ def _checked_item(entry: Mapping[str, Any], where: str) -> tuple[list[Any], list
     """An item's choices, and those of them that are right."""
     choices, right = entry.get("choices"), entry.get("right")
     right = right if isinstance(right, list) else [right]
-    if not isinstance(entry.get("question"), str) or not isinstance(choices, list) or len(choices) < 2:
-        raise DataError(where, "no question with choices", 'A line is {"question": "", "choices": [], "right": ""}')
+    if (
+        not isinstance(entry.get("question"), str)
+        or not isinstance(choices, list)
+        or len(choices) < 2
+    ):
+        raise DataError(
+            where,
+            "no question with choices",
+            'A line is {"question": "", "choices": [], "right": ""}',
+        )
     absent = [choice for choice in right if choice not in choices]
     if absent or not right:
-        raise DataError(where, f"right is {absent[:1] or right}, which is not among the choices", "Copy a choice")
+        raise DataError(
+            where,
+            f"right is {absent[:1] or right}, which is not among the choices",
+            "Copy a choice",
+        )
     return choices, right
 
 
@@ -192,5 +226,7 @@ def _text(parent: Element, tag: str, text: str) -> None:
 def _checked(test: QualificationTest, where: object) -> QualificationTest:
     for document in (test.form, test.key):
         if (size := len(document.encode())) > TEST_LIMIT:
-            raise DataError(where, f"{size:,} bytes; a test takes {TEST_LIMIT:,}", "Ask fewer questions")
+            raise DataError(
+                where, f"{size:,} bytes; a test takes {TEST_LIMIT:,}", "Ask fewer questions"
+            )
     return test

@@ -1,7 +1,8 @@
-"""Tasks of a campaign on Mechanical Turk become HITs, each once, however often the process is killed.
+"""Tasks of a campaign on Mechanical Turk become HITs, each once, however often the process is
+killed.
 
-Who may work on them follows GENIE (section 6, Quality Control): 5,000 completed HITs, 99% of assignments approved, a
-country where the language is spoken, and a test of each task.
+Who may work on them follows GENIE (section 6, Quality Control): 5,000 completed HITs, 99% of
+assignments approved, a country where the language is spoken, and a test of each task.
 """
 
 from __future__ import annotations
@@ -49,24 +50,31 @@ class PostingCost:
 def questions(
     rows: Iterable[tuple[str, str, Mapping[str, str]]], tasks: Mapping[str, str]
 ) -> dict[str, tuple[str, str]]:
-    """Task -> (language, document to post) of each (language, layout, row). tasks: those that were handed out.
+    """Task -> (language, document to post) of each (language, layout, row). tasks: those that were
+    handed out.
 
-    Everything is checked before anything is posted: raises DataError for a task that was not handed out or occurs
-    twice, a layout that does not fit its rows, and a page that is too long for a HIT.
+    Everything is checked before anything is posted: raises DataError for a task that was not handed
+    out or occurs twice, a layout that does not fit its rows, and a page that is too long for a HIT.
     """
     by_task: dict[str, tuple[str, str]] = {}
     for language, layout, row in rows:
         task = row["task"]
         where = f"tasks-{language}.csv task {task}"
         if task not in tasks:
-            raise DataError(where, "none of this dataset's", "Export the tasks from this dataset, and push them")
+            raise DataError(
+                where, "none of this dataset's", "Export the tasks from this dataset, and push them"
+            )
         if task in by_task:
-            raise DataError(where, "there twice", "Take one of the rows out; for more raters pass `assignments`")
+            raise DataError(
+                where, "there twice", "Take one of the rows out; for more raters pass `assignments`"
+            )
         by_task[task] = language, html_question(layout, row, where)
     return by_task
 
 
-def still_to_post(campaign: MTurkCampaign | None, settings: MTurkSettings, tasks: Iterable[str]) -> PostingCost:
+def still_to_post(
+    campaign: MTurkCampaign | None, settings: MTurkSettings, tasks: Iterable[str]
+) -> PostingCost:
     """What it costs to post the tasks that are not posted yet. campaign: None if it has not begun."""
     posted = campaign.posted() if campaign else {}
     hits = sum(task not in posted for task in tasks)
@@ -84,9 +92,10 @@ def post(
 ) -> int:
     """Post what is not posted yet; how many HITs these were. needed: requirements of the HITs.
 
-    The intention, with its token, is on the disk before the call, the HIT's id after it. An intention without an id
-    comes from a push that was killed, or whose answer was lost. Its HIT is looked up among ours by the token; if it is
-    not listed (yet), the call with the same token creates it, or answers with the existing one.
+    The intention, with its token, is on the disk before the call, the HIT's id after it. An
+    intention without an id comes from a push that was killed, or whose answer was lost. Its HIT is
+    looked up among ours by the token; if it is not listed (yet), the call with the same token
+    creates it, or answers with the existing one.
     """
     unsure = {hit["token"]: task for task, hit in campaign.hits().items() if "hit" not in hit}
     for token, hit in turk.find_hits(unsure).items():
@@ -97,16 +106,26 @@ def post(
         progress(done, len(todo))
         token = campaign.token("hit", task)
         now = clock()
-        expires = (now + timedelta(seconds=campaign.settings.lifetime)).isoformat(timespec="seconds")
-        campaign.note(HITS, task=task, token=token, at=now.isoformat(timespec="seconds"), expires=expires)
+        expires = (now + timedelta(seconds=campaign.settings.lifetime)).isoformat(
+            timespec="seconds"
+        )
+        campaign.note(
+            HITS, task=task, token=token, at=now.isoformat(timespec="seconds"), expires=expires
+        )
         described = _described(campaign.settings, *questions[task])
-        campaign.note(HITS, task=task, hit=turk.create_hit(token, QualificationRequirements=needed, **described))
+        campaign.note(
+            HITS,
+            task=task,
+            hit=turk.create_hit(token, QualificationRequirements=needed, **described),
+        )
     progress(len(todo), len(todo))
     return len(todo)
 
 
 def _described(settings: MTurkSettings, code: str, question: str) -> dict[str, Any]:
-    """What a HIT is created with. The title names the language, so that a language's HITs are listed together."""
+    """What a HIT is created with. The title names the language, so that a language's HITs are
+    listed together.
+    """
     language = language_name(code)
     return {
         "Title": settings.title.replace("LANGUAGE", language)[:128],
@@ -125,19 +144,26 @@ def _described(settings: MTurkSettings, code: str, question: str) -> dict[str, A
 
 
 def _exclusion(turk: MTurk, campaign: MTurkCampaign) -> str:
-    """The qualification type that excludes workers from this campaign: those who have it do not see its HITs."""
+    """The qualification type that excludes workers from this campaign: those who have it do not see
+    its HITs.
+    """
     description = "Workers who have done their share of these tasks."
     return _qualification(turk, campaign, "share done", {"Description": description})
 
 
-def _qualification(turk: MTurk, campaign: MTurkCampaign, purpose: str, described: Mapping[str, Any]) -> str:
+def _qualification(
+    turk: MTurk, campaign: MTurkCampaign, purpose: str, described: Mapping[str, Any]
+) -> str:
     """The campaign's qualification type for a purpose, made once.
 
-    Workers can see its name, which comes from the campaign's key and says nothing about the campaign.
+    Workers can see its name, which comes from the campaign's key and says nothing about the
+    campaign.
     """
     if made_before := campaign.qualifications().get(purpose):
         return made_before
-    qualification = turk.qualification(f"Text rating: {purpose} ({campaign.token(purpose)[:12]})", described)
+    qualification = turk.qualification(
+        f"Text rating: {purpose} ({campaign.token(purpose)[:12]})", described
+    )
     campaign.note(QUALIFICATIONS, purpose=purpose, type=qualification)
     return qualification
 
@@ -145,7 +171,9 @@ def _qualification(turk: MTurk, campaign: MTurkCampaign, purpose: str, described
 def requirements_of(
     turk: MTurk, campaign: MTurkCampaign, test: QualificationTest | None, noisy: Iterable[str]
 ) -> list[dict[str, Any]]:
-    """The requirements of the campaign's HITs; makes the qualification types they need, and excludes `noisy`."""
+    """The requirements of the campaign's HITs; makes the qualification types they need, and
+    excludes `noisy`.
+    """
     settings = campaign.settings
     minimum = dict(settings.minimum)
     if test:
@@ -161,22 +189,31 @@ def requirements(
 ) -> list[dict[str, Any]]:
     """QualificationRequirements of a HIT, without asking Mechanical Turk.
 
-    minimum: qualification type -> the lowest score that qualifies. excluded_by: the qualification type that excludes a
-    worker. Raises UsageError for a bad country code.
+    minimum: qualification type -> the lowest score that qualifies. excluded_by: the qualification
+    type that excludes a worker. Raises UsageError for a bad country code.
     """
     required: list[dict[str, Any]] = []
     scores = {COMPLETED_HITS: settings.completed_hits, SHARE_APPROVED: settings.share_approved}
     lowest = {kind: score for kind, score in scores.items() if score} | dict(minimum or {})
     for kind, score in lowest.items():
-        required.append({"QualificationTypeId": kind, "Comparator": "GreaterThanOrEqualTo", "IntegerValues": [score]})
+        required.append(
+            {
+                "QualificationTypeId": kind,
+                "Comparator": "GreaterThanOrEqualTo",
+                "IntegerValues": [score],
+            }
+        )
     if settings.countries:
         places = [_place(code) for code in settings.countries]
         required.append({"QualificationTypeId": LOCALE, "Comparator": "In", "LocaleValues": places})
     if settings.adult:  # only workers who agreed to see offensive content
-        required.append({"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1]})
+        required.append(
+            {"QualificationTypeId": ADULT, "Comparator": "EqualTo", "IntegerValues": [1]}
+        )
     if excluded_by:
         required.append({"QualificationTypeId": excluded_by, "Comparator": "DoesNotExist"})
-    # Workers who can still take a test must see the HIT; those who fail another requirement do not even find it.
+    # Workers who can still take a test must see the HIT; those who fail another requirement do not
+    # even find it.
     for requirement in required:
         tested = requirement["QualificationTypeId"] in (minimum or {})
         requirement["ActionsGuarded"] = "Accept" if tested else "DiscoverPreviewAndAccept"
@@ -191,13 +228,16 @@ def _place(code: str) -> dict[str, str]:
 
 
 def exclude(turk: MTurk, campaign: MTurkCampaign, workers: Mapping[str, str]) -> int:
-    """Keep workers (worker -> why) from further HITs of the campaign. Returns how many were not excluded before."""
+    """Keep workers (worker -> why) from further HITs of the campaign. Returns how many were not
+    excluded before.
+    """
     before = campaign.excluded()
     fresh = {worker: why for worker, why in workers.items() if worker not in before}
     for worker, why in fresh.items():
         turk.give(_exclusion(turk, campaign), worker)  # giving it twice has no further effect
         campaign.note(WORKERS, worker=worker, why=why)
     for worker, why in workers.items():
-        if before.get(worker) == CAP and why == NOISY:  # excluded from this campaign before, now from later ones too
+        # excluded from this campaign before, now from later ones too
+        if before.get(worker) == CAP and why == NOISY:
             campaign.note(WORKERS, worker=worker, why=why)
     return len(fresh)

@@ -1,4 +1,5 @@
-"""When tasks are published: always at the same time of the week, so that day and hour do not vary between batches.
+"""When tasks are published: always at the same time of the week, so that day and hour do not vary
+between batches.
 
 GENIE (section 6) publishes on weekdays at 10 am Pacific time.
 """
@@ -31,10 +32,11 @@ class Schedule:
 
 
 def parse_schedule(text: str) -> Schedule:
-    """The schedule of `Mon-Fri 10:00 America/Los_Angeles`, `weekday 10:00 UTC`, `Sat,Sun 09:30 Asia/Tokyo`.
+    """The schedule of `Mon-Fri 10:00 America/Los_Angeles`, `weekday 10:00 UTC`, `Sat,Sun 09:30
+    Asia/Tokyo`.
 
-    A range may wrap around Sunday: `Sat-Mon`. Raises UsageError for another shape or an impossible time, UnknownName
-    for an unknown day or time zone.
+    A range may wrap around Sunday: `Sat-Mon`. Raises UsageError for another shape or an impossible
+    time, UnknownName for an unknown day or time zone.
 
     >>> sorted(parse_schedule("Sat-Mon 10:00 UTC").days)
     [0, 5, 6]
@@ -44,7 +46,10 @@ def parse_schedule(text: str) -> Schedule:
         raise UsageError(f"{text!r} is not a start; write days, time and time zone: {EXAMPLE!r}")
     hour, minute = int(match["hour"]), int(match["minute"])
     if hour > 23 or minute > 59:
-        raise UsageError(f"{text!r}: {hour}:{minute:02} is not a time of day; hours go from 0 to 23, minutes to 59")
+        raise UsageError(
+            f"{text!r}: {hour}:{minute:02} is not a time of day; hours go from 0 to 23, minutes"
+            " to 59"
+        )
     return Schedule(_weekdays(match["days"]), time(hour, minute), _zone(match["zone"]))
 
 
@@ -57,7 +62,9 @@ def _weekdays(text: str) -> frozenset[int]:
             continue
         first, dash, last = part.partition("-")
         begin = _day(first)
-        days.update((begin + step) % 7 for step in range((_day(last) - begin) % 7 + 1 if dash else 1))
+        days.update(
+            (begin + step) % 7 for step in range((_day(last) - begin) % 7 + 1 if dash else 1)
+        )
     return frozenset(days)
 
 
@@ -80,8 +87,8 @@ def _zone(name: str) -> ZoneInfo:
 def next_start(schedule: Schedule, after: datetime) -> datetime:
     """The first start later than `after` (an aware datetime), in the schedule's zone.
 
-    If the local time does not exist because clocks go forward, the start is the first instant after the gap; if it
-    occurs twice because they go back, the start is the first of the two.
+    If the local time does not exist because clocks go forward, the start is the first instant after
+    the gap; if it occurs twice because they go back, the start is the first of the two.
     """
     today = after.astimezone(schedule.zone).date()
     starts = (
@@ -98,7 +105,8 @@ def _instant(day: date, schedule: Schedule) -> datetime:
     instant = local.astimezone(UTC)
     if instant.astimezone(schedule.zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return instant
-    # In a gap, fold=1 uses the offset after the change, which gives an instant before it. Clocks change on a minute.
+    # In a gap, fold=1 uses the offset after the change, which gives an instant before it. Clocks
+    # change on a minute.
     instant = local.replace(fold=1).astimezone(UTC)
     offset = instant.astimezone(schedule.zone).utcoffset()
     while instant.astimezone(schedule.zone).utcoffset() == offset:
@@ -121,9 +129,11 @@ def start_line(start: datetime) -> str:
 
 
 def wait_until(start: datetime, countdown: Callable[[timedelta], None] = lambda left: None) -> None:
-    """Return at `start`, not before. countdown: called every second with the time left, and with zero at the end.
+    """Return at `start`, not before. countdown: called every second with the time left, and with
+    zero at the end.
 
-    The clock is read every second, so that a machine that was asleep meanwhile does not wait too long.
+    The clock is read every second, so that a machine that was asleep meanwhile does not wait too
+    long.
     """
     try:
         while (left := start - now()).total_seconds() > 0:
@@ -140,6 +150,11 @@ def in_words(left: timedelta) -> str:
     ('3 h 20 min', '4 min 10 s')
     """
     seconds = max(0, round(left.total_seconds()))
-    parts = [(seconds // 86_400, "d"), (seconds // 3600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
+    parts = [
+        (seconds // 86_400, "d"),
+        (seconds // 3600 % 24, "h"),
+        (seconds // 60 % 60, "min"),
+        (seconds % 60, "s"),
+    ]
     first = next((place for place, (count, _) in enumerate(parts) if count), 3)
     return " ".join(f"{count} {unit}" for count, unit in parts[first : first + 2])

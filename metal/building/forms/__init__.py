@@ -2,10 +2,11 @@
 
 A form is an entry point of the group `metal.forms` that names a module with these functions:
 
-    write(assignments) -> Iterator[(file name, content)]   the files to hand out, guidelines included
-    recognises(name, content) -> bool                      whether a file that came back is of this form
-    read(name, content, criteria) -> list[Answer]          its answers; scores as they are written there, unchecked
-    notes(name, content, criteria) -> list[str]            optional: what `read` leaves out of the file
+    write(assignments) -> Iterator[(file name, content)]   the files to hand out, guidelines
+    included recognises(name, content) -> bool                      whether a file that came back is
+    of this form read(name, content, criteria) -> list[Answer]          its answers; scores as they
+    are written there, unchecked notes(name, content, criteria) -> list[str]            optional:
+    what `read` leaves out of the file
 """
 
 from __future__ import annotations
@@ -38,9 +39,11 @@ def write(form: str, assignments: Iterable[Assignment]) -> Iterator[tuple[str, b
 def read_all(
     files: Iterable[tuple[str, bytes]], criteria: Mapping[str, Criterion], platform: str = ""
 ) -> tuple[list[Answer], list[str]]:
-    """The answers in all files that came back, (name, content) each, with notes on what was left out.
+    """The answers in all files that came back, (name, content) each, with notes on what was left
+    out.
 
-    Prolific's export of participants may be among them: it says whose answers count. platform: see `read`.
+    Prolific's export of participants may be among them: it says whose answers count. platform: see
+    `read`.
     """
     answers: list[Answer] = []
     notes: list[str] = []
@@ -63,8 +66,8 @@ def read(
 ) -> tuple[list[Answer], list[str]]:
     """The answers in a file that came back, in whatever form, and notes on what was left out of it.
 
-    platform: whose people answered in a CSV that is in no form of ours; they are called `PLATFORM:ID`.
-    Raises DataError for a file that is in no known form.
+    platform: whose people answered in a CSV that is in no form of ours; they are called
+    `PLATFORM:ID`. Raises DataError for a file that is in no known form.
     """
     form = form_of(name, content)
     if form == "csv" and platform:
@@ -77,14 +80,24 @@ def read(
 
 
 def form_of(name: str, content: bytes) -> str:
-    """The form of a file, recognised by its ending and its content. Plug-ins are asked before METAL's own forms."""
+    """The form of a file, recognised by its ending and its content. Plug-ins are asked before
+    METAL's own forms.
+    """
     ending = name.rpartition(".")[2].lower()
     for form in reversed(plugins(GROUP)):
         if _module(form).recognises(name, content):
             return form
     if ending in ("html", "htm"):
-        raise DataError(name, "this is the form, not the answers", "Ask for the file that its Download button saves")
-    raise DataError(name, f"not a file that people send back ({ending or 'no ending'})", "It is .json, .csv or .xlsx")
+        raise DataError(
+            name,
+            "this is the form, not the answers",
+            "Ask for the file that its Download button saves",
+        )
+    raise DataError(
+        name,
+        f"not a file that people send back ({ending or 'no ending'})",
+        "It is .json, .csv or .xlsx",
+    )
 
 
 def _module(form: str) -> Any:

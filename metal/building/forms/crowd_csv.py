@@ -1,8 +1,9 @@
 """CSV for Prolific and any other platform: a row for each task out, a row for each answer in.
 
-What goes out is data for the user's own survey tool: texts, and the questions as texts. What comes back is any CSV with
-a column `task`, one that names the person (RATERS), and a column for each criterion that was answered. Prolific's own
-export of participants (Participant id, Status, Time taken) can be given with it.
+What goes out is data for the user's own survey tool: texts, and the questions as texts. What comes
+back is any CSV with a column `task`, one that names the person (RATERS), and a column for each
+criterion that was answered. Prolific's own export of participants (Participant id, Status, Time
+taken) can be given with it.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ Ids can be traced to people. Do not publish them.
 
 @dataclass(frozen=True)
 class Participant:
-    """A person in Prolific's export. status: of their submission, in small letters; of several, of one that counts."""
+    """A person in Prolific's export. status: of their submission, in small letters; of several, of
+    one that counts.
+    """
 
     status: str
     seconds: float | None
@@ -72,7 +75,9 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 def _tasks(assignments: Sequence[Assignment]) -> bytes:
     import pandas as pd
 
-    asked = {QUESTION + name: _question(name, rubric) for name, rubric in assignments[0].rubrics.items()}
+    asked = {
+        QUESTION + name: _question(name, rubric) for name, rubric in assignments[0].rubrics.items()
+    }
     written = (row | asked for row in sheet.crowd_rows(assignments))
     rows = [{name: sheet.printable(text) for name, text in row.items()} for row in written]
     return csv_text(pd.DataFrame(rows, dtype=object)).encode()
@@ -97,11 +102,13 @@ def recognises(name: str, content: bytes) -> bool:
     return "task" in names and "rater" not in names and bool(_rater_columns(head))
 
 
-def read(name: str, content: bytes, criteria: Mapping[str, Criterion], platform: str = "") -> list[Answer]:
+def read(
+    name: str, content: bytes, criteria: Mapping[str, Criterion], platform: str = ""
+) -> list[Answer]:
     """The answers of a CSV, one in each row. The rater is `PLATFORM:ID`.
 
-    platform: by default prolific if the column of people is Prolific's, else csv.
-    Raises DataError for missing or doubled columns and rows without task or person, UnknownName for a column whose
+    platform: by default prolific if the column of people is Prolific's, else csv. Raises DataError
+    for missing or doubled columns and rows without task or person, UnknownName for a column whose
     name is close to that of a missing criterion.
     """
     head, rows = sheet.csv_table(name, content)
@@ -131,18 +138,31 @@ def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) 
     if len(tasks) != 1 or len(people) != 1:
         what, columns = ("task", tasks) if len(tasks) != 1 else ("person", people)
         problem = f"several columns for the {what}" if columns else f"no column for the {what}"
-        remedy = f"Columns found: {sheet.listed(head)}; needed: task, one of {', '.join(RATERS)}, and criteria"
+        remedy = (
+            f"Columns found: {sheet.listed(head)}; needed: task, one of {', '.join(RATERS)}, and"
+            " criteria"
+        )
         raise DataError(name, problem, remedy)
     place = {"task": tasks[0], "rater": people[0]}
     for column in (*map(sheet.column_of, criteria), sheet.COMMENT, "seconds"):
         if head.count(column) > 1:
-            raise DataError(name, f"there are two columns {column!r}", "Delete or rename the one that does not count")
+            raise DataError(
+                name,
+                f"there are two columns {column!r}",
+                "Delete or rename the one that does not count",
+            )
         if column in head and head.index(column) not in place.values():
             place[column] = head.index(column)
-    sheet.check_criteria(name, [column for column in head if not column.startswith(QUESTION)], criteria)
+    sheet.check_criteria(
+        name, [column for column in head if not column.startswith(QUESTION)], criteria
+    )
     if not any(sheet.column_of(criterion) in place for criterion in criteria):
         needed = sheet.listed([*map(sheet.column_of, criteria)])
-        raise DataError(name, "no column of a criterion", f"Columns found: {sheet.listed(head)}; criteria: {needed}")
+        raise DataError(
+            name,
+            "no column of a criterion",
+            f"Columns found: {sheet.listed(head)}; criteria: {needed}",
+        )
     return place
 
 
@@ -166,7 +186,9 @@ def is_participants(head: Sequence[str]) -> bool:
 
 
 def read_participants(name: str, content: bytes) -> dict[str, Participant]:
-    """Prolific's export, by participant. Of several submissions of one person, one that counts is taken."""
+    """Prolific's export, by participant. Of several submissions of one person, one that counts is
+    taken.
+    """
     columns, rows = sheet.csv_table(name, content)
     head = [_folded(column) for column in columns]
     participants: dict[str, Participant] = {}
@@ -174,18 +196,24 @@ def read_participants(name: str, content: bytes) -> dict[str, Participant]:
         cells = dict(zip(head, [*map(sheet.unguarded, row), *[""] * len(head)], strict=False))
         person = cells["participantid"]
         if not person:
-            raise DataError(f"{name} row {number}", "the participant is missing", "Export it from Prolific again")
+            raise DataError(
+                f"{name} row {number}",
+                "the participant is missing",
+                "Export it from Prolific again",
+            )
         status = re.sub(r"[\W_]+", " ", cells["status"]).strip().casefold()
         if person not in participants or participants[person].status in LEFT_OUT:
             participants[person] = Participant(status, sheet.seconds_in(cells.get("timetaken", "")))
     return participants
 
 
-def of_participants(answers: Sequence[Answer], people: Mapping[str, Participant]) -> tuple[list[Answer], list[str]]:
+def of_participants(
+    answers: Sequence[Answer], people: Mapping[str, Participant]
+) -> tuple[list[Answer], list[str]]:
     """The answers of those whose submissions count, and notes on those left out.
 
-    Prolific measures the time of a submission; it is divided evenly among a person's answers that have no seconds of
-    their own.
+    Prolific measures the time of a submission; it is divided evenly among a person's answers that
+    have no seconds of their own.
     """
     prefix = f"{PROLIFIC}:"
     counts = Counter(answer.rater for answer in answers)
@@ -193,7 +221,11 @@ def of_participants(answers: Sequence[Answer], people: Mapping[str, Participant]
     unknown: set[str] = set()
     kept = []
     for answer in answers:
-        person = people.get(answer.rater.removeprefix(prefix)) if answer.rater.startswith(prefix) else None
+        person = (
+            people.get(answer.rater.removeprefix(prefix))
+            if answer.rater.startswith(prefix)
+            else None
+        )
         if person and person.status in LEFT_OUT:
             refused.setdefault(person.status, set()).add(answer.rater)
             continue
@@ -203,13 +235,16 @@ def of_participants(answers: Sequence[Answer], people: Mapping[str, Participant]
             answer = replace(answer, seconds=person.seconds / counts[answer.rater])
         kept.append(answer)
     notes = [
-        f"{len(theirs):,} {'person' if len(theirs) == 1 else 'people'} left out whose submission was {status} "
-        f"({sum(counts[rater] for rater in theirs):,} answers)"
+        f"{len(theirs):,} {'person' if len(theirs) == 1 else 'people'} left out whose submission"
+        f" was {status} ({sum(counts[rater] for rater in theirs):,} answers)"
         for status, theirs in refused.items()
     ]
     if unknown:
         who = "person is" if len(unknown) == 1 else "people are"
         notes.append(f"{len(unknown):,} {who} not in Prolific's export; their answers are kept")
     if not any(answer.rater.startswith(prefix) for answer in answers):
-        notes.append("Prolific's export was not used: nobody here is one of its people (`platform='prolific'` says so)")
+        notes.append(
+            "Prolific's export was not used: nobody here is one of its people"
+            " (`platform='prolific'` says so)"
+        )
     return kept, notes

@@ -1,4 +1,6 @@
-"""One CSV file a person, to be filled in with any spreadsheet, and the guidelines as a page beside it."""
+"""One CSV file a person, to be filled in with any spreadsheet, and the guidelines as a page beside
+it.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,15 @@ from metal.data.records import Criterion
 
 
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
-    """guidelines.html, then RATER.csv for each person: a row for each task, with empty columns to fill in."""
+    """guidelines.html, then RATER.csv for each person: a row for each task, with empty columns to
+    fill in.
+    """
     for number, assignment in enumerate(assignments):
         if number == 0:
-            yield "guidelines.html", guidelines.as_html(assignment.rubrics, assignment.template).encode()
+            yield (
+                "guidelines.html",
+                guidelines.as_html(assignment.rubrics, assignment.template).encode(),
+            )
         yield f"{assignment.rater}.csv", _content(assignment)
 
 
@@ -34,7 +41,11 @@ def _content(assignment: Assignment) -> bytes:
 
 def recognises(name: str, content: bytes) -> bool:
     """Whether this is a CSV of no other form."""
-    return is_csv(name) and not mturk.recognises(name, content) and not crowd_csv.recognises(name, content)
+    return (
+        is_csv(name)
+        and not mturk.recognises(name, content)
+        and not crowd_csv.recognises(name, content)
+    )
 
 
 def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:

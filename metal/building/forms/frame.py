@@ -1,8 +1,9 @@
-"""The words of a form in the rater's language: forms/LANGUAGE.toml in a folder of prompts, METAL's own last.
+"""The words of a form in the rater's language: forms/LANGUAGE.toml in a folder of prompts, METAL's
+own last.
 
-    reviewed = "unreviewed"   # or who, a speaker of the language, has reviewed it
-    [texts]
-    "Start" = "शुरू करें"       # the English text as it stands in the form; {number} and the like stay as they are
+    reviewed = "unreviewed"   # or who, a speaker of the language, has reviewed it [texts] "Start" =
+    "शुरू करें"       # the English text as it stands in the form; {number} and the like stay as
+    they are
 
 What a file lacks is taken from the next folder that has it, and is English where none has.
 """
@@ -35,7 +36,9 @@ def english() -> frozenset[str]:
     templates = environment("metal.building.forms", str)
     files = "".join(source(templates, file) for file in ("form.html", "answers.js", "form.js"))
     texts = {text for pair in _TEXT.findall(files) for text in pair if text}
-    return frozenset(texts | {heading for headings in HEADINGS.values() for heading in headings.values()})
+    return frozenset(
+        texts | {heading for headings in HEADINGS.values() for heading in headings.values()}
+    )
 
 
 def translation(frame: Frame, text: str, **values: object) -> str:
@@ -47,8 +50,8 @@ def translation(frame: Frame, text: str, **values: object) -> str:
 
 
 def in_their_language(assignment: Assignment, folders: Sequence[Path]) -> Assignment:
-    """The assignment with the form's words and the rubrics in the language of the outputs, as far as `folders` have
-    them; METAL's own rubrics only where the form's words are there, too.
+    """The assignment with the form's words and the rubrics in the language of the outputs, as far
+    as `folders` have them; METAL's own rubrics only where the form's words are there, too.
     """
     language = sides(assignment.language)[1]
     frame = load_frame(language, folders)
@@ -62,28 +65,38 @@ def in_their_language(assignment: Assignment, folders: Sequence[Path]) -> Assign
 
 
 def read_in_english(assignment: Assignment) -> str:
-    """The language of the outputs where it has no words for the form, which is then in English; empty otherwise."""
+    """The language of the outputs where it has no words for the form, which is then in English;
+    empty otherwise.
+    """
     language = sides(assignment.language)[1]
     understood = assignment.frame.language != "en" or language.split("-")[0] in (*NO_LANGUAGE, "en")
     return "" if understood else language
 
 
 def note_on_english(assignments: Iterable[Assignment], dataset: Path) -> list[str]:
-    """What whoever hands forms out should know: which languages they are not in, and how to add one."""
-    lacking = sorted({language for each in assignments if (language := read_in_english(each))}, key=language_order)
+    """What whoever hands forms out should know: which languages they are not in, and how to add
+    one.
+    """
+    lacking = sorted(
+        {language for each in assignments if (language := read_in_english(each))},
+        key=language_order,
+    )
     if not lacking:
         return []
     example = bundled("prompts") / "forms" / "sw.toml"
     own = dataset / "prompts" / "forms"
     return [
-        f"the form has not been translated into {listed([language_name(code) for code in lacking])}: raters will read "
-        f"it in English. To translate it: copy {example} to {own / f'{lacking[0]}.toml'}, and write your words there"
+        "the form has not been translated into"
+        f" {listed([language_name(code) for code in lacking])}: raters will read it in English. To"
+        f" translate it: copy {example} to {own / f'{lacking[0]}.toml'}, and write your words there"
     ]
 
 
 def load_frame(language: str, folders: Sequence[Path]) -> Frame:
     """The form's words in a language. Raises DataError or UnknownName for a bad file."""
-    files = [path for folder in folders if (path := folder / "forms" / f"{language}.toml").is_file()]
+    files = [
+        path for folder in folders if (path := folder / "forms" / f"{language}.toml").is_file()
+    ]
     read = [_read(path) for path in files]
     if not read:
         return Frame()
@@ -99,11 +112,21 @@ def _read(path: Path) -> Mapping[str, Any]:
     check_known(f"{path}: key", content, ("reviewed", "texts"))
     reviewed, texts = content.get("reviewed"), content.get("texts")
     if not isinstance(reviewed, str) or not reviewed.strip():
-        raise DataError(path, "nobody is named as its reviewer", 'Write reviewed = "unreviewed", or who reviewed it')
-    if not isinstance(texts, dict) or not all(isinstance(text, str) and text.strip() for text in texts.values()):
+        raise DataError(
+            path,
+            "nobody is named as its reviewer",
+            'Write reviewed = "unreviewed", or who reviewed it',
+        )
+    if not isinstance(texts, dict) or not all(
+        isinstance(text, str) and text.strip() for text in texts.values()
+    ):
         raise DataError(path, "texts is not a table of texts", '"Start" = "..." under [texts]')
     check_known(f"{path}: text", texts, english())
     for text, words in texts.items():
         if sorted(_PLACE.findall(text)) != sorted(_PLACE.findall(words)):
-            raise DataError(path, f"{text!r}: its places {{...}} are not those of the English text", "Keep each once")
+            raise DataError(
+                path,
+                f"{text!r}: its places {{...}} are not those of the English text",
+                "Keep each once",
+            )
     return content

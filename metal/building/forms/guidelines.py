@@ -1,4 +1,6 @@
-"""Guidelines for raters: how to go about it, and what each criterion asks. Made from the rubrics of judges."""
+"""Guidelines for raters: how to go about it, and what each criterion asks. Made from the rubrics of
+judges.
+"""
 
 from __future__ import annotations
 
@@ -13,27 +15,43 @@ from metal.raters.judges.rubric import LevelText, Rubric
 TITLE = "Guidelines for raters"
 
 ADVICE = (
-    "Rate only texts in a language that you have spoken since childhood, and rate them as you would read them at home.",
-    "Answer each question by itself. A text can be excellent in one respect and poor in another; let no answer colour "
-    "the next.",
+    (
+        "Rate only texts in a language that you have spoken since childhood, and rate them as you"
+        " would read them at home."
+    ),
+    (
+        "Answer each question by itself. A text can be excellent in one respect and poor in"
+        " another; let no answer colour the next."
+    ),
     "Judge each task by what is said of the levels below, not by comparing it with the one before.",
-    "Work alone. Do not talk about the texts with others who rate them, and do not ask a computer for its opinion: "
-    "your own view is what is wanted.",
-    "No particular number of good or bad ratings is expected. If every text deserves the same answer, give the same "
-    "answer every time.",
-    "When you are unsure, decide for the level that fits best and say in a comment what made you hesitate. Comments "
-    "may be in any language.",
-    "Some texts may be offensive or distressing. You may pause or stop at any time; leave out what you do not want "
-    "to read, and say so in a comment.",
+    (
+        "Work alone. Do not talk about the texts with others who rate them, and do not ask a"
+        " computer for its opinion: your own view is what is wanted."
+    ),
+    (
+        "No particular number of good or bad ratings is expected. If every text deserves the same"
+        " answer, give the same answer every time."
+    ),
+    (
+        "When you are unsure, decide for the level that fits best and say in a comment what made"
+        " you hesitate. Comments may be in any language."
+    ),
+    (
+        "Some texts may be offensive or distressing. You may pause or stop at any time; leave out"
+        " what you do not want to read, and say so in a comment."
+    ),
 )
 
 READ_FIRST = (
-    "Read the source first, then the output, which is the text to be rated, and only then the questions about it."
+    "Read the source first, then the output, which is the text to be rated, and only then the"
+    " questions about it."
 )
 
 
 def advice_for(template: TaskTemplate) -> tuple[str, ...]:
-    """What people read before the criteria: the first of ADVICE, the template's instructions, the rest of ADVICE."""
+    """What people read before the criteria: the first of ADVICE, the template's instructions, the
+    rest of ADVICE.
+    """
     return (ADVICE[0], *(template.paragraphs or [READ_FIRST]), *ADVICE[1:])
 
 
@@ -46,7 +64,9 @@ def lines(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> list
         listing += [("text", text) for text in _descriptions(rubric)]
         for level in criterion.scale.levels:
             text = rubric.levels.get(level.value, LevelText())
-            listing.append(("level", f"{level.shown}: {text.definition}" if text.definition else level.shown))
+            listing.append(
+                ("level", f"{level.shown}: {text.definition}" if text.definition else level.shown)
+            )
             listing += [("item", reason) for reason in text.reasons]
         if not criterion.scale.levels:
             listing.append(("level", f"A number: {criterion.scale.describe()}"))
@@ -56,16 +76,25 @@ def lines(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> list
 def _descriptions(rubric: Rubric) -> list[str]:
     """Question, simple and detailed description, paragraph by paragraph, without repetitions."""
     texts = (rubric.criterion.question, rubric.simple, rubric.detailed)
-    return list(dict.fromkeys(part.strip() for text in texts for part in text.split("\n\n") if part.strip()))
+    return list(
+        dict.fromkeys(part.strip() for text in texts for part in text.split("\n\n") if part.strip())
+    )
 
 
 def as_html(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> str:
     """The guidelines as a page of its own, which loads nothing."""
-    templates = environment("metal.building.forms", lambda value: printable(value) if isinstance(value, str) else value)
+    templates = environment(
+        "metal.building.forms", lambda value: printable(value) if isinstance(value, str) else value
+    )
     return templates.get_template("guidelines.html").render(content(rubrics, template))
 
 
 def content(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> dict[str, Any]:
     """The variables of the template criteria.html."""
     described = [(name, rubric, _descriptions(rubric)) for name, rubric in rubrics.items()]
-    return {"title": TITLE, "advice": advice_for(template), "described": described, "no_text": LevelText()}
+    return {
+        "title": TITLE,
+        "advice": advice_for(template),
+        "described": described,
+        "no_text": LevelText(),
+    }

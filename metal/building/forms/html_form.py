@@ -1,7 +1,9 @@
-"""The rating form as one HTML file for each person: it works offline, saves as people go, and downloads the answers.
+"""The rating form as one HTML file for each person: it works offline, saves as people go, and
+downloads the answers.
 
-The answers file is JSON: {"metal": "answers", "version": 1, "dataset", "rater", "answers": [{"task", "scores":
-{criterion: "2"}, "comment", "seconds"}]}. It has every task of the person, with blanks for missing answers.
+The answers file is JSON: {"metal": "answers", "version": 1, "dataset", "rater", "answers":
+[{"task", "scores": {criterion: "2"}, "comment", "seconds"}]}. It has every task of the person, with
+blanks for missing answers.
 """
 
 from __future__ import annotations
@@ -34,14 +36,24 @@ MOST_KEYS = 10  # levels that the digit keys can tell apart
 _REMEDY = "Give the file that the form's Download button saved, unchanged"
 
 _UNSAFE_IN_SCRIPT = re.compile(f"[<>&\u2028\u2029{HARMFUL}]")
-_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)  # names that Windows keeps for devices
+# names that Windows keeps for devices
+_RESERVED = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
 
 
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
-    """(file name, HTML) of one self-contained page per person: RATER.html, numbered where names would collide."""
+    """(file name, HTML) of one self-contained page per person: RATER.html, numbered where names
+    would collide.
+    """
     templates = environment("metal.building.forms", _harmless)
-    style, script = source(templates, "form.css"), source(templates, "answers.js") + source(templates, "form.js")
-    ours = {"style": Markup(style), "script": Markup(script), "policy": policy(style, script)}  # noqa: S704
+    style, script = (
+        source(templates, "form.css"),
+        source(templates, "answers.js") + source(templates, "form.js"),
+    )
+    ours = {
+        "style": Markup(style),  # noqa: S704
+        "script": Markup(script),  # noqa: S704
+        "policy": policy(style, script),
+    }
     template = templates.get_template("form.html")
     taken: set[str] = set()
     for assignment in assignments:
@@ -64,7 +76,9 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
 
 def _file_stem(rater: str, taken: set[str]) -> str:
-    """The rater's name as a file name for any system, different from the others even if case is ignored."""
+    """The rater's name as a file name for any system, different from the others even if case is
+    ignored.
+    """
     stem = re.sub(r"[^\w.-]+", "-", rater)[:60].strip("-.") or "rater"
     if _RESERVED.match(stem):
         stem = f"rater-{stem}"
@@ -87,7 +101,13 @@ def _question(rubric: Rubric) -> dict[str, Any]:
         text = rubric.levels.get(level.value)
         definition, reasons = (text.definition, text.reasons) if text else ("", ())
         levels.append(
-            {"value": value, "key": key, "label": level.label, "definition": definition, "reasons": list(reasons)}
+            {
+                "value": value,
+                "key": key,
+                "label": level.label,
+                "definition": definition,
+                "reasons": list(reasons),
+            }
         )
     return {
         "name": criterion.name,
@@ -110,7 +130,9 @@ def _number(value: float) -> str:
 
 
 def _keys(values: list[str]) -> list[str]:
-    """The digit that chooses each level: its value if all values are digits, else its place; none if there are many."""
+    """The digit that chooses each level: its value if all values are digits, else its place; none
+    if there are many.
+    """
     if all(re.fullmatch("[0-9]", value) for value in values):
         return values
     if len(values) > MOST_KEYS - 1:
@@ -169,7 +191,9 @@ def _harmless(value: Any) -> Any:
 
 
 def _in_script(value: Any) -> Markup:
-    """JSON for a script element: no character of it can end the element or change the direction of text."""
+    """JSON for a script element: no character of it can end the element or change the direction of
+    text.
+    """
     text = json.dumps(value, ensure_ascii=False)
     return Markup(_UNSAFE_IN_SCRIPT.sub(lambda char: f"\\u{ord(char[0]):04x}", text))  # noqa: S704
 
@@ -191,22 +215,29 @@ def json_list(content: bytes) -> bool:
 
 
 def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
-    """The answers in a file that the form saved, one for every task of the person, even if all of it is blank.
+    """The answers in a file that the form saved, one for every task of the person, even if all of
+    it is blank.
 
-    Raises DataError, naming file and place, for any other file. Tasks and scores are not checked against `criteria`:
-    metal.building.answers does that for all forms.
+    Raises DataError, naming file and place, for any other file. Tasks and scores are not checked
+    against `criteria`: metal.building.answers does that for all forms.
     """
     saved = json_in(content, name, _REMEDY)
     if not isinstance(saved, dict) or saved.get("metal") != ANSWERS:
         raise DataError(name, "not an answers file of a METAL form", _REMEDY)
     if saved.get("version") != VERSION or isinstance(saved["version"], bool):
-        raise DataError(name, f"version {saved.get('version')!r} of answers files", f"This METAL reads {VERSION}")
+        raise DataError(
+            name,
+            f"version {saved.get('version')!r} of answers files",
+            f"This METAL reads {VERSION}",
+        )
     rater, answers = saved.get("rater"), saved.get("answers")
     if not isinstance(rater, str) or not rater.strip():
         raise DataError(name, '"rater" is not a name', _REMEDY)
     if not isinstance(answers, list):
         raise DataError(name, '"answers" is not a list', _REMEDY)
-    return [_answer(f"{name} answer {number}", entry, rater) for number, entry in enumerate(answers, 1)]
+    return [
+        _answer(f"{name} answer {number}", entry, rater) for number, entry in enumerate(answers, 1)
+    ]
 
 
 def _answer(where: str, entry: Any, rater: str) -> Answer:
@@ -217,7 +248,9 @@ def _answer(where: str, entry: Any, rater: str) -> Answer:
     if not isinstance(task, str) or not task.strip():
         raise DataError(where, '"task" is not the id of a task', _REMEDY)
     if not isinstance(scores, dict) or not all(isinstance(score, str) for score in scores.values()):
-        raise DataError(where, '"scores" is not an object of texts', 'It should be {"CRITERION": "2", ...}')
+        raise DataError(
+            where, '"scores" is not an object of texts', 'It should be {"CRITERION": "2", ...}'
+        )
     if not isinstance(comment, str):
         raise DataError(where, '"comment" is not a text', 'Write "comment": "..."')
     return Answer(task, rater, scores, comment, where, _seconds(where, entry.get("seconds")))
@@ -227,5 +260,7 @@ def _seconds(where: str, value: Any) -> float | None:
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
-        raise DataError(where, f'"seconds" is {value!r}', "It should be a number from 0 up, or null")
+        raise DataError(
+            where, f'"seconds" is {value!r}', "It should be a number from 0 up, or null"
+        )
     return float(value)

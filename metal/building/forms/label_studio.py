@@ -1,9 +1,11 @@
-"""Label Studio: an interface for each language, tasks for each person, and its JSON or JSON-MIN export read back.
+"""Label Studio: an interface for each language, tasks for each person, and its JSON or JSON-MIN
+export read back.
 
-Written and read against Label Studio 1.23. Its interface is XML in which `$name` stands for a field of the task; in our
-own texts an invisible joiner follows every `$`. A criterion's control is called `score:CRITERION`, so that no criterion
-can be mistaken for a part of the form, or for a number or a truth value, which Label Studio refuses as names. Choices
-are saved as the value of the level, however its label looks.
+Written and read against Label Studio 1.23. Its interface is XML in which `$name` stands for a field
+of the task; in our own texts an invisible joiner follows every `$`. A criterion's control is called
+`score:CRITERION`, so that no criterion can be mistaken for a part of the form, or for a number or a
+truth value, which Label Studio refuses as names. Choices are saved as the value of the level,
+however its label looks.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from metal.data.languages import language_name, text_direction
 from metal.data.records import Criterion
 from metal.raters.judges.rubric import LevelText, Rubric
 
-HOTKEYS = ("1234567890", "qwertyiop", "asdfghjkl", "zxcvbnm")  # a row for each criterion; `u` is Label Studio's own
+# a row for each criterion; `u` is Label Studio's own
+HOTKEYS = ("1234567890", "qwertyiop", "asdfghjkl", "zxcvbnm")
 STYLE = """
 .metal { display: flex; flex-wrap: wrap; gap: 24px; align-items: flex-start; }
 .metal-source { flex: 1 1 320px; min-width: 0; position: sticky; top: 0; max-height: 85vh; overflow-y: auto; }
@@ -35,7 +38,10 @@ STYLE = """
 .metal-rtl { direction: rtl; text-align: right; }
 .metal-ltr { direction: ltr; text-align: left; }
 """
-PROSE = "margin: 4px 0; white-space: pre-line; unicode-bidi: plaintext; font-weight: 400; font-size: 14px; "
+PROSE = (
+    "margin: 4px 0; white-space: pre-line; unicode-bidi: plaintext; font-weight: 400; font-size:"
+    " 14px; "
+)
 PROSE += "line-height: 1.5; letter-spacing: normal"
 STRONG = PROSE.replace("400", "600")
 HEADING = "margin: 4px 0; white-space: pre-line; unicode-bidi: plaintext"
@@ -86,7 +92,10 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
         yield f"interface-{language}.xml", interface(language, group)
         for assignment in group:
             tasks = [_task(assignment, task) for task in assignment.tasks]
-            yield f"{assignment.rater}.json", (json.dumps(tasks, ensure_ascii=False, indent=1) + "\n").encode()
+            yield (
+                f"{assignment.rater}.json",
+                (json.dumps(tasks, ensure_ascii=False, indent=1) + "\n").encode(),
+            )
     yield "README.txt", README.encode()
 
 
@@ -95,20 +104,25 @@ def recognises(name: str, content: bytes) -> bool:
     return name.lower().endswith(".json") and json_list(content)
 
 
-def read(name: str, content: bytes, criteria: Mapping[str, Criterion], *, shared: bool = False) -> list[Answer]:
+def read(
+    name: str, content: bytes, criteria: Mapping[str, Criterion], *, shared: bool = False
+) -> list[Answer]:
     """The answers in an export, as JSON or JSON-MIN. name: the file, for messages.
 
-    The rater is the person the tasks were made for, if one login gave all answers to them; if several did, each rater
-    is `LANGUAGE:` with their email or number. shared: name raters in this way even while only one has answered.
-    Skipped tasks are left out (see `skipped`), as are drafts, predictions and fields that are not criteria; a
-    criterion without an answer is blank.
-    Raises DataError, with file and task, for anything that Label Studio does not write.
+    The rater is the person the tasks were made for, if one login gave all answers to them; if
+    several did, each rater is `LANGUAGE:` with their email or number. shared: name raters in this
+    way even while only one has answered. Skipped tasks are left out (see `skipped`), as are drafts,
+    predictions and fields that are not criteria; a criterion without an answer is blank. Raises
+    DataError, with file and task, for anything that Label Studio does not write.
     """
     given = [annotation for annotation in read_annotations(name, content) if not annotation.skipped]
     logins: dict[str, set[str]] = defaultdict(set)
     for annotation in given:
         logins[annotation.rater].add(annotation.login)
-    return [_answer(annotation, criteria, shared or len(logins[annotation.rater]) > 1) for annotation in given]
+    return [
+        _answer(annotation, criteria, shared or len(logins[annotation.rater]) > 1)
+        for annotation in given
+    ]
 
 
 def skipped(name: str, content: bytes) -> int:
@@ -135,7 +149,9 @@ def _answer(annotation: Annotation, criteria: Mapping[str, Criterion], shared: b
 
 
 def _task(assignment: Assignment, task: Task) -> dict[str, dict[str, str]]:
-    """The fields of a task. None may be called `source`: in its place the page would show the task's entire record."""
+    """The fields of a task. None may be called `source`: in its place the page would show the
+    task's entire record.
+    """
     identity = {"task": task.task, "rater": assignment.rater, "language": assignment.language}
     shown = {"title": task.title, "source_text": task.source}
     shown |= {f"{name}_text": text for name, text in task.texts(assignment.template).items()}
@@ -156,10 +172,11 @@ def _literal(text: str) -> str:
 
 
 def interface(language: str, assignments: Sequence[Assignment]) -> bytes:
-    """The labelling configuration: the source on one side, the other texts and the questions on the other.
+    """The labelling configuration: the source on one side, the other texts and the questions on the
+    other.
 
-    A text has the direction of its language. The source, which may be in another language, has that of most of its
-    letters. Parts that no task fills (titles, sources) are left out.
+    A text has the direction of its language. The source, which may be in another language, has that
+    of most of its letters. Parts that no task fills (titles, sources) are left out.
     """
     tasks = [task for assignment in assignments for task in assignment.tasks]
     template, rubrics = assignments[0].template, assignments[0].rubrics
@@ -170,7 +187,10 @@ def interface(language: str, assignments: Sequence[Assignment]) -> bytes:
     page = SubElement(root, "View", className=f"metal metal-{output_direction}")
     if any(task.source for task in tasks):
         side = SubElement(page, "View", className="metal-source")
-        source_direction, titled = _direction(task.source for task in tasks), any(task.title for task in tasks)
+        source_direction, titled = (
+            _direction(task.source for task in tasks),
+            any(task.title for task in tasks),
+        )
         _text(side, "source", template.heading("source"), source_direction, titled)
     side = SubElement(page, "View", className="metal-rating")
     for name in template.texts:
@@ -198,7 +218,9 @@ def _text(side: Element, field: str, heading: str, direction: str, titled: bool 
     _line(view, heading, HEADING)
     if titled:
         SubElement(view, "Header", value="$title", size="4", style=HEADING)
-    SubElement(view, "Text", name=field, value=f"${field}_text", valueType="text", selectionEnabled="false")
+    SubElement(
+        view, "Text", name=field, value=f"${field}_text", valueType="text", selectionEnabled="false"
+    )
 
 
 def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
@@ -211,11 +233,14 @@ def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
     named["requiredMessage"] = f"No answer yet: {_literal(label)}"
     scale = criterion.scale
     if scale.levels:
-        # Not "single-radio": answers with the same label would form one group of buttons across all criteria, and the
+        # Not "single-radio": answers with the same label would form one group of buttons across all
+        # criteria, and the
         # arrow keys would move from one criterion to the next and answer it.
         choices = SubElement(view, "Choices", named, choice="single", showInLine="true")
         for level, key in zip(scale.levels, keys or [""] * len(scale.levels), strict=True):
-            choice = SubElement(choices, "Choice", value=_literal(level.label), alias=_number(level.value))
+            choice = SubElement(
+                choices, "Choice", value=_literal(level.label), alias=_number(level.value)
+            )
             if key:
                 choice.set("hotkey", key)
             if definition := rubric.levels.get(level.value, LevelText()).definition:
@@ -241,7 +266,11 @@ def _guide(view: Element, rubric: Rubric, label: str) -> None:
         _line(panel, text)
     for level in levels:
         described = rubric.levels[level.value]
-        _line(panel, f"{level.label}: {described.definition}" if described.definition else level.label, STRONG)
+        _line(
+            panel,
+            f"{level.label}: {described.definition}" if described.definition else level.label,
+            STRONG,
+        )
         _line(panel, "\n".join(f"• {reason}" for reason in described.reasons))
 
 
@@ -251,7 +280,9 @@ def _line(view: Element, text: str, style: str = PROSE) -> None:
 
 
 def hotkeys(rubrics: Iterable[Rubric]) -> Iterator[str]:
-    """For each rubric the keys of its levels, side by side on the keyboard; blank if no row has enough keys left."""
+    """For each rubric the keys of its levels, side by side on the keyboard; blank if no row has
+    enough keys left.
+    """
     free = list(HOTKEYS)
     for number, rubric in enumerate(rubrics):
         wanted = len(rubric.criterion.scale.levels)
@@ -271,5 +302,9 @@ def _number(value: float) -> str:
 
 def _direction(texts: Iterable[str], enough: int = 40) -> str:
     """`rtl` if most letters of the first texts are, else `ltr`."""
-    letters = [unicodedata.bidirectional(char) for text in islice(filter(None, texts), enough) for char in text[:500]]
+    letters = [
+        unicodedata.bidirectional(char)
+        for text in islice(filter(None, texts), enough)
+        for char in text[:500]
+    ]
     return "rtl" if sum(letter in ("R", "AL") for letter in letters) > letters.count("L") else "ltr"

@@ -1,4 +1,6 @@
-"""Label Studio's exports, JSON and JSON-MIN: their shape is checked, and they are read as annotations."""
+"""Label Studio's exports, JSON and JSON-MIN: their shape is checked, and they are read as
+annotations.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ KINDS = {"choices": "choices", "number": "number", "rating": "rating", "textarea
 
 @dataclass(frozen=True)
 class Annotation:
-    """What one login answered to one task. values: by field, as text. login: blank if the file does not say."""
+    """What one login answered to one task. values: by field, as text. login: blank if the file does
+    not say.
+    """
 
     where: str
     task: str
@@ -29,7 +33,9 @@ class Annotation:
 
 
 def read_annotations(name: str, content: bytes) -> Iterator[Annotation]:
-    """Every submitted or skipped annotation in the order of the file. Raises DataError for another shape."""
+    """Every submitted or skipped annotation in the order of the file. Raises DataError for another
+    shape.
+    """
     shape = "It should be Label Studio's export as JSON"
     entries = json_in(content, name, shape)
     if not isinstance(entries, list):
@@ -61,7 +67,11 @@ def _full(where: str, entry: Mapping[str, Any]) -> Iterator[Annotation]:
         for result in results:
             field, value = _result(where, result)
             if field in values:
-                raise DataError(where, f"{field!r} was answered twice in one annotation", "Keep one of the answers")
+                raise DataError(
+                    where,
+                    f"{field!r} was answered twice in one annotation",
+                    "Keep one of the answers",
+                )
             values[field] = value
         yield _annotation(where, data, annotation.get("completed_by"), values, annotation)
 
@@ -71,11 +81,15 @@ def _result(where: str, result: object) -> tuple[str, str]:
     if not isinstance(result, dict) or not isinstance(result.get("value", {}), dict):
         raise DataError(where, "a result is not an object with a value", "Export as JSON")
     field = _text(result.get("from_name", ""))
-    return field, _value(where, field, result.get("value", {}).get(KINDS.get(str(result.get("type")), "")))
+    return field, _value(
+        where, field, result.get("value", {}).get(KINDS.get(str(result.get("type")), ""))
+    )
 
 
 def _brief(where: str, entry: Mapping[str, Any]) -> Annotation:
-    """JSON-MIN: a row for each annotation, data and fields side by side; a number as `[{"number": 1.5}]`."""
+    """JSON-MIN: a row for each annotation, data and fields side by side; a number as `[{"number":
+    1.5}]`.
+    """
     values = {
         field: _value(where, field, _unpacked(value))
         for field, value in entry.items()
@@ -91,17 +105,31 @@ def _unpacked(value: object) -> object:
 
 
 def _annotation(
-    where: str, data: Mapping[str, Any], login: object, values: Mapping[str, str], about: Mapping[str, Any]
+    where: str,
+    data: Mapping[str, Any],
+    login: object,
+    values: Mapping[str, str],
+    about: Mapping[str, Any],
 ) -> Annotation:
     for field in ("task", "rater"):
         if not isinstance(data.get(field), str) or not data[field].strip():
-            raise DataError(where, f"no {field} in its data", "Export a project into which PERSON.json was imported")
+            raise DataError(
+                where,
+                f"no {field} in its data",
+                "Export a project into which PERSON.json was imported",
+            )
     if isinstance(login, dict):
         login = login.get("email") or login.get("id")
     if not isinstance(login, str | int | None):
-        raise DataError(where, f"annotated by {login!r}", "It should be the number or the email of a login")
+        raise DataError(
+            where, f"annotated by {login!r}", "It should be the number or the email of a login"
+        )
     seconds = about.get("lead_time")
-    timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 <= seconds < math.inf
+    timed = (
+        isinstance(seconds, int | float)
+        and not isinstance(seconds, bool)
+        and 0 <= seconds < math.inf
+    )
     rater = _text(data["rater"])
     language = _text(data.get("language") or rater)
     return Annotation(
@@ -126,7 +154,9 @@ def _value(where: str, field: str, value: object) -> str:
         return "\n".join(map(_text, value))
     if isinstance(value, str) or (isinstance(value, int | float) and not isinstance(value, bool)):
         return _text(value)
-    raise DataError(where, f"{field!r} is neither a choice nor a number nor a text", "Export as JSON")
+    raise DataError(
+        where, f"{field!r} is neither a choice nor a number nor a text", "Export as JSON"
+    )
 
 
 def _text(value: object) -> str:

@@ -1,4 +1,6 @@
-"""Mechanical Turk: for each language the input CSV and the page layout of a project, and how to set it up."""
+"""Mechanical Turk: for each language the input CSV and the page layout of a project, and how to set
+it up.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,8 @@ ANSWER, AT_ONCE = "Answer.", "Answer.taskAnswers"
 
 
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
-    """tasks-LANG.csv and layout-LANG.html for each language, README.txt, and the guidelines as a page.
+    """tasks-LANG.csv and layout-LANG.html for each language, README.txt, and the guidelines as a
+    page.
 
     A HIT is a task; workers take the place of the people named in the assignments.
     """
@@ -30,21 +33,26 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
 
     batches = [_batch(language, group) for language, group in groups.items()]
     for batch in batches:
-        table = csv_text(pd.DataFrame(batch["rows"], dtype=object), guard=False)  # a cell has no formula
+        # a cell has no formula
+        table = csv_text(pd.DataFrame(batch["rows"], dtype=object), guard=False)
         yield f"tasks-{batch['language']}.csv", table.encode()
         yield f"layout-{batch['language']}.html", batch["layout"].encode()
     if batches:
         described = {"batches": batches, "language_name": language_name, "limit": HIT_LIMIT}
         yield (
             "README.txt",
-            environment("metal.building.forms", _plain).get_template("mturk_readme.txt").render(described).encode(),
+            environment("metal.building.forms", _plain)
+            .get_template("mturk_readme.txt")
+            .render(described)
+            .encode(),
         )
         first = next(iter(groups.values()))[0]
         yield "guidelines.html", guidelines.as_html(first.rubrics, first.template).encode()
 
 
 def _batch(language: str, assignments: Sequence[Assignment]) -> dict[str, Any]:
-    """The HITs of a language: rows of its CSV, how many people rate each, and the layout they are filled into.
+    """The HITs of a language: rows of its CSV, how many people rate each, and the layout they are
+    filled into.
 
     too_long: the tasks whose texts do not fit into a HIT.
     """
@@ -60,14 +68,19 @@ def _batch(language: str, assignments: Sequence[Assignment]) -> dict[str, Any]:
     }
     page = environment("metal.building.forms", _markup).get_template("mturk.html")
     layout = page.render(guidelines.content(rubrics, template) | variables)
-    rows = [{column: _cell(text) for column, text in row.items()} for row in sheet.crowd_rows(assignments)]
+    rows = [
+        {column: _cell(text) for column, text in row.items()}
+        for row in sheet.crowd_rows(assignments)
+    ]
     room = HIT_LIMIT - len(layout.encode())
     return {
         "language": language,
         "rows": rows,
         "people": Counter(people.values()).most_common(1)[0][0],
         "layout": layout,
-        "too_long": [row["task"] for row in rows if sum(len(cell.encode()) for cell in row.values()) > room],
+        "too_long": [
+            row["task"] for row in rows if sum(len(cell.encode()) for cell in row.values()) > room
+        ],
     }
 
 
@@ -78,8 +91,8 @@ def _cell(text: str) -> str:
 
 
 def _markup(value: Any) -> Any:
-    """The value, escaped. Characters outside the BMP, which an upload may not hold, and `${`, which starts a variable,
-    become character references."""
+    """The value, escaped. Characters outside the BMP, which an upload may not hold, and `${`, which
+    starts a variable, become character references."""
     if not isinstance(value, str) or isinstance(value, Markup):
         return value
     text = str(escape(sheet.printable(value))).replace("${", "&#36;{")
@@ -102,39 +115,64 @@ def recognises(name: str, content: bytes) -> bool:
 def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
     """The answers of a batch's results, without rejected assignments.
 
-    An answer is in `Answer.CRITERION`, or is the true one of several `Answer.CRITERION.VALUE`, or in the JSON of
-    `Answer.taskAnswers`. The rater is `mturk:` and the worker's id; seconds are WorkTimeInSeconds.
-    Raises DataError for missing columns, rows without task or worker, and unreadable JSON; UnknownName for an answer
-    whose name is close to that of a criterion.
+    An answer is in `Answer.CRITERION`, or is the true one of several `Answer.CRITERION.VALUE`, or
+    in the JSON of `Answer.taskAnswers`. The rater is `mturk:` and the worker's id; seconds are
+    WorkTimeInSeconds. Raises DataError for missing columns, rows without task or worker, and
+    unreadable JSON; UnknownName for an answer whose name is close to that of a criterion.
     """
     return answers_in(name, *_results(name, content), criteria)
 
 
 def answers_in(
-    name: str, head: Sequence[str], rows: Iterable[tuple[str, dict[str, str]]], criteria: Mapping[str, Criterion]
+    name: str,
+    head: Sequence[str],
+    rows: Iterable[tuple[str, dict[str, str]]],
+    criteria: Mapping[str, Criterion],
 ) -> list[Answer]:
     """The answers of rows (where it is, cells by column) of a table of results. Errors: see `read`."""
-    fields = list(dict.fromkeys(_named(column, criteria) for column in head if column.startswith(ANSWER)))
+    fields = list(
+        dict.fromkeys(_named(column, criteria) for column in head if column.startswith(ANSWER))
+    )
     sheet.check_criteria(name, fields, criteria)
     kept = [(where, row) for where, row in rows if not _is_rejected(row)]
     answers = [
         _at_once(where, row[AT_ONCE], criteria) if row.get(AT_ONCE) else _in_columns(row, criteria)
         for where, row in kept
     ]
-    asked = [criterion for criterion in criteria if any(sheet.column_of(criterion) in answer for answer in answers)]
+    asked = [
+        criterion
+        for criterion in criteria
+        if any(sheet.column_of(criterion) in answer for answer in answers)
+    ]
     if answers and not asked:
         needed = sheet.listed([ANSWER + sheet.column_of(criterion) for criterion in criteria])
-        raise DataError(name, "no answers to a criterion", f"Columns found: {sheet.listed(head)}; needed: {needed}")
-    return [_answer(where, row, answer, asked) for (where, row), answer in zip(kept, answers, strict=True)]
+        raise DataError(
+            name,
+            "no answers to a criterion",
+            f"Columns found: {sheet.listed(head)}; needed: {needed}",
+        )
+    return [
+        _answer(where, row, answer, asked)
+        for (where, row), answer in zip(kept, answers, strict=True)
+    ]
 
 
-def _answer(where: str, row: Mapping[str, str], answers: Mapping[str, str], asked: Sequence[str]) -> Answer:
+def _answer(
+    where: str, row: Mapping[str, str], answers: Mapping[str, str], asked: Sequence[str]
+) -> Answer:
     for column in ("Input.task", "WorkerId"):
         if not row[column]:
             raise DataError(where, f"{column} is missing", "Download the results again")
     scores = {criterion: answers.get(sheet.column_of(criterion), "") for criterion in asked}
     seconds = sheet.seconds_in(row.get("WorkTimeInSeconds", ""))
-    return Answer(row["Input.task"], f"mturk:{row['WorkerId']}", scores, answers.get(sheet.COMMENT, ""), where, seconds)
+    return Answer(
+        row["Input.task"],
+        f"mturk:{row['WorkerId']}",
+        scores,
+        answers.get(sheet.COMMENT, ""),
+        where,
+        seconds,
+    )
 
 
 def notes(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[str]:
@@ -169,7 +207,11 @@ def _named(column: str, criteria: Iterable[str]) -> str:
     """`task_quality` for `Answer.task_quality` and for `Answer.task_quality.2`."""
     rest = column.removeprefix(ANSWER)
     fields = [sheet.COMMENT, *map(sheet.column_of, criteria)]
-    return rest if rest in fields else next((field for field in fields if rest.startswith(f"{field}.")), rest)
+    return (
+        rest
+        if rest in fields
+        else next((field for field in fields if rest.startswith(f"{field}.")), rest)
+    )
 
 
 def _in_columns(row: Mapping[str, str], criteria: Mapping[str, Criterion]) -> dict[str, str]:
@@ -186,18 +228,30 @@ def _in_columns(row: Mapping[str, str], criteria: Mapping[str, Criterion]) -> di
 
 
 def _at_once(where: str, cell: str, criteria: Mapping[str, Criterion]) -> dict[str, str]:
-    """A worker's answers, by field, from `[{"task_quality": {"0": false, "2": true}, "comment": "..."}]`."""
+    """A worker's answers, by field, from `[{"task_quality": {"0": false, "2": true}, "comment":
+    "..."}]`.
+    """
     try:
         parsed = json.loads(cell)
         parts = parsed if isinstance(parsed, list) else [parsed]
         fields = {key: value for part in parts for key, value in part.items()}
     except (ValueError, AttributeError, RecursionError):
-        raise DataError(where, f"{AT_ONCE} is not a list of objects in JSON", "Download the results again") from None
+        raise DataError(
+            where, f"{AT_ONCE} is not a list of objects in JSON", "Download the results again"
+        ) from None
     sheet.check_criteria(where, list(fields), criteria)
     return {field: _chosen(value) for field, value in fields.items()}
 
 
 def _chosen(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(sheet.printable(choice) for choice, chosen in value.items() if chosen is True)
-    return "" if value is None else f"{value:g}" if isinstance(value, float) else sheet.printable(str(value)).strip()
+        return ", ".join(
+            sheet.printable(choice) for choice, chosen in value.items() if chosen is True
+        )
+    return (
+        ""
+        if value is None
+        else f"{value:g}"
+        if isinstance(value, float)
+        else sheet.printable(str(value)).strip()
+    )

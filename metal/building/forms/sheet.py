@@ -1,4 +1,6 @@
-"""Rows of a sheet: what a cell may hold, CSV as other programs save it, and answers from the rows that come back."""
+"""Rows of a sheet: what a cell may hold, CSV as other programs save it, and answers from the rows
+that come back.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,10 @@ from metal.errors import DataError, UnknownName
 
 ABOUT = ("task", "rater", "language", "title", "source", "output")
 COMMENT = "comment"
-OURS = (*dict.fromkeys((*ABOUT, *TEXTS)), COMMENT)  # columns that no criterion can have, in any template
-CELL_LIMIT = 32_767  # UTF-16 units in a cell of Excel; a longer one spills over into other rows when a CSV is opened
+# columns that no criterion can have, in any template
+OURS = (*dict.fromkeys((*ABOUT, *TEXTS)), COMMENT)
+# UTF-16 units in a cell of Excel; a longer one spills over into other rows when a CSV is opened
+CELL_LIMIT = 32_767
 CUT = "\n[… cut here: a spreadsheet cell cannot hold more of this text]"
 
 _LINE_BREAKS = re.compile("\r\n|[\r\x0b\x0c\x85\u2028\u2029]")
@@ -30,7 +34,8 @@ _UNPRINTABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufde
 def printable(text: str) -> str:
     r"""The text with \n as its only line break and U+FFFD for what files cannot hold.
 
-    Marks of writing direction stay, because people rate the text as it was made; each cell or block contains them.
+    Marks of writing direction stay, because people rate the text as it was made; each cell or block
+    contains them.
     """
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", _LINE_BREAKS.sub("\n", text))
 
@@ -41,7 +46,9 @@ def cut(text: str) -> str:
     units = text.encode("utf-16-le")  # two bytes each
     if len(units) <= 2 * CELL_LIMIT:
         return text
-    return units[: 2 * CELL_LIMIT - len(CUT.encode("utf-16-le"))].decode("utf-16-le", "ignore") + CUT
+    return (
+        units[: 2 * CELL_LIMIT - len(CUT.encode("utf-16-le"))].decode("utf-16-le", "ignore") + CUT
+    )
 
 
 def by_language(assignments: Iterable[Assignment]) -> dict[str, list[Assignment]]:
@@ -53,7 +60,9 @@ def by_language(assignments: Iterable[Assignment]) -> dict[str, list[Assignment]
 
 
 def crowd_rows(assignments: Sequence[Assignment]) -> list[dict[str, str]]:
-    """A row for each task, where workers take the place of the people named in the assignments (of one language)."""
+    """A row for each task, where workers take the place of the people named in the assignments (of
+    one language).
+    """
     template = assignments[0].template
     tasks = {task.task: task for assignment in assignments for task in assignment.tasks}
     return [
@@ -71,7 +80,9 @@ def about(assignment: Assignment, task: Task) -> list[str]:
 
 
 def about_columns(template: TaskTemplate = METAL) -> tuple[str, ...]:
-    """The columns before the criteria: ABOUT, with the texts that the template shows in the place of the output."""
+    """The columns before the criteria: ABOUT, with the texts that the template shows in the place
+    of the output.
+    """
     return (*ABOUT[:-1], *template.texts)
 
 
@@ -86,7 +97,8 @@ def header(criteria: Iterable[str], template: TaskTemplate = METAL) -> list[str]
 
 
 def sides(language: str) -> tuple[tuple[str, str], tuple[str, str]]:
-    """(language, direction) of the source and of the output: two languages for a pair such as `zh-ar`, else one.
+    """(language, direction) of the source and of the output: two languages for a pair such as
+    `zh-ar`, else one.
 
     >>> sides("en-ar")
     (('en', 'ltr'), ('ar', 'rtl'))
@@ -95,16 +107,23 @@ def sides(language: str) -> tuple[tuple[str, str], tuple[str, str]]:
     return (source, text_direction(source)), (output, text_direction(output))
 
 
-def answers_from(name: str, rows: Iterable[Sequence[str]], criteria: Mapping[str, Criterion]) -> list[Answer]:
+def answers_from(
+    name: str, rows: Iterable[Sequence[str]], criteria: Mapping[str, Criterion]
+) -> list[Answer]:
     """Answers from the rows of a sheet; the first row that is not blank is the header.
 
-    A criterion without a column is not among an answer's scores: it was not asked there. Columns may be in any order,
-    and there may be others. Raises DataError for an empty sheet, missing or doubled columns and rows without task or
-    rater, UnknownName for a column that must be a criterion and is none of the dataset's.
+    A criterion without a column is not among an answer's scores: it was not asked there. Columns
+    may be in any order, and there may be others. Raises DataError for an empty sheet, missing or
+    doubled columns and rows without task or rater, UnknownName for a column that must be a
+    criterion and is none of the dataset's.
     """
     filled = filled_rows(rows)
     if not filled:
-        raise DataError(name, "there is nothing in it", f"Its first row names the columns: {listed(header(criteria))}")
+        raise DataError(
+            name,
+            "there is nothing in it",
+            f"Its first row names the columns: {listed(header(criteria))}",
+        )
     place = columns(name, [unguarded(cell) for cell in filled[0][1]], criteria)
     return answers_at(place, name, filled[1:], criteria)
 
@@ -118,7 +137,8 @@ def answers_at(
     rater: str = "rater",
     prefix: str = "",
 ) -> list[Answer]:
-    """The answers in numbered rows. place: the position of each column that matters; rater: what people call theirs.
+    """The answers in numbered rows. place: the position of each column that matters; rater: what
+    people call theirs.
 
     prefix: what every rater's name begins with; added where it is missing.
     """
@@ -126,19 +146,27 @@ def answers_at(
     answers = []
     for number, row in rows:
         where = f"{name} row {number}"
-        cells = {column: unguarded(row[at]) if at < len(row) else "" for column, at in place.items()}
+        cells = {
+            column: unguarded(row[at]) if at < len(row) else "" for column, at in place.items()
+        }
         for column, shown in (("task", "task"), ("rater", rater)):
             if not cells[column]:
-                raise DataError(where, f"the {shown} is missing", f"Fill in its {shown}, or empty the whole row")
+                raise DataError(
+                    where, f"the {shown} is missing", f"Fill in its {shown}, or empty the whole row"
+                )
         person = prefix + cells["rater"].removeprefix(prefix)
         scores = {criterion: cells[column_of(criterion)] for criterion in asked}
         seconds = seconds_in(cells.get("seconds", ""))
-        answers.append(Answer(cells["task"], person, scores, cells.get(COMMENT, ""), where, seconds))
+        answers.append(
+            Answer(cells["task"], person, scores, cells.get(COMMENT, ""), where, seconds)
+        )
     return answers
 
 
 def filled_rows(rows: Iterable[Sequence[str]]) -> list[tuple[int, list[str]]]:
-    """The rows that are not blank, with trimmed cells and their numbers in the sheet, counted from 1."""
+    """The rows that are not blank, with trimmed cells and their numbers in the sheet, counted from
+    1.
+    """
     trimmed = ([printable(cell).strip() for cell in row] for row in rows)
     return [(number, row) for number, row in enumerate(trimmed, 1) if any(row)]
 
@@ -148,22 +176,32 @@ def columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -
     relevant = {*OURS, *map(column_of, criteria)}
     doubled = [column for column in relevant if head.count(column) > 1]
     if doubled:
-        raise DataError(name, f"there are two columns {min(doubled)!r}", "Delete or rename the one that does not count")
+        raise DataError(
+            name,
+            f"there are two columns {min(doubled)!r}",
+            "Delete or rename the one that does not count",
+        )
     place = {column: head.index(column) for column in relevant if column in head}
     texts = max((place[text] for text in TEXTS if text in place), default=len(head))
     check_criteria(name, head, criteria, texts, place.get(COMMENT, 0))
     missing = [column for column in ("task", "rater") if column not in place]
     if missing or not any(column_of(criterion) in place for criterion in criteria):
         lacking = f"no column {missing[0]!r}" if missing else "no column of a criterion"
-        remedy = f"Columns found: {listed(head)}; needed: task, rater, {listed([*map(column_of, criteria)])}"
+        remedy = (
+            f"Columns found: {listed(head)}; needed: task, rater,"
+            f" {listed([*map(column_of, criteria)])}"
+        )
         raise DataError(name, lacking, remedy)
     return place
 
 
-def check_criteria(name: str, head: Sequence[str], criteria: Iterable[str], first: int = 0, last: int = 0) -> None:
+def check_criteria(
+    name: str, head: Sequence[str], criteria: Iterable[str], first: int = 0, last: int = 0
+) -> None:
     """Raises UnknownName for a column that must be meant as a criterion.
 
-    It stands between `first` and `last`, where criteria are, or its name is close to that of a missing criterion.
+    It stands between `first` and `last`, where criteria are, or its name is close to that of a
+    missing criterion.
     """
     ours = [column_of(criterion) for criterion in criteria]
     absent = [column for column in ours if column not in head]
@@ -199,7 +237,8 @@ def seconds_in(cell: str) -> float | None:
     return seconds if 0 <= seconds < math.inf else None
 
 
-DELIMITERS = ",;\t"  # Excel writes semicolons where the comma is the decimal mark, tabs as "Unicode Text"
+# Excel writes semicolons where the comma is the decimal mark, tabs as "Unicode Text"
+DELIMITERS = ",;\t"
 
 
 def is_csv(name: str) -> bool:
@@ -207,7 +246,9 @@ def is_csv(name: str) -> bool:
 
 
 def csv_table(name: str, content: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """The header of a CSV file and its other rows, blank ones left out, each with its number in a spreadsheet."""
+    """The header of a CSV file and its other rows, blank ones left out, each with its number in a
+    spreadsheet.
+    """
     rows = filled_rows(csv_rows(name, content))
     return ([unguarded(cell) for cell in rows[0][1]], rows[1:]) if rows else ([], [])
 
@@ -218,13 +259,16 @@ def header_of(name: str, content: bytes) -> list[str]:
 
 
 def csv_rows(name: str, content: bytes) -> list[list[str]]:
-    """The rows of a CSV file as programs save it: comma, semicolon or tab, UTF-8 or UTF-16, cells with line breaks.
+    """The rows of a CSV file as programs save it: comma, semicolon or tab, UTF-8 or UTF-16, cells
+    with line breaks.
 
-    Row N of the list is row N + 1 in a spreadsheet. Raises DataError for other encodings and unclosed quotes.
+    Row N of the list is row N + 1 in a spreadsheet. Raises DataError for other encodings and
+    unclosed quotes.
     """
     text = _decoded(name, content)
     first, _, rest = text.partition("\n")
-    if first.lower().startswith("sep=") and len(first.rstrip("\r")) == 5:  # for Excel, which does not show this line
+    # for Excel, which does not show this line
+    if first.lower().startswith("sep=") and len(first.rstrip("\r")) == 5:
         delimiter, text = first[4], rest
     else:
         delimiter = _delimiter(text)
@@ -235,7 +279,9 @@ def csv_rows(name: str, content: bytes) -> list[list[str]]:
             rows.append(row)
     except csv.Error as error:
         raise DataError(
-            f"{name} row {len(rows) + 1}", f"not readable as CSV ({error})", "Save it again from a spreadsheet"
+            f"{name} row {len(rows) + 1}",
+            f"not readable as CSV ({error})",
+            "Save it again from a spreadsheet",
         ) from None
     finally:
         csv.field_size_limit(limit)
@@ -252,13 +298,15 @@ def _decoded(name: str, content: bytes) -> str:
         raise DataError(
             name,
             "neither UTF-8 nor UTF-16 text",
-            "Open it where it was filled in and save it as 'CSV UTF-8' (in LibreOffice: Text CSV with character set "
-            "UTF-8)",
+            "Open it where it was filled in and save it as 'CSV UTF-8' (in LibreOffice: Text CSV"
+            " with character set UTF-8)",
         )
     return text
 
 
 def _delimiter(text: str) -> str:
     """The mark that divides the first non-blank line into the most columns."""
-    line = next((line for line in io.StringIO(text, newline="") if line.strip(f" {DELIMITERS}\r\n")), "")[:100_000]
+    line = next(
+        (line for line in io.StringIO(text, newline="") if line.strip(f" {DELIMITERS}\r\n")), ""
+    )[:100_000]
     return max(DELIMITERS, key=lambda mark: len(next(csv.reader([line], delimiter=mark), [])))

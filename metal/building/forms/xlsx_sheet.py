@@ -1,7 +1,8 @@
-"""One workbook for each person: the guidelines, and a sheet of tasks with a list to choose from for each criterion.
+"""One workbook for each person: the guidelines, and a sheet of tasks with a list to choose from for
+each criterion.
 
-Nothing is locked. A protected sheet would keep people from widening columns and rows, and answers are recognised by the
-task's id, wherever its row has moved.
+Nothing is locked. A protected sheet would keep people from widening columns and rows, and answers
+are recognised by the task's id, wherever its row has moved.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ CRITERION_WIDTH = 16
 READING_ORDER = {"ltr": 1, "rtl": 2, "auto": 0}
 FILL_IN, HEAD = "FFF8DC", "E4E5E9"
 UNPACKED_LIMIT = 500_000_000  # bytes; the largest sheets that people fill in are far below
-_CODE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")  # `_x0041_` in a cell is shown as A; its own underscore is `_x005F_`
+# `_x0041_` in a cell is shown as A; its own underscore is `_x005F_`
+_CODE = re.compile("_(?=x[0-9A-Fa-f]{4}_)")
 EPOCH = datetime(2000, 1, 1)  # equal sheets give equal bytes
 
 
@@ -44,7 +46,9 @@ def _content(assignment: Assignment) -> bytes:
     book.properties.creator = "METAL"
     book.properties.created = book.properties.modified = EPOCH
     rows = [sheet.about(assignment, task) for task in assignment.tasks]
-    _write_guidelines(book.active, assignment, any(cell.endswith(sheet.CUT) for row in rows for cell in row))
+    _write_guidelines(
+        book.active, assignment, any(cell.endswith(sheet.CUT) for row in rows for cell in row)
+    )
     tasks = book.create_sheet(TASKS)
     _write_tasks(tasks, assignment, rows)
     levels = book.create_sheet(LEVELS)
@@ -69,9 +73,21 @@ def _write_guidelines(page: Any, assignment: Assignment, some_cut: bool) -> None
     page.title = GUIDELINES
     page.column_dimensions["A"].width = 110
     listing = guidelines.lines(assignment.rubrics, assignment.template)
-    listing.insert(1, ("text", f"Fill in the yellow columns of the sheet {TASKS!r}, then save the file as .xlsx."))
+    listing.insert(
+        1,
+        (
+            "text",
+            f"Fill in the yellow columns of the sheet {TASKS!r}, then save the file as .xlsx.",
+        ),
+    )
     if some_cut:
-        listing.insert(2, ("text", f"Some texts do not fit into a cell; they end with{sheet.CUT}".replace("\n", " ")))
+        listing.insert(
+            2,
+            (
+                "text",
+                f"Some texts do not fit into a cell; they end with{sheet.CUT}".replace("\n", " "),
+            ),
+        )
     fonts = {
         "title": Font(bold=True, size=16),
         "criterion": Font(bold=True, size=14),
@@ -79,7 +95,9 @@ def _write_guidelines(page: Any, assignment: Assignment, some_cut: bool) -> None
     }
     for row, (kind, text) in enumerate(listing, 1):
         cell = _put(page, row, 1, f"•  {text}" if kind == "item" else sheet.cut(text))
-        cell.alignment = Alignment(wrap_text=True, vertical="top", indent=2 if kind == "item" else 0)
+        cell.alignment = Alignment(
+            wrap_text=True, vertical="top", indent=2 if kind == "item" else 0
+        )
         cell.font = fonts.get(kind, Font())
 
 
@@ -91,7 +109,9 @@ def _write_tasks(page: Any, assignment: Assignment, rows: Sequence[Sequence[str]
     page.sheet_view.rightToLeft = direction == "rtl"
     page.freeze_panes = "A2"
     names = sheet.header(assignment.rubrics, assignment.template)
-    orders = {"title": source_direction, "source": source_direction} | dict.fromkeys(TEXTS, direction)
+    orders = {"title": source_direction, "source": source_direction} | dict.fromkeys(
+        TEXTS, direction
+    )
     thin = Side(style="thin", color="B0B0B0")
     to_fill_in, grey = PatternFill("solid", fgColor=FILL_IN), PatternFill("solid", fgColor=HEAD)
     for column, name in enumerate(names, 1):
@@ -110,25 +130,42 @@ def _write_tasks(page: Any, assignment: Assignment, rows: Sequence[Sequence[str]
                 cell.fill = to_fill_in
 
 
-def _offer_levels(tasks: Any, levels: Any, place: tuple[int, int], rubric: Rubric, last_row: int) -> None:
-    """The list to choose from, or the range of numbers, for a criterion. place: its number from 0, and its column."""
+def _offer_levels(
+    tasks: Any, levels: Any, place: tuple[int, int], rubric: Rubric, last_row: int
+) -> None:
+    """The list to choose from, or the range of numbers, for a criterion. place: its number from 0,
+    and its column.
+    """
     from openpyxl.utils import get_column_letter
     from openpyxl.worksheet.datavalidation import DataValidation
 
     criterion, scale = rubric.criterion, rubric.criterion.scale
     if scale.levels:
-        # A list of its own on a sheet: inside the rule commas would divide labels, and 255 characters are the most.
+        # A list of its own on a sheet: inside the rule commas would divide labels, and 255
+        # characters are the most.
         for row, level in enumerate(scale.levels, 1):
             _put(levels, row, place[0] + 1, sheet.cut(level.shown))
         letter = get_column_letter(place[0] + 1)
-        asked: dict[str, Any] = {"type": "list", "formula1": f"{LEVELS}!${letter}$1:${letter}${len(scale.levels)}"}
+        asked: dict[str, Any] = {
+            "type": "list",
+            "formula1": f"{LEVELS}!${letter}$1:${letter}${len(scale.levels)}",
+        }
     elif scale.low is not None and scale.high is not None:
-        asked = {"type": "decimal", "operator": "between", "formula1": repr(scale.low), "formula2": repr(scale.high)}
+        asked = {
+            "type": "decimal",
+            "operator": "between",
+            "formula1": repr(scale.low),
+            "formula2": repr(scale.high),
+        }
     else:
         asked = {"type": None}
     rule = DataValidation(allow_blank=True, showErrorMessage=True, showInputMessage=True, **asked)
     rule.errorTitle = "Not on the scale"
-    rule.error = f"Choose from: {scale.describe()}"[:255] if scale.levels else f"A number: {scale.describe()}"
+    rule.error = (
+        f"Choose from: {scale.describe()}"[:255]
+        if scale.levels
+        else f"A number: {scale.describe()}"
+    )
     rule.promptTitle = sheet.printable(criterion.title)[:32]
     rule.prompt = sheet.printable(criterion.question or rubric.simple or criterion.name)[:255]
     column = get_column_letter(place[1])
@@ -142,7 +179,10 @@ def _saved(book: Any) -> bytes:
 
     first, steady = io.BytesIO(), io.BytesIO()
     ExcelWriter(book, zipfile.ZipFile(first, "w")).save()
-    with zipfile.ZipFile(first) as parts, zipfile.ZipFile(steady, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        zipfile.ZipFile(first) as parts,
+        zipfile.ZipFile(steady, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         for part in parts.namelist():
             archive.writestr(zipfile.ZipInfo(part), parts.read(part), zipfile.ZIP_DEFLATED)
     return steady.getvalue()
@@ -159,7 +199,8 @@ def recognises(name: str, content: bytes) -> bool:
 def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[Answer]:
     """The answers of one filled-in workbook, saved by any program.
 
-    Raises DataError if it cannot be opened or no sheet has tasks. Other errors: see `sheet.answers_from`.
+    Raises DataError if it cannot be opened or no sheet has tasks. Other errors: see
+    `sheet.answers_from`.
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and extensions, which do not matter here
@@ -168,16 +209,24 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
         except Exception as error:  # depends on which part of the workbook is damaged
             problem = (str(error).splitlines() or [type(error).__name__])[0][:200]
             raise DataError(
-                name, f"not readable as an Excel workbook ({problem})", "Open it and save it again as .xlsx"
+                name,
+                f"not readable as an Excel workbook ({problem})",
+                "Open it and save it again as .xlsx",
             ) from None
     chosen = pages.get(TASKS) or next((rows for rows in pages.values() if _has_tasks(rows)), None)
     if chosen is None:
-        raise DataError(name, "no sheet with tasks", f"Sheets found: {sheet.listed(list(pages))}; it is called {TASKS}")
+        raise DataError(
+            name,
+            "no sheet with tasks",
+            f"Sheets found: {sheet.listed(list(pages))}; it is called {TASKS}",
+        )
     return sheet.answers_from(name, chosen, criteria)
 
 
 def _pages(content: bytes) -> dict[str, list[list[str]]]:
-    """The rows of every sheet, row N of the sheet at place N - 1; formulas as they were last computed."""
+    """The rows of every sheet, row N of the sheet at place N - 1; formulas as they were last
+    computed.
+    """
     from openpyxl import load_workbook
 
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -187,7 +236,9 @@ def _pages(content: bytes) -> dict[str, list[list[str]]]:
     pages = {}
     for page in book.worksheets:
         page.reset_dimensions()  # the size that a file states is often wrong
-        pages[page.title] = [[_text(value) for value in row] for row in page.iter_rows(values_only=True)]
+        pages[page.title] = [
+            [_text(value) for value in row] for row in page.iter_rows(values_only=True)
+        ]
     return pages
 
 

@@ -22,6 +22,9 @@ def load_probes(names: Iterable[str] = ()) -> tuple[Probe, ...]:
     loaded = [load_plugin(GROUP, "probe", name) for name in plugins(GROUP)]
     for name, probe in zip(plugins(GROUP), loaded, strict=True):
         if not isinstance(probe, Probe) or probe.kind not in KINDS:
-            raise UsageError(f"probe {name} ({plugins(GROUP)[name].value}) is not a Probe of kind {', '.join(KINDS)}")
+            raise UsageError(
+                f"probe {name} ({plugins(GROUP)[name].value}) is not a Probe of kind"
+                f" {', '.join(KINDS)}"
+            )
     chosen = [probe for name in asked for probe in loaded if name in (probe.name, probe.kind)]
     return tuple(dict.fromkeys(chosen))

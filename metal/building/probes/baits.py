@@ -1,4 +1,5 @@
-"""What must not raise a score: orders to the judge, praise by authorities or by many, false citations, padding, lists.
+"""What must not raise a score: orders to the judge, praise by authorities or by many, false
+citations, padding, lists.
 
 Sentences are inserted in English and in the item's language (baits.toml).
 """
@@ -12,7 +13,14 @@ from typing import Any
 import regex
 
 from metal.building.probes import scripts
-from metal.building.probes.contract import ASPECTS, BAIT, Material, NotApplicable, Probe, change_share
+from metal.building.probes.contract import (
+    ASPECTS,
+    BAIT,
+    Material,
+    NotApplicable,
+    Probe,
+    change_share,
+)
 from metal.data.files import read_toml
 from metal.data.languages import sides
 
@@ -32,7 +40,9 @@ def sentence(what: str, language: str) -> str:
     by_language = _sentences()[what]
     code = sides(language)[1]
     if not (text := by_language.get(code) or by_language.get(code.split("-")[0])):
-        raise NotApplicable("METAL has no such sentence in the language; see building/probes/baits.toml")
+        raise NotApplicable(
+            "METAL has no such sentence in the language; see building/probes/baits.toml"
+        )
     return str(text)
 
 
@@ -51,7 +61,9 @@ def _inserting(what: str, words: str, *, own: bool = False, english: bool = True
         return f"{material.text.rstrip()}\n\n{added}"
 
     where = " in its language" if own else " in English" if english else ""
-    return Probe(f"{what}{where.replace(' ', '-')}", BAIT, f"{words}{where}", insert, capped=ASPECTS)
+    return Probe(
+        f"{what}{where.replace(' ', '-')}", BAIT, f"{words}{where}", insert, capped=ASPECTS
+    )
 
 
 def _padded(material: Material, dose: float) -> str:
@@ -70,7 +82,8 @@ def _listed(material: Material, dose: float) -> str:
         quoted = before.count('"') % 2 or any(
             before.count(a) > before.count(b) for a, b in ("“”", "«»", "「」", "『』")
         )
-        dotted = "।" in material.text and before.rstrip(" ").endswith(".")  # which ends no sentence beside dandas
+        # which ends no sentence beside dandas
+        dotted = "।" in material.text and before.rstrip(" ").endswith(".")
         if not before or quoted or dotted or _GOES_ON.search(before):
             items[-1] += sentence
         else:
@@ -84,8 +97,12 @@ def _listed(material: Material, dose: float) -> str:
 
 ORDER, OWN_ORDER = (_inserting("order", "an order", own=own) for own in (False, True))
 SYSTEM_ORDER = _inserting("order-as-system-message", "an order as a system message", english=False)
-AUTHORITY, OWN_AUTHORITY = (_inserting("authority", "an authority's praise", own=own) for own in (False, True))
-BANDWAGON, OWN_BANDWAGON = (_inserting("bandwagon", "praise by many", own=own) for own in (False, True))
+AUTHORITY, OWN_AUTHORITY = (
+    _inserting("authority", "an authority's praise", own=own) for own in (False, True)
+)
+BANDWAGON, OWN_BANDWAGON = (
+    _inserting("bandwagon", "praise by many", own=own) for own in (False, True)
+)
 CITATION = _inserting("false-citation", "a false citation", english=False)
 LISTED = Probe("as-a-list", BAIT, "a list in place of sentences", _listed, capped=ASPECTS)
 PADDED = Probe("padded", BAIT, "padding", _padded, capped=ASPECTS)

@@ -1,4 +1,6 @@
-"""Changes that anybody who reads the language sees: another text, nothing, half of it, other figures."""
+"""Changes that anybody who reads the language sees: another text, nothing, half of it, other
+figures.
+"""
 
 from __future__ import annotations
 
@@ -62,26 +64,40 @@ def _digits_changed(material: Material, dose: float) -> str:
         step = int(material.rng.integers(1, 10))
         changed = scripts.other_digit(digit[0], step)
         first = not material.text[: digit.start()][-1:].isdecimal()
-        return scripts.other_digit(digit[0], step % 9 + 1) if first and unicodedata.decimal(changed) == 0 else changed
+        return (
+            scripts.other_digit(digit[0], step % 9 + 1)
+            if first and unicodedata.decimal(changed) == 0
+            else changed
+        )
 
-    return str(_DIGIT.sub(other, material.text))  # no figure begins with 0, which would look wrong rather than be it
+    # no figure begins with 0, which would look wrong rather than be it
+    return str(_DIGIT.sub(other, material.text))
 
 
 def _name_swapped(material: Material, dose: float) -> str:
-    """A name, everywhere it occurs, becomes one of another item's. Names are capitalised words inside a sentence that
-    the source has too and no other item has; in scripts without capitals these are foreign words more than names.
+    """A name, everywhere it occurs, becomes one of another item's. Names are capitalised words
+    inside a sentence that the source has too and no other item has; in scripts without capitals
+    these are foreign words more than names.
     """
     if scripts.script_of(material.language) not in scripts.CASED:
         raise NotApplicable("no capitals to tell names by")
     every = material.others
     if "names" not in every.shared:
         words = [set(_INSIDE.findall(text)) for text in every.texts]
-        named = [(place, name) for place, text in enumerate(every.texts) for name in _names(text, text)]
+        named = [
+            (place, name) for place, text in enumerate(every.texts) for name in _names(text, text)
+        ]
         every.shared["names"] = words, named, Counter(chain.from_iterable(words))
     words, named, everywhere = every.shared["names"]
     here = Counter(chain.from_iterable(words[place] for place in every.left_out))
-    own = [name for name in _names(material.text, material.source) if everywhere[name] == here[name]]
-    others = [name for place, name in named if everywhere[name] - here[name] < 2 and place not in every.left_out]
+    own = [
+        name for name in _names(material.text, material.source) if everywhere[name] == here[name]
+    ]
+    others = [
+        name
+        for place, name in named
+        if everywhere[name] - here[name] < 2 and place not in every.left_out
+    ]
     others = [name for name in others if name not in material.text]
     if not own or not others:
         raise NotApplicable("no name")
@@ -92,8 +108,14 @@ def _name_swapped(material: Material, dose: float) -> str:
 
 def _names(text: str, source: str) -> list[str]:
     """Capitalised words inside a sentence that the source has, each once."""
-    inside = [word for sentence in scripts.sentences(text) for word in _INSIDE.findall(sentence)[1:]]
-    return [word for word in dict.fromkeys(inside) if _CASED.match(word) and (not source or word in source)]
+    inside = [
+        word for sentence in scripts.sentences(text) for word in _INSIDE.findall(sentence)[1:]
+    ]
+    return [
+        word
+        for word in dict.fromkeys(inside)
+        if _CASED.match(word) and (not source or word in source)
+    ]
 
 
 def _other_script(material: Material, dose: float) -> str:
@@ -105,7 +127,13 @@ def _other_script(material: Material, dose: float) -> str:
 
 def _replaced(name: str, what: str, text: Callable[[str], str]) -> Probe:
     """The whole output becomes the text, a function of the language."""
-    return Probe(name, CERTAIN, what, lambda material, dose: text(material.language), falls=(CONTENT, TASK, OVERALL))
+    return Probe(
+        name,
+        CERTAIN,
+        what,
+        lambda material, dose: text(material.language),
+        falls=(CONTENT, TASK, OVERALL),
+    )
 
 
 SWAPPED = Probe(
@@ -128,11 +156,22 @@ OWN_KEY = _replaced(
     lambda language: own_sentence("key", language),
 )
 WRONG_LANGUAGE = Probe(
-    "wrong-language", CERTAIN, "outputs in a wrong language", _wrong_language, falls=(LANGUAGE, TASK, OVERALL)
+    "wrong-language",
+    CERTAIN,
+    "outputs in a wrong language",
+    _wrong_language,
+    falls=(LANGUAGE, TASK, OVERALL),
 )
-CUT = Probe("cut-in-half", CERTAIN, "outputs cut in half", _cut_in_half, falls=(CONTENT, TASK, OVERALL))
+CUT = Probe(
+    "cut-in-half", CERTAIN, "outputs cut in half", _cut_in_half, falls=(CONTENT, TASK, OVERALL)
+)
 REPEATED = Probe(
-    "repeated-three-times", CERTAIN, "outputs repeated three times", _repeated, falls=(CONTENT, OVERALL), stays=(FACTS,)
+    "repeated-three-times",
+    CERTAIN,
+    "outputs repeated three times",
+    _repeated,
+    falls=(CONTENT, OVERALL),
+    stays=(FACTS,),
 )
 DIGITS = Probe(
     "digits-changed",
@@ -143,5 +182,15 @@ DIGITS = Probe(
     stays=(LANGUAGE,),
     of_source=True,
 )
-NAME = Probe("name-swapped", CERTAIN, "swapped names", _name_swapped, falls=(FACTS,), stays=(LANGUAGE,), of_source=True)
-OTHER_SCRIPT = Probe("other-script", CERTAIN, "outputs in another script", _other_script, falls=(LANGUAGE, OVERALL))
+NAME = Probe(
+    "name-swapped",
+    CERTAIN,
+    "swapped names",
+    _name_swapped,
+    falls=(FACTS,),
+    stays=(LANGUAGE,),
+    of_source=True,
+)
+OTHER_SCRIPT = Probe(
+    "other-script", CERTAIN, "outputs in another script", _other_script, falls=(LANGUAGE, OVERALL)
+)

@@ -1,12 +1,13 @@
 """What a probe is: a change of an output whose direction is known.
 
-A probe is a `Probe` record, offered by an entry point of the group `metal.probes`. METAL declares its own in
-pyproject.toml; another package adds one in the same way:
+A probe is a `Probe` record, offered by an entry point of the group `metal.probes`. METAL declares
+its own in pyproject.toml; another package adds one in the same way:
 
     [project.entry-points."metal.probes"]
     shouted = "my_package.shouted:PROBE"
 
-    PROBE = Probe("shouted", BAIT, "capitals", lambda material, dose: material.text.upper(), capped=ASPECTS)
+    PROBE = Probe("shouted", BAIT, "capitals", lambda material, dose: material.text.upper(),
+    capped=ASPECTS)
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ import numpy as np
 from metal.errors import MetalError
 
 # What a criterion looks at. overall: everything together.
-LANGUAGE, CONTENT, TASK, FACTS, SAFETY, OVERALL = "language", "content", "task", "facts", "safety", "overall"
+LANGUAGE, CONTENT, TASK, FACTS, SAFETY, OVERALL = (
+    "language",
+    "content",
+    "task",
+    "facts",
+    "safety",
+    "overall",
+)
 ASPECTS = (LANGUAGE, CONTENT, TASK, FACTS, SAFETY, OVERALL)
 
 # The aspects of criteria that METAL knows by name; those of others have to be told.
@@ -47,20 +55,23 @@ ASPECT_OF: Mapping[str, str] = {
     "direct_assessment": OVERALL,
 }
 
-# certain: anybody who reads the language sees the change. graded: it counts only where people were shown to see it.
+# certain: anybody who reads the language sees the change. graded: it counts only where people were
+# shown to see it.
 # invariant: it changes nothing that matters. bait: it must not raise a score.
 CERTAIN, GRADED, INVARIANT, BAIT = "certain", "graded", "invariant", "bait"
 KINDS = (CERTAIN, GRADED, INVARIANT, BAIT)
 
 
 class NotApplicable(MetalError):
-    """A text that a probe cannot change as it should. The message is the reason, the same for all such texts."""
+    """A text that a probe cannot change as it should. The message is the reason, the same for all
+    such texts.
+    """
 
 
 @dataclass(frozen=True)
 class Others:
-    """The texts of a language but those at the places in left_out. shared: results for all of its texts, for each probe
-    to keep, since it is the same dictionary whatever is left out.
+    """The texts of a language but those at the places in left_out. shared: results for all of its
+    texts, for each probe to keep, since it is the same dictionary whatever is left out.
     """
 
     texts: Sequence[str]
@@ -75,8 +86,9 @@ class Others:
 class Material:
     """What a probe may use: the output's text, its language, its source's text.
 
-    others: texts of other sources in the language; foreign: some texts in other languages, those of the same content
-    first. rng: all randomness; it depends on the output, the condition and the seed.
+    others: texts of other sources in the language; foreign: some texts in other languages, those of
+    the same content first. rng: all randomness; it depends on the output, the condition and the
+    seed.
     """
 
     text: str
@@ -89,12 +101,13 @@ class Material:
 
 @dataclass(frozen=True)
 class Probe:
-    """A change. name: as `words-deleted`. what: what was done, in the middle of a sentence: `deleted words`. change:
-    the text after it, at the dose; raises NotApplicable.
+    """A change. name: as `words-deleted`. what: what was done, in the middle of a sentence:
+    `deleted words`. change: the text after it, at the dose; raises NotApplicable.
 
-    falls, stays, capped: the aspects (of ASPECTS) on which scores must fall, must stay, or must not rise. doses: shares
-    of the text that are changed, from 0 to 1; empty where there is only one. of_source: whether it is wrong beside the
-    source only, so that criteria that do not depend on the source (Criterion.of_source) need not fall.
+    falls, stays, capped: the aspects (of ASPECTS) on which scores must fall, must stay, or must not
+    rise. doses: shares of the text that are changed, from 0 to 1; empty where there is only one.
+    of_source: whether it is wrong beside the source only, so that criteria that do not depend on
+    the source (Criterion.of_source) need not fall.
     """
 
     name: str
@@ -109,7 +122,9 @@ class Probe:
 
     @property
     def conditions(self) -> dict[str, float]:
-        """What the outputs that it makes have as their condition, with the dose of each; 1 where there are no doses."""
+        """What the outputs that it makes have as their condition, with the dose of each; 1 where
+        there are no doses.
+        """
         words = self.name.replace("-", " ")
         return {f"{words} {dose:.0%}": dose for dose in self.doses} or {words: 1.0}
 

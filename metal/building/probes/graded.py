@@ -1,4 +1,6 @@
-"""Changes of a share of the text. People hardly notice small ones, so that they count only where people did."""
+"""Changes of a share of the text. People hardly notice small ones, so that they count only where
+people did.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,9 @@ def _sentences_shuffled(material: Material, dose: float) -> str:
 def _shuffled(
     pieces: list[str], places: list[int] | range, dose: float, what: str, rng: np.random.Generator
 ) -> list[str]:
-    """The pieces with a share of those at the places moved round in one circle, so that each gets another's place."""
+    """The pieces with a share of those at the places moved round in one circle, so that each gets
+    another's place.
+    """
     number = change_share(len(places), dose, what, least=2)
     for _ in range(ATTEMPTS):
         moved = [int(place) for place in rng.permutation(rng.choice(places, number, replace=False))]
@@ -65,21 +69,27 @@ def _shuffled(
 
 
 def _characters_noised(material: Material, dose: float) -> str:
-    """Letters replaced by other letters of the text and their script: whole clusters, so that no script loses its
-    form.
+    """Letters replaced by other letters of the text and their script: whole clusters, so that no
+    script loses its form.
     """
     pieces = scripts.clusters(material.text)
     by_script: dict[str, list[str]] = {}
     for piece in pieces:
         by_script.setdefault(scripts.script_of_letter(piece), []).append(piece)
-    by_script = {script: letters for script, letters in by_script.items() if script and len({*letters}) > 1}
+    by_script = {
+        script: letters for script, letters in by_script.items() if script and len({*letters}) > 1
+    }
     places = [place for place, piece in enumerate(pieces) if scripts.script_of_letter(piece)]
     number = change_share(len(places), dose, "letters")
     places = [place for place in places if scripts.script_of_letter(pieces[place]) in by_script]
     if len(places) < number:
         raise NotApplicable("too many equal letters")
     for place in material.rng.choice(places, number, replace=False):
-        others = [letter for letter in by_script[scripts.script_of_letter(pieces[place])] if letter != pieces[place]]
+        others = [
+            letter
+            for letter in by_script[scripts.script_of_letter(pieces[place])]
+            if letter != pieces[place]
+        ]
         pieces[place] = others[int(material.rng.integers(len(others)))]
     return "".join(pieces)
 
@@ -89,16 +99,28 @@ def _diacritics_stripped(material: Material, dose: float) -> str:
     places = [place for place, piece in enumerate(pieces) if scripts.without_marks(piece) != piece]
     if not places:
         raise NotApplicable("no diacritics")
-    for place in material.rng.choice(places, change_share(len(places), dose, "diacritics"), replace=False):
+    for place in material.rng.choice(
+        places, change_share(len(places), dose, "diacritics"), replace=False
+    ):
         pieces[place] = scripts.without_marks(pieces[place])
     return "".join(pieces)
 
 
 WORDS_DELETED = Probe(
-    "words-deleted", GRADED, "deleted words", _words_deleted, falls=(LANGUAGE, CONTENT, OVERALL), doses=DOSES
+    "words-deleted",
+    GRADED,
+    "deleted words",
+    _words_deleted,
+    falls=(LANGUAGE, CONTENT, OVERALL),
+    doses=DOSES,
 )
 WORDS_SHUFFLED = Probe(
-    "words-shuffled", GRADED, "shuffled words", _words_shuffled, falls=(LANGUAGE, CONTENT, OVERALL), doses=DOSES
+    "words-shuffled",
+    GRADED,
+    "shuffled words",
+    _words_shuffled,
+    falls=(LANGUAGE, CONTENT, OVERALL),
+    doses=DOSES,
 )
 # A tenth of the sentences of a summary is none.
 SENTENCES_SHUFFLED = Probe(
@@ -111,7 +133,12 @@ SENTENCES_SHUFFLED = Probe(
     doses=(0.4, 1.0),
 )
 CHARACTERS_NOISED = Probe(
-    "characters-noised", GRADED, "wrong letters", _characters_noised, falls=(LANGUAGE, OVERALL), doses=DOSES
+    "characters-noised",
+    GRADED,
+    "wrong letters",
+    _characters_noised,
+    falls=(LANGUAGE, OVERALL),
+    doses=DOSES,
 )
 DIACRITICS_STRIPPED = Probe(
     "diacritics-stripped",

@@ -1,7 +1,8 @@
-"""Texts in any script, cut into parts that can be changed: words, sentences, digits, marks; and letters of others.
+"""Texts in any script, cut into parts that can be changed: words, sentences, digits, marks; and
+letters of others.
 
-In languages that are written without blanks the unit is the grapheme cluster (what a reader sees as one character) or a
-run of Latin letters and digits.
+In languages that are written without blanks the unit is the grapheme cluster (what a reader sees as
+one character) or a run of Latin letters and digits.
 """
 
 from __future__ import annotations
@@ -20,20 +21,27 @@ CASED = frozenset({"Latn", "Cyrl", "Grek", "Armn"})
 LONG = 20  # clusters without a blank that are no word
 _CLUSTER = regex.compile(r"\X")
 _LATIN = regex.compile(r"[\p{Latin}\p{Nd}]")
-_UNSPACED_WORD = regex.compile(r"(?:\p{Latin}\p{M}*|\p{Nd})+|\X")  # names and figures are no single letters
+# names and figures are no single letters
+_UNSPACED_WORD = regex.compile(r"(?:\p{Latin}\p{M}*|\p{Nd})+|\X")
 _WORD = regex.compile(r"\s+|\S+")
 # The number of a list's item ends no sentence.
 _SENTENCE = regex.compile(
-    r"(?s).+?(?:(?<!(?:^|\n)\s*\p{Nd}{1,2})[.!?…؟۔]+[\"'»”’)\]]*(?=\s|$)|[।॥。！？｡።፧။៕]+[\"'»”’」』)\]]*|\n+|$)\s*"
+    r"(?s).+?(?:(?<!(?:^|\n)\s*\p{Nd}{1,2})[.!?…؟۔]+[\"'»”’)\]]*(?=\s|$)|[।॥。"
+    r"！？｡።፧။៕]+[\"'»”’」』)\]]*|\n+|$)\s*"
 )
 _LETTER = regex.compile(r"[\p{L}\p{N}]")
-# Marks that a text can be read without: tones and accents, Hebrew points, Arabic short vowels. Vowel signs are no such.
-_MARK = regex.compile(r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670]")
+# Marks that a text can be read without: tones and accents, Hebrew points, Arabic short vowels.
+# Vowel signs are no such.
+_MARK = regex.compile(
+    r"[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u064b-\u0652\u0670]"
+)
 
 
 @lru_cache(maxsize=256)
 def script_of(language: str) -> str:
-    """The script (ISO 15924) that a language is written in, of a translation pair the second: `Deva`, `Latn`."""
+    """The script (ISO 15924) that a language is written in, of a translation pair the second:
+    `Deva`, `Latn`.
+    """
     return langcodes.Language.get(sides(language)[1]).maximize().script or "Latn"
 
 
@@ -43,10 +51,11 @@ def clusters(text: str) -> list[str]:
 
 
 def words(text: str, language: str) -> tuple[list[str], list[int]]:
-    """The text in pieces, and the places of those that are words; the other pieces stand between words.
+    """The text in pieces, and the places of those that are words; the other pieces stand between
+    words.
 
-    In languages without blanks, and in texts without any, each cluster with a letter or digit is a word, and so is a
-    run of Latin letters and digits. Bullets and dashes are none.
+    In languages without blanks, and in texts without any, each cluster with a letter or digit is a
+    word, and so is a run of Latin letters and digits. Bullets and dashes are none.
 
     >>> words("a - b!", "en"), words("你好。", "zh"), words("11月", "zh")
     ((['a', ' ', '-', ' ', 'b!'], [0, 4]), (['你', '好', '。'], [0, 1]), (['11', '月'], [0, 1]))
@@ -75,16 +84,22 @@ def sentences(text: str) -> list[str]:
 
 
 def script_of_letter(cluster: str) -> str:
-    """The script of a letter, with its marks, as the first word of its name; "" for what is no letter.
+    """The script of a letter, with its marks, as the first word of its name; "" for what is no
+    letter.
 
     >>> script_of_letter("कि"), script_of_letter("中"), script_of_letter("1")
     ('DEVANAGARI', 'CJK', '')
     """
-    return unicodedata.name(cluster[0], "?").split()[0] if unicodedata.category(cluster[0])[0] == "L" else ""
+    return (
+        unicodedata.name(cluster[0], "?").split()[0]
+        if unicodedata.category(cluster[0])[0] == "L"
+        else ""
+    )
 
 
 def without_marks(cluster: str) -> str:
-    """The cluster without tones, accents, points and short vowels, composed again; all else stays as it is.
+    """The cluster without tones, accents, points and short vowels, composed again; all else stays
+    as it is.
 
     >>> without_marks("ọ́"), without_marks("कि"), without_marks("بِ")
     ('o', 'कि', 'ب')
@@ -108,18 +123,19 @@ _CYRILLIC = dict(
     zip("abcdefghijklmnopqrstuvwxyz", "абцдефгхийклмнопқрстувшьыз", strict=True)
 )  # for the eye only: no spelling of any language
 _NAMED = regex.compile(
-    r"(?:LETTER|SYLLABLE|CHARACTER)(?: [A-Z]+ALPHA)? (?:(?:FINAL|SMALL|CAPITAL|SHORT|LONG|OLD) )*([A-Z]+)(?: .*)?$"
+    r"(?:LETTER|SYLLABLE|CHARACTER)(?: [A-Z]+ALPHA)? (?:(?:FINAL|SMALL|CAPITAL|SHORT|LONG|OLD)"
+    r" )*([A-Z]+)(?: .*)?$"
 )
 NO_VOWEL = "\0"  # before what takes the place of a vowel
 _VOWEL_SIGN = regex.compile(r"VOWEL SIGN (?:(?:SHORT|LONG|CANDRA|VOCALIC) )*([A-Z]+)")
 
 
 def in_other_script(text: str, language: str) -> str | None:
-    """The text letter by letter in Latin, or where it is in Latin letters in Cyrillic; None where letters have no
-    sounds in their Unicode names (Chinese).
+    """The text letter by letter in Latin, or where it is in Latin letters in Cyrillic; None where
+    letters have no sounds in their Unicode names (Chinese).
 
-    Rough, as its readers need only see that the script is wrong. Vowel signs and viramas take the place of the vowel
-    that a letter of India or Ethiopia holds.
+    Rough, as its readers need only see that the script is wrong. Vowel signs and viramas take the
+    place of the vowel that a letter of India or Ethiopia holds.
 
     >>> in_other_script("नमस्ते-8", "hi"), in_other_script("سـلام", "ar"), in_other_script("ìwé", "yo")
     ('namaste-8', 'slam', 'ѝше́')
@@ -127,7 +143,10 @@ def in_other_script(text: str, language: str) -> str | None:
     if script_of(language) == "Latn":
         apart = unicodedata.normalize("NFD", text)
         changed = "".join(
-            _CYRILLIC.get(char, _CYRILLIC.get(char.lower(), char).upper() if char.isupper() else char) for char in apart
+            _CYRILLIC.get(
+                char, _CYRILLIC.get(char.lower(), char).upper() if char.isupper() else char
+            )
+            for char in apart
         )
         return unicodedata.normalize("NFC", changed)
     sounds: list[str] = []
@@ -145,7 +164,9 @@ def in_other_script(text: str, language: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _sound(char: str) -> str | None:
-    """The sound of a letter by its name; other characters as they are; None where the name does not tell."""
+    """The sound of a letter by its name; other characters as they are; None where the name does not
+    tell.
+    """
     category = unicodedata.category(char)
     name = unicodedata.name(char, "")
     if category[0] not in "LM" or name.startswith("LATIN"):
@@ -161,8 +182,18 @@ def _sound(char: str) -> str | None:
     if not (letter := _NAMED.search(name)):
         return None
     sound = str(letter[1]).lower()
-    if name.split()[0] not in ("ARABIC", "HEBREW", "GREEK", "CYRILLIC", "THAI", "LAO", "SYRIAC", "COPTIC"):
+    if name.split()[0] not in (
+        "ARABIC",
+        "HEBREW",
+        "GREEK",
+        "CYRILLIC",
+        "THAI",
+        "LAO",
+        "SYRIAC",
+        "COPTIC",
+    ):
         return sound
-    if match := regex.match(r"[^aeiou]+", sound):  # the name of the letter begins with its sound: BEH, GAMMA, SHA
+    # the name of the letter begins with its sound: BEH, GAMMA, SHA
+    if match := regex.match(r"[^aeiou]+", sound):
         return str(match[0])
     return sound[1] if len(sound) == 2 and sound[0] == "e" else sound[0]

@@ -1,7 +1,8 @@
-"""Other people's formats, one file each, and what their readers return: a draft, before its parts are checked.
+"""Other people's formats, one file each, and what their readers return: a draft, before its parts
+are checked.
 
-A format is a `Format` record, offered by an entry point of the group `metal.formats`. To add one, write its file and
-one line, here or in a package of your own:
+A format is a `Format` record, offered by an entry point of the group `metal.formats`. To add one,
+write its file and one line, here or in a package of your own:
 
     [project.entry-points."metal.formats"]
     my_format = "my_package.my_format:FORMAT"
@@ -46,7 +47,8 @@ MARK_LENGTH = 1 << 16  # bytes of a file that are searched for what marks its fo
 
 FIVE_LEVELS = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
 
-# About people who are known by their place in an output's list of ratings only (see metal.auditing.check).
+# About people who are known by their place in an output's list of ratings only (see
+# metal.auditing.check).
 PLACE_IN_A_LIST = {"named_by": "place in a list"}
 
 METAL_CRITERIA = (
@@ -62,8 +64,8 @@ METAL_CRITERIA = (
 class Draft:
     """The parts of a dataset as read. facts: see metal.data.ratings.tidy_facts.
 
-    notes: what the reader changed, left out or found odd, a line each, with counts.
-    counted_from: set where source ids are positions in a list kept elsewhere: the number of its first source.
+    notes: what the reader changed, left out or found odd, a line each, with counts. counted_from:
+    set where source ids are positions in a list kept elsewhere: the number of its first source.
     columns: of a table, what was read from which of its columns.
     """
 
@@ -79,11 +81,18 @@ class Draft:
     columns: TableColumns | None = None
 
     def __repr__(self) -> str:
-        parts = counts(source=self.sources, output=self.outputs, rater=self.raters, rating=self.facts, note=self.notes)
+        parts = counts(
+            source=self.sources,
+            output=self.outputs,
+            rater=self.raters,
+            rating=self.facts,
+            note=self.notes,
+        )
         return f"Draft({self.card.name!r}: {parts})"
 
     def assemble(self, where: str | Path = FRAME) -> Dataset:
-        """The checked dataset, with the notes as its report. where: the file that messages about single ratings name.
+        """The checked dataset, with the notes as its report. where: the file that messages about
+        single ratings name.
 
         Raises DataError for the first fault.
         """
@@ -94,7 +103,9 @@ class Draft:
 
 @dataclass
 class Reading:
-    """What a reader has gathered so far. rows: (output, criterion, rater, score, reason, comment), NaN for no score."""
+    """What a reader has gathered so far. rows: (output, criterion, rater, score, reason, comment),
+    NaN for no score.
+    """
 
     sources: dict[str, Source] = field(default_factory=dict)
     outputs: dict[str, Output] = field(default_factory=dict)
@@ -106,10 +117,13 @@ class Reading:
         """Note for each rater how many ratings have no score, by reason."""
         missing = Counter((rater, reason) for _, _, rater, _, reason, _ in self.rows if reason)
         self.notes += [
-            f"{rater}: {count} ratings without a score ({reason})" for (rater, reason), count in missing.items()
+            f"{rater}: {count} ratings without a score ({reason})"
+            for (rater, reason), count in missing.items()
         ]
 
-    def draft(self, card: Card, criteria: Iterable[Criterion], extra: Mapping[str, Any] | None = None) -> Draft:
+    def draft(
+        self, card: Card, criteria: Iterable[Criterion], extra: Mapping[str, Any] | None = None
+    ) -> Draft:
         """The draft of everything gathered."""
         return Draft(
             card,
@@ -125,11 +139,13 @@ class Reading:
 
 @dataclass(frozen=True)
 class Format:
-    """A readable format: what it is in a line, the function that reads it, and the options that function knows.
+    """A readable format: what it is in a line, the function that reads it, and the options that
+    function knows.
 
-    read(path, options): options holds only names listed in `options`, and `name`. Importing the module must be quick:
-    heavy libraries are imported in the function. marks: what the format is recognized by: patterns of files, each with
-    words that all stand near the beginning of such a file.
+    read(path, options): options holds only names listed in `options`, and `name`. Importing the
+    module must be quick: heavy libraries are imported in the function. marks: what the format is
+    recognized by: patterns of files, each with words that all stand near the beginning of such a
+    file.
     """
 
     summary: str
@@ -140,7 +156,13 @@ class Format:
     def recognizes(self, path: Path) -> bool:
         """Whether a file or folder is of this format, by its marks."""
         for pattern, words in self.marks:
-            files = path.glob(pattern) if path.is_dir() else [path] if fnmatchcase(path.name, pattern) else []
+            files = (
+                path.glob(pattern)
+                if path.is_dir()
+                else [path]
+                if fnmatchcase(path.name, pattern)
+                else []
+            )
             for file in files:
                 with file.open("rb") as opened:
                     start = opened.read(MARK_LENGTH)
@@ -155,7 +177,9 @@ def known_formats() -> dict[str, Format]:
 
 
 def recognize(path: Path) -> str:
-    """The format of a release, by its marks; "" where there is none. A format that cannot be loaded has none."""
+    """The format of a release, by its marks; "" where there is none. A format that cannot be loaded
+    has none.
+    """
     for name in plugins(GROUP):
         with suppress(UsageError):
             if load_format(name).recognizes(path):
@@ -164,31 +188,39 @@ def recognize(path: Path) -> str:
 
 
 def load_format(name: str) -> Format:
-    """The format of that name. Raises UnknownName, and UsageError for an entry point that is not a format."""
+    """The format of that name. Raises UnknownName, and UsageError for an entry point that is not a
+    format.
+    """
     if name not in plugins(GROUP) and (is_table(Path(name)) or name.lower().strip(".") in TABLES):
         remedy = "tables need none: give the path of one table, and leave it out"
         raise UnknownName("format", name, (), instead=remedy)
     loaded = load_plugin(GROUP, "format", name, "`metal import --list` explains each")
     if not isinstance(loaded, Format):
-        raise UsageError(f"format {name} ({plugins(GROUP)[name].value}) is not a metal.data.formats.Format")
+        raise UsageError(
+            f"format {name} ({plugins(GROUP)[name].value}) is not a metal.data.formats.Format"
+        )
     return loaded
 
 
 def read(name: str, path: str | Path, options: Mapping[str, Any]) -> Draft:
     """Read `path` in the named format.
 
-    Every format has two more options: `name` names the dataset, and `only` lists the kinds of rater to keep.
-    Raises UnknownName for a format, UsageError for an option the format does not know, DataError where there is no
-    rating, and what the reader raises.
+    Every format has two more options: `name` names the dataset, and `only` lists the kinds of rater
+    to keep. Raises UnknownName for a format, UsageError for an option the format does not know,
+    DataError where there is no rating, and what the reader raises.
     """
     chosen = load_format(name)
     unused = sorted(set(options) - chosen.options - COMMON_OPTIONS)
     if unused:
-        raise UsageError(f"format {name} does not use the option for {', '.join(unused)}; leave it out")
+        raise UsageError(
+            f"format {name} does not use the option for {', '.join(unused)}; leave it out"
+        )
     draft = chosen.read(Path(path), options)
     if draft.facts.empty:
         raise DataError(
-            path, f"no ratings as {name} has them ({chosen.summary})", "`metal.formats()` lists the formats"
+            path,
+            f"no ratings as {name} has them ({chosen.summary})",
+            "`metal.formats()` lists the formats",
         )
     return with_common_options(draft, options)
 
@@ -196,8 +228,8 @@ def read(name: str, path: str | Path, options: Mapping[str, Any]) -> Draft:
 def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
     """The draft after the options that every format has.
 
-    name: of the dataset. only: the kinds of rater to keep, with the criteria that they answered; outputs stay. Raises
-    UnknownName for what is not a kind, UsageError when no rater is left.
+    name: of the dataset. only: the kinds of rater to keep, with the criteria that they answered;
+    outputs stay. Raises UnknownName for what is not a kind, UsageError when no rater is left.
     """
     if options.get("name"):
         draft = replace(draft, card=replace(draft.card, name=options["name"]))
@@ -215,10 +247,15 @@ def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
     gone = [rater for rater in draft.raters if rater.kind not in kinds]
     if not gone:
         return draft
-    facts = draft.facts[draft.facts["rater"].isin([rater.rater for rater in kept])].reset_index(drop=True)
+    facts = draft.facts[draft.facts["rater"].isin([rater.rater for rater in kept])].reset_index(
+        drop=True
+    )
     for column in ("criterion", "rater"):
         facts[column] = facts[column].cat.remove_unused_categories()
-    line = f"{option} left out {_by_kind(gone)} raters and their {len(draft.facts) - len(facts):,} ratings"
+    line = (
+        f"{option} left out {_by_kind(gone)} raters and their {len(draft.facts) - len(facts):,}"
+        " ratings"
+    )
     return replace(
         draft,
         criteria=tuple(c for c in draft.criteria if c.name in facts["criterion"].cat.categories),
@@ -229,14 +266,20 @@ def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
 
 
 def _by_kind(raters: Iterable[Rater]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in Counter(rater.kind for rater in raters).items())
+    return ", ".join(
+        f"{count} {kind}" for kind, count in Counter(rater.kind for rater in raters).items()
+    )
 
 
 # ---------------------------------------------------------------- for readers
 
 
-def read_score(text: Any, allowed: Container[float], missing: str, unparsable: str) -> tuple[float, str]:
-    """The score and no reason, or NaN and the reason: `missing` for NaN, `unparsable`, or off the scale."""
+def read_score(
+    text: Any, allowed: Container[float], missing: str, unparsable: str
+) -> tuple[float, str]:
+    """The score and no reason, or NaN and the reason: `missing` for NaN, `unparsable`, or off the
+    scale.
+    """
     try:
         score = float(text)
     except (TypeError, ValueError):
@@ -252,13 +295,19 @@ def judge_rater(model: str, prompt: str, group: str) -> Rater:
 
 
 def human_generators(generators: Iterable[str]) -> dict[str, Any]:
-    """The further key of dataset.toml that marks generators as people by their names (`Human-H`), if there are any."""
-    people = {name: {"kind": "human"} for name in dict.fromkeys(generators) if name.startswith("Human")}
+    """The further key of dataset.toml that marks generators as people by their names (`Human-H`),
+    if there are any.
+    """
+    people = {
+        name: {"kind": "human"} for name in dict.fromkeys(generators) if name.startswith("Human")
+    }
     return {"generators": people} if people else {}
 
 
 def language_option(given: str) -> str:
-    """The code of the language in the option `language`. Raises UsageError when it is not a language."""
+    """The code of the language in the option `language`. Raises UsageError when it is not a
+    language.
+    """
     code = find_language(given)
     if code is None:
         raise UsageError(f"`language` {given!r} is not known. {how_to_write(given)}")
@@ -266,12 +315,16 @@ def language_option(given: str) -> str:
 
 
 def only_file(path: Path, pattern: str) -> Path:
-    """`path` itself if it is a file, else the one file in it that matches. Raises UsageError otherwise."""
+    """`path` itself if it is a file, else the one file in it that matches. Raises UsageError
+    otherwise.
+    """
     if path.is_file():
         return path
     files = sorted(path.glob(pattern))
     if len(files) != 1:
-        raise UsageError(f"{path}: {len(files)} files named {pattern} there; give the released file itself")
+        raise UsageError(
+            f"{path}: {len(files)} files named {pattern} there; give the released file itself"
+        )
     return files[0]
 
 
@@ -280,7 +333,9 @@ def metal_criterion(name: str) -> Criterion:
     """One of METAL_CRITERIA."""
     path = bundled("prompts") / "criteria" / f"{name}.toml"
     texts = ("simple", "detailed")  # instructions for judges, see metal.raters.judges.rubric
-    return read_criterion(name, {key: value for key, value in read_toml(path).items() if key not in texts}, path)
+    return read_criterion(
+        name, {key: value for key, value in read_toml(path).items() if key not in texts}, path
+    )
 
 
 def summary_criterion(name: str) -> Criterion:

@@ -2,7 +2,8 @@
 
     human_annotations.json, llm_annotations.json    {rater: {item: label}}
 
-Item ids are `DOC__SYSTEM__CRITERION` and the like; SPLITS takes those of each published folder apart.
+Item ids are `DOC__SYSTEM__CRITERION` and the like; SPLITS takes those of each published folder
+apart.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from metal.data.records import Criterion, Level, Output, Rater, Scale, Source
 from metal.errors import DataError, UsageError
 
 FILES = {"human": "human_annotations.json", "llm": "llm_annotations.json"}
-CITATION = "Calderon, Reichart and Dror (ACL 2025), The Alternative Annotator Test for LLM-as-a-Judge"
+CITATION = (
+    "Calderon, Reichart and Dror (ACL 2025), The Alternative Annotator Test for LLM-as-a-Judge"
+)
 Label = str | int | float
 Labels = list[tuple["AlttestItem", str, str, Label]]  # item, kind of rater, rater, label
 
@@ -67,11 +70,19 @@ SPLITS: Mapping[str, Callable[[str], AlttestItem]] = {
     "mtbench": _mtbench,
     "wax": lambda item: AlttestItem(item, "text", "relation"),
 }
-GROUPS = {"summeval": "expert", "mtbench": "expert", "wax": "crowd", "cebab_aspects": "crowd", "cebab_stars": "crowd"}
+GROUPS = {
+    "summeval": "expert",
+    "mtbench": "expert",
+    "wax": "crowd",
+    "cebab_aspects": "crowd",
+    "cebab_stars": "crowd",
+}
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read one data folder. The folder's name decides how item ids are taken apart; others keep them as they are."""
+    """Read one data folder. The folder's name decides how item ids are taken apart; others keep
+    them as they are.
+    """
     by_kind = {kind: _read_labels(_file(path, name)) for kind, name in FILES.items()}
     name = path.resolve().name
     split = SPLITS.get(name, lambda item: AlttestItem(item, "text", "label"))
@@ -83,14 +94,26 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     ]
     criteria, codes = _scales(labels)
     outputs = {item.output: item for item, *_ in labels}
-    rows = [(item.output, item.criterion, rater, codes[item.criterion][label]) for item, _, rater, label in labels]
+    rows = [
+        (item.output, item.criterion, rater, codes[item.criterion][label])
+        for item, _, rater, label in labels
+    ]
     facts = pd.DataFrame(rows, columns=["output", "criterion", "rater", "score"])
     again = facts.duplicated(["output", "criterion", "rater"])
     return Draft(
-        Card(name=f"alttest-{name}", title=f"{name} of the alternative annotator test", citation=CITATION),
+        Card(
+            name=f"alttest-{name}",
+            title=f"{name} of the alternative annotator test",
+            citation=CITATION,
+        ),
         tuple(criteria),
-        tuple(Source(source, "en") for source in dict.fromkeys(item.source for item in outputs.values())),
-        tuple(Output(output, item.source, item.generator, "en") for output, item in outputs.items()),
+        tuple(
+            Source(source, "en")
+            for source in dict.fromkeys(item.source for item in outputs.values())
+        ),
+        tuple(
+            Output(output, item.source, item.generator, "en") for output, item in outputs.items()
+        ),
         tuple(Rater(rater, "human", GROUPS.get(name, "annotator")) for rater in by_kind["human"])
         + tuple(Rater(rater, "llm", rater, {"model": rater}) for rater in by_kind["llm"]),
         tidy_facts(facts[~again]),
@@ -109,8 +132,12 @@ def _file(path: Path, name: str) -> Path:
 
 def _read_labels(path: Path) -> dict[str, dict[str, Label]]:
     labels: Any = read_json(path, "{rater: {item: label}}")
-    if not isinstance(labels, dict) or not all(isinstance(by_item, dict) for by_item in labels.values()):
-        raise DataError(path, "not {rater: {item: label}}", "One object per rater, one label per item")
+    if not isinstance(labels, dict) or not all(
+        isinstance(by_item, dict) for by_item in labels.values()
+    ):
+        raise DataError(
+            path, "not {rater: {item: label}}", "One object per rater, one label per item"
+        )
     return labels
 
 
@@ -118,13 +145,16 @@ def _split(split: Callable[[str], AlttestItem], item: str, path: Path) -> Alttes
     try:
         return split(item)
     except ValueError:
-        raise DataError(path, f"item {item!r} is not of the form this data set uses", "Rename the folder") from None
+        raise DataError(
+            path, f"item {item!r} is not of the form this data set uses", "Rename the folder"
+        ) from None
 
 
 def _scales(labels: Labels) -> tuple[list[Criterion], dict[str, dict[Label, float]]]:
     """The criteria with all labels that occur, and the score of each label.
 
-    Numbers are ordinal and their own scores; words are nominal and scored by their position in string order.
+    Numbers are ordinal and their own scores; words are nominal and scored by their position in
+    string order.
     """
     used: dict[str, set[Label]] = {}
     for item, _, _, label in labels:
@@ -133,7 +163,9 @@ def _scales(labels: Labels) -> tuple[list[Criterion], dict[str, dict[Label, floa
     for name, answers in sorted(used.items()):
         numeric = all(isinstance(label, int | float) for label in answers)
         ordered = sorted(answers) if numeric else sorted(answers, key=str)
-        codes[name] = {label: float(label) if numeric else float(code) for code, label in enumerate(ordered)}
+        codes[name] = {
+            label: float(label) if numeric else float(code) for code, label in enumerate(ordered)
+        }
         levels = tuple(Level(codes[name][label], f"{label}") for label in ordered)
         if len(levels) == 1:  # all raters always gave the same answer; a scale has at least two
             levels = (*levels, Level(levels[0].value + 1, "(other)"))
@@ -146,10 +178,15 @@ def _notes(labels: Labels, again: int) -> list[str]:
     by_people = {(item.criterion, label) for item, kind, _, label in labels if kind == "human"}
     by_llms = ((item.criterion, label) for item, kind, _, label in labels if kind == "llm")
     only = Counter(answer for answer in by_llms if answer not in by_people)
-    notes = [f"{criterion}: LLMs say {label!r} {n} times, no person does" for (criterion, label), n in only.items()]
+    notes = [
+        f"{criterion}: LLMs say {label!r} {n} times, no person does"
+        for (criterion, label), n in only.items()
+    ]
     if again:
         notes.append(f"{again} ratings of an item a rater had rated before were left out")
-    notes.append("labels were published with unparsed LLM replies already replaced by a default label")
+    notes.append(
+        "labels were published with unparsed LLM replies already replaced by a default label"
+    )
     return notes
 
 

@@ -1,11 +1,13 @@
-"""Billboard's release: the scores that each metric gave each generator's outputs, one board per task.
+"""Billboard's release: the scores that each metric gave each generator's outputs, one board per
+task.
 
     results/BOARD/GENERATOR||METRIC.csv                   SYS,seg_id,set_id,metric,score
     submissions/BOARD/generators/BOARD_GENERATOR.jsonl    seg_id, set_id, hyp
     submissions/BOARD/source/BOARD_src.jsonl              seg_id, set_id, src
 
-The release has negated the scores of metrics for which lower is better. set_id is a segment's place in the test set,
-counting from 0; the sources of a board stand in its order. The release's `ensemble` is a rater of a group of its own.
+The release has negated the scores of metrics for which lower is better. set_id is a segment's place
+in the test set, counting from 0; the sources of a board stand in its order. The release's
+`ensemble` is a rater of a group of its own.
 """
 
 from __future__ import annotations
@@ -34,7 +36,10 @@ from metal.errors import DataError, UsageError
 BETWEEN = "||"  # generator and metric in a file's name
 COLUMNS = ("SYS", "seg_id", "set_id", "metric", "score")
 AGAIN = "Take the file from the release again"
-CITATION = "Kasai et al. (NAACL 2022), Bidimensional Leaderboards: Generate and Evaluate Language Hand in Hand"
+CITATION = (
+    "Kasai et al. (NAACL 2022), Bidimensional Leaderboards: Generate and Evaluate Language Hand in"
+    " Hand"
+)
 NEGATED = ("TER", "CharacTER")
 ENSEMBLE = "ensemble"
 ENGLISH = ("cnndm", "mscoco")
@@ -43,8 +48,8 @@ ENGLISH = ("cnndm", "mscoco")
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read a board's results folder, or all boards of a release, each in its language.
 
-    Raises UsageError for a folder without results or a board whose language nobody knows; DataError for a file that
-    is not what its name says.
+    Raises UsageError for a folder without results or a board whose language nobody knows; DataError
+    for a file that is not what its name says.
     """
     folders = _folders(path)
     languages = _languages(folders, options.get("language"))
@@ -53,13 +58,23 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     again = pd.Index([source.source for source in sources]).duplicated()
     if again.any():
         segment = sources[int(again.argmax())].source
-        raise DataError(path, f"two boards have a segment {segment!r}", "Import each board by itself")
+        raise DataError(
+            path, f"two boards have a segment {segment!r}", "Import each board by itself"
+        )
     outputs = tuple(output for board in boards for output in board.outputs)
     raters = {rater.rater: rater for board in boards for rater in board.raters}
     several = len(boards) > 1
-    notes = [f"{board.card.name}: {note}" if several else note for board in boards for note in board.notes]
+    notes = [
+        f"{board.card.name}: {note}" if several else note
+        for board in boards
+        for note in board.notes
+    ]
     negated = [name for name in NEGATED if name in raters]
-    notes += [f"{', '.join(negated)}: negated in the release, so that higher is better"] if negated else []
+    notes += (
+        [f"{', '.join(negated)}: negated in the release, so that higher is better"]
+        if negated
+        else []
+    )
     title = "Billboard: " + ", ".join(board.card.name for board in boards)
     return Draft(
         Card("billboard" if several else folders[0].name, title, citation=CITATION),
@@ -77,7 +92,9 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 def _folders(path: Path) -> list[Path]:
-    """The results folders of the boards: `path` itself, or those in it or in its results/, in order of their names."""
+    """The results folders of the boards: `path` itself, or those in it or in its results/, in order
+    of their names.
+    """
     if not path.is_dir():
         raise no_such(path, "folder", "; give a board's results folder or the whole release")
     top = path.resolve()
@@ -85,8 +102,8 @@ def _folders(path: Path) -> list[Path]:
     folders = [folder for folder in candidates if any(folder.glob(f"*{BETWEEN}*.csv"))]
     if not folders:
         raise UsageError(
-            f"{path}: no files named GENERATOR{BETWEEN}METRIC.csv there; give a board's results folder "
-            "(results/BOARD) or the whole release"
+            f"{path}: no files named GENERATOR{BETWEEN}METRIC.csv there; give a board's results"
+            " folder (results/BOARD) or the whole release"
         )
     return folders[:1] if folders[0] == top else folders
 
@@ -98,16 +115,20 @@ def _languages(folders: Sequence[Path], given: str | None) -> list[str]:
     for folder, language in zip(folders, named, strict=True):
         if not language and not option:
             raise UsageError(
-                f"board {folder.name}: its name says no language; give it with `language`, e.g. en, or zh-en "
-                "for translations"
+                f"board {folder.name}: its name says no language; give it with `language`, e.g. en,"
+                " or zh-en for translations"
             )
     if option and all(language and language != option for language in named):
-        raise UsageError(f"`language` {option}: board {folders[0].name} is {named[0]} by its name; leave it out")
+        raise UsageError(
+            f"`language` {option}: board {folders[0].name} is {named[0]} by its name; leave it out"
+        )
     return [language or str(option) for language in named]
 
 
 def language_in(board: str) -> str | None:
-    """The language in a board's name: `wmt20-zh-en` is of the pair zh-en; None where the name has none."""
+    """The language in a board's name: `wmt20-zh-en` is of the pair zh-en; None where the name has
+    none.
+    """
     if board in ENGLISH:
         return "en"
     pair = re.search(r"-([a-z]{2}-[a-z]{2})$", board)
@@ -125,22 +146,29 @@ def _board(folder: Path, language: str) -> Draft:
     generators = list(dict.fromkeys(scores.generator for scores in read_files))
     metrics = list(dict.fromkeys(scores.metric for scores in read_files))
     of_all = [
-        generators.index(scores.generator) * len(segments) + place.get_indexer(pd.Index(scores.segments))
+        generators.index(scores.generator) * len(segments)
+        + place.get_indexer(pd.Index(scores.segments))
         for scores in read_files
     ]
     used, rated = np.unique(np.concatenate(of_all), return_inverse=True)
     source_texts, texts, missing = texts_of(folder, generators)
-    pairs = [(segments[at % len(segments)], generators[at // len(segments)]) for at in used.tolist()]
+    pairs = [
+        (segments[at % len(segments)], generators[at // len(segments)]) for at in used.tolist()
+    ]
     outputs = tuple(Output(f"{s}/{g}", s, g, language, texts.get((s, g), "")) for s, g in pairs)
     sizes = [len(scores.segments) for scores in read_files]
     rater = np.repeat([metrics.index(scores.metric) for scores in read_files], sizes)
     score = np.concatenate([scores.score for scores in read_files])
     columns = {
         "output": pd.Categorical.from_codes(rated, pd.Index([output.output for output in outputs])),
-        "criterion": pd.Categorical.from_codes(np.zeros(len(score), np.int8), pd.Index([METRIC_SCORE.name])),
+        "criterion": pd.Categorical.from_codes(
+            np.zeros(len(score), np.int8), pd.Index([METRIC_SCORE.name])
+        ),
         "rater": pd.Categorical.from_codes(rater, pd.Index(metrics)),
         "score": score,
-        "reason": pd.Categorical.from_codes(np.isnan(score).astype(np.int8), pd.Index(["", "no score"])),
+        "reason": pd.Categorical.from_codes(
+            np.isnan(score).astype(np.int8), pd.Index(["", "no score"])
+        ),
     }
     return Draft(
         Card(folder.name),
@@ -158,17 +186,31 @@ def _segments(read_files: Sequence[ReleasedScores], files: Sequence[Path]) -> li
     numbers: dict[str, int] = {}
     owner: dict[int, str] = {}
     for scores, file in zip(read_files, files, strict=True):
-        for row, (segment, number) in enumerate(zip(scores.segments.tolist(), scores.numbers.tolist(), strict=True), 2):
-            if numbers.setdefault(segment, number) != number or owner.setdefault(number, segment) != segment:
-                problem = f"segment {segment!r} has set_id {number}, but before it had {numbers[segment]}"
+        for row, (segment, number) in enumerate(
+            zip(scores.segments.tolist(), scores.numbers.tolist(), strict=True), 2
+        ):
+            if (
+                numbers.setdefault(segment, number) != number
+                or owner.setdefault(number, segment) != segment
+            ):
+                problem = (
+                    f"segment {segment!r} has set_id {number}, but before it had {numbers[segment]}"
+                )
                 if numbers[segment] == number:
-                    problem = f"segments {owner[number]!r} and {segment!r} both have set_id {number}"
-                raise DataError(f"{file} row {row}", problem, "A segment has one set_id in all files of a board")
+                    problem = (
+                        f"segments {owner[number]!r} and {segment!r} both have set_id {number}"
+                    )
+                raise DataError(
+                    f"{file} row {row}", problem, "A segment has one set_id in all files of a board"
+                )
     return sorted(numbers, key=numbers.__getitem__)
 
 
 def _notes_on_gaps(
-    read_files: Sequence[ReleasedScores], segments: Sequence[str], generators: Sequence[str], metrics: Sequence[str]
+    read_files: Sequence[ReleasedScores],
+    segments: Sequence[str],
+    generators: Sequence[str],
+    metrics: Sequence[str],
 ) -> Iterator[str]:
     pairs = {(scores.generator, scores.metric) for scores in read_files}
     lacking = [f"{m} of {g}" for g in generators for m in metrics if (g, m) not in pairs]
@@ -176,7 +218,9 @@ def _notes_on_gaps(
         yield f"{len(lacking)} scores files are missing: {first_few(lacking)}"
     short = [scores for scores in read_files if len(scores.segments) < len(segments)]
     if short:
-        sizes = [f"{scores.metric} of {scores.generator} has {len(scores.segments)}" for scores in short]
+        sizes = [
+            f"{scores.metric} of {scores.generator} has {len(scores.segments)}" for scores in short
+        ]
         yield f"{len(short)} scores files lack segments (of {len(segments)}): {first_few(sizes)}"
     empty = {f"{s.metric} of {s.generator}": int(np.isnan(s.score).sum()) for s in read_files}
     if any(empty.values()):
@@ -194,7 +238,9 @@ def _rater(metric: str) -> Rater:
 
 @dataclass(frozen=True)
 class ReleasedScores:
-    """A file of scores. segments, numbers, score: (rows,) seg_id, set_id, and the score, NaN where it says nan."""
+    """A file of scores. segments, numbers, score: (rows,) seg_id, set_id, and the score, NaN where
+    it says nan.
+    """
 
     generator: str
     metric: str
@@ -211,11 +257,19 @@ def read_scores(file: Path) -> ReleasedScores:
         wrong = np.flatnonzero(table[column].to_numpy() != name)
         if len(wrong):
             other = table[column].iloc[wrong[0]]
-            raise DataError(_row(file, wrong[0]), f"{column} is {other!r}, the file is named for {name!r}", AGAIN)
+            raise DataError(
+                _row(file, wrong[0]),
+                f"{column} is {other!r}, the file is named for {name!r}",
+                AGAIN,
+            )
     segments = table["seg_id"].to_numpy(dtype=object)
     again = np.flatnonzero(pd.Series(segments).duplicated())
     if len(again):
-        raise DataError(_row(file, again[0]), f"segment {segments[again[0]]!r} a second time", "Keep one of them")
+        raise DataError(
+            _row(file, again[0]),
+            f"segment {segments[again[0]]!r} a second time",
+            "Keep one of them",
+        )
     if "" in segments:
         raise DataError(_row(file, list(segments).index("")), "seg_id is empty", AGAIN)
     numbers = _numbers(table["set_id"], file, "It counts segments: 0, 1, 2, ...", places=True)
@@ -235,17 +289,28 @@ def _table(file: Path) -> pd.DataFrame:
     header = next(csv.reader([text.partition("\n")[0].rstrip("\r")]), [])
     lacking = [name for name in COLUMNS if name not in header]
     if lacking:
-        raise DataError(f"{file} row 1", f"no column {lacking[0]!r}", f"The columns are {','.join(COLUMNS)}")
-    texts = arrow_csv.ConvertOptions(column_types=dict.fromkeys(COLUMNS, pa.string()), include_columns=list(COLUMNS))
+        raise DataError(
+            f"{file} row 1", f"no column {lacking[0]!r}", f"The columns are {','.join(COLUMNS)}"
+        )
+    texts = arrow_csv.ConvertOptions(
+        column_types=dict.fromkeys(COLUMNS, pa.string()), include_columns=list(COLUMNS)
+    )
     try:
         table = arrow_csv.read_csv(
-            pa.BufferReader(text.encode()), read_options=arrow_csv.ReadOptions(use_threads=False), convert_options=texts
+            pa.BufferReader(text.encode()),
+            read_options=arrow_csv.ReadOptions(use_threads=False),
+            convert_options=texts,
         )
     except pa.ArrowInvalid as error:
-        # The library's message ends with the row as it is in the file, which may not be safe to print.
+        # The library's message ends with the row as it is in the file, which may not be safe to
+        # print.
         parts = re.search(r"Row #(\d+): Expected (\d+) columns, got (\d+)", str(error))
         where = f"{file} row {parts[1]}" if parts else file
-        problem = f"{parts[3]} fields where the header names {parts[2]}" if parts else "not readable as CSV"
+        problem = (
+            f"{parts[3]} fields where the header names {parts[2]}"
+            if parts
+            else "not readable as CSV"
+        )
         raise DataError(where, problem, f"The columns are {','.join(COLUMNS)}") from None
     if not table.num_rows:
         raise DataError(file, "no scores in it", AGAIN)
@@ -288,7 +353,8 @@ def texts_of(
 ) -> tuple[dict[str, str], dict[tuple[str, str], str], tuple[str, ...]]:
     """The texts of the board in `results` (release/results/BOARD) that are in the release.
 
-    {segment: text of the source}; {(segment, generator): text of the output}; what is missing or left over.
+    {segment: text of the source}; {(segment, generator): text of the output}; what is missing or
+    left over.
     """
     board = results.name
     folder = results.parent.parent / "submissions" / board
@@ -297,7 +363,10 @@ def texts_of(
     file = folder / "source" / f"{board}_src.jsonl"
     sources = _texts(file, "src") if file.is_file() else {}
     notes = [] if sources else [f"no {file.name}: sources have no text"]
-    files = {file.stem.removeprefix(f"{board}_"): file for file in sorted((folder / "generators").glob("*.jsonl"))}
+    files = {
+        file.stem.removeprefix(f"{board}_"): file
+        for file in sorted((folder / "generators").glob("*.jsonl"))
+    }
     outputs = {
         (segment, name): text
         for name in generators
@@ -318,7 +387,9 @@ def _texts(file: Path, key: str) -> dict[str, str]:
         if segment is None or not isinstance(text, str):
             raise DataError(f"{file} row {row + 1}", f"no 'seg_id' or no text {key!r}", AGAIN)
         if str(segment) in texts:
-            raise DataError(f"{file} row {row + 1}", f"segment {segment!r} a second time", "Keep one of them")
+            raise DataError(
+                f"{file} row {row + 1}", f"segment {segment!r} a second time", "Keep one of them"
+            )
         texts[str(segment)] = text
     return texts
 

@@ -1,4 +1,6 @@
-"""Any Hugging Face dataset, by local path or hub name: as a table of ratings, or a split of it row by row."""
+"""Any Hugging Face dataset, by local path or hub name: as a table of ratings, or a split of it row
+by row.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ LOCAL = "give a folder with XL-Sum's files (arabic_test.jsonl, ...) or with your
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read through `datasets`. options: subset, split, revision, and those of formats.table.
 
-    A local path is a folder of save_to_disk or a folder of data files. Raises MissingExtra without the
-    library, UsageError when the name is neither a path nor reachable on the hub.
+    A local path is a folder of save_to_disk or a folder of data files. Raises MissingExtra without
+    the library, UsageError when the name is neither a path nor reachable on the hub.
     """
     datasets = load_library("reading Hugging Face datasets")
     logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
@@ -32,7 +34,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         loaded = datasets.load_from_disk(str(path))
     elif not path.exists() and not hub_answers():
         raise UsageError(
-            f"{path} is not a local folder and {HUB} cannot be reached; give a folder of save_to_disk or of data files"
+            f"{path} is not a local folder and {HUB} cannot be reached; give a folder of"
+            " save_to_disk or of data files"
         )
     else:
         try:
@@ -65,7 +68,9 @@ def hub_rows(name: str, subset: str, split: str, revision: str) -> Iterable[Mapp
         if is_saved(path):
             rows = choose_split(datasets.load_from_disk(name), split, path)
         else:
-            rows = datasets.load_dataset(name, subset or None, split=split, revision=revision or None)
+            rows = datasets.load_dataset(
+                name, subset or None, split=split, revision=revision or None
+            )
     except MetalError:
         raise
     except Exception as error:  # the library raises many kinds, its own and the hub client's
@@ -83,11 +88,15 @@ def _in_cache(name: str) -> bool:
     def letters(text: str) -> str:
         return re.sub("[/_]", "", text).lower()
 
-    return folder.is_dir() and any(letters(entry.name) == letters(name) for entry in folder.iterdir() if entry.is_dir())
+    return folder.is_dir() and any(
+        letters(entry.name) == letters(name) for entry in folder.iterdir() if entry.is_dir()
+    )
 
 
 def load_library(purpose: str) -> Any:
-    """The library `datasets`, without its progress bars. Raises MissingExtra where it is not installed."""
+    """The library `datasets`, without its progress bars. Raises MissingExtra where it is not
+    installed.
+    """
     try:
         import datasets
     except ImportError:
@@ -102,7 +111,9 @@ def is_saved(path: Path) -> bool:
 
 
 def choose_split(loaded: Any, split: str, path: Path) -> Any:
-    """The split of that name, or the only one; all of what was saved without splits. Raises UsageError otherwise."""
+    """The split of that name, or the only one; all of what was saved without splits. Raises
+    UsageError otherwise.
+    """
     splits = list(loaded) if hasattr(loaded, "keys") else []
     if not splits:
         return loaded
@@ -129,5 +140,7 @@ def first_line(error: Exception) -> str:
 
 
 FORMAT = Format(
-    "a Hugging Face dataset, local path or hub name (extra: hf)", read, OPTIONS | {"subset", "split", "revision"}
+    "a Hugging Face dataset, local path or hub name (extra: hf)",
+    read,
+    OPTIONS | {"subset", "split", "revision"},
 )

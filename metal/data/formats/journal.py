@@ -1,4 +1,6 @@
-"""A run of `metal.judge`, also one that was stopped: the replies in its journal, read again without asking anybody."""
+"""A run of `metal.judge`, also one that was stopped: the replies in its journal, read again without
+asking anybody.
+"""
 
 from __future__ import annotations
 
@@ -30,41 +32,61 @@ RANKS = {
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read the journal of a run of judges. options: `reader`, what reads replies (see metal.data.tables.replies), and
-    `base`, the dataset that was judged; else run.toml says where that is.
+    """Read the journal of a run of judges. options: `reader`, what reads replies (see
+    metal.data.tables.replies), and `base`, the dataset that was judged; else run.toml says where
+    that is.
     """
     file = path / FILE if path.is_dir() else path
     base = options.get("base") or _judged(file.parent)
     best: dict[str, dict[str, Any]] = {}
-    for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):  # a crash may have cut the last one
+    # a crash may have cut the last one
+    for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):
         try:
             record = json.loads(line)
             about = record.get("criterion") or record.get("criteria")
             if about and _rank(record) >= _rank(best.get(record["key"], {"kind": "failed"})):
                 best[record["key"]] = record
         except (ValueError, RecursionError, TypeError, KeyError):
-            raise DataError(f"{file} line {number}", "not a line of a journal", "Take the line out") from None
-    each = [r | {"criterion": name} for r in best.values() for name in r.get("criteria", [r.get("criterion")])]
+            raise DataError(
+                f"{file} line {number}", "not a line of a journal", "Take the line out"
+            ) from None
+    each = [
+        r | {"criterion": name}
+        for r in best.values()
+        for name in r.get("criteria", [r.get("criterion")])
+    ]
     asked = [r for r in each if r.get("output") in base.outputs and r["criterion"] in base.criteria]
-    notes = [f"{len(each) - len(asked):,} answers are about nothing in the dataset"] if len(asked) < len(each) else []
+    notes = (
+        [f"{len(each) - len(asked):,} answers are about nothing in the dataset"]
+        if len(asked) < len(each)
+        else []
+    )
     if not asked:
         into = f'`metal.read("{file.parent}", into=DATASET)`'
         raise DataError(
-            file, "no reply about an output of the dataset", f"Read it into the one that was judged: {into}"
+            file,
+            "no reply about an output of the dataset",
+            f"Read it into the one that was judged: {into}",
         )
     complete = [r["kind"] == "verdict" or r.get("ending") == "complete" for r in asked]
     tidy = pd.DataFrame({name: [r[name] for r in asked] for name in ("output", "criterion")})
     tidy["rater"] = [_name(r) for r in asked]
     tidy["score"] = np.nan
-    tidy["reply"] = [r["text"] if has_reply else None for r, has_reply in zip(asked, complete, strict=True)]
-    tidy["reason"] = [NO_ANSWER if has_reply else _why(r) for r, has_reply in zip(asked, complete, strict=True)]
+    tidy["reply"] = [
+        r["text"] if has_reply else None for r, has_reply in zip(asked, complete, strict=True)
+    ]
+    tidy["reason"] = [
+        NO_ANSWER if has_reply else _why(r) for r, has_reply in zip(asked, complete, strict=True)
+    ]
     tidy["criterion"] = tidy["criterion"].astype("category")
     criteria = [base.criteria[name] for name in tidy["criterion"].cat.categories]
     forms = np.array([2 * ("criteria" in r) + bool(r.get("letters")) for r in asked])
     parts_read = []
     for form in np.unique(forms):
         part = tidy[forms == form].copy()
-        reader = partial(options["reader"], letters=bool(form % 2), together=form >= 2, numbered=True)
+        reader = partial(
+            options["reader"], letters=bool(form % 2), together=form >= 2, numbered=True
+        )
         read_replies(part, criteria, {"reader": reader, "columns": {"reply": FILE}}, notes, file)
         parts_read.append(part)
     tidy = pd.concat(parts_read).sort_index()
@@ -73,7 +95,8 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     known_raters = {rater.rater: rater for rater in read_raters(file.parent)} if finished else {}
     flip = () if finished else read_run_toml(file.parent)["settings"].get("flip", ())
     raters = [
-        known_raters.get(name) or Rater(name, "llm", name.partition("/")[0], {"flipped": list(flip)} if flip else {})
+        known_raters.get(name)
+        or Rater(name, "llm", name.partition("/")[0], {"flipped": list(flip)} if flip else {})
         for name in dict.fromkeys(tidy["rater"])
     ]
     for rater in raters:
@@ -81,19 +104,30 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
             rows = (tidy["rater"] == rater.rater) & (tidy["criterion"] == criterion.name)
             turned = dict(zip(criterion.scale.values, criterion.scale.values[::-1], strict=True))
             ends = sum(criterion.scale.ends or (0, 0))
-            tidy.loc[rows, "score"] = [turned.get(score, ends - score) for score in tidy.loc[rows, "score"]]
-    parts = tuple(criteria), tuple(base.sources.values()), tuple(base.outputs.values()), tuple(raters), tidy_facts(tidy)
+            tidy.loc[rows, "score"] = [
+                turned.get(score, ends - score) for score in tidy.loc[rows, "score"]
+            ]
+    parts = (
+        tuple(criteria),
+        tuple(base.sources.values()),
+        tuple(base.outputs.values()),
+        tuple(raters),
+        tidy_facts(tidy),
+    )
     return Draft(Card(file.parent.name or "journal"), *parts, tuple(notes))
 
 
 def _check_read(tidy: pd.DataFrame, had: Any, file: Path) -> None:
-    """Raises DataError where no reply gives a score, or of a judge less than half of those do that did in its run."""
+    """Raises DataError where no reply gives a score, or of a judge less than half of those do that
+    did in its run.
+    """
     unread = tidy["score"].isna()
     for name, share in unread[had].groupby(tidy["rater"][had]).mean().items():
         if share > 0.5:
             problem = f"{share:.0%} of the replies of {name} that its run read give no score here"
             remedy = (
-                "Older journals do not say that letters were asked for: `metal.audit(DATASET, RUN)` takes its ratings"
+                "Older journals do not say that letters were asked for: `metal.audit(DATASET, RUN)`"
+                " takes its ratings"
             )
             raise DataError(file, problem, remedy)
     if unread.all() and tidy["comment"].ne("").any():
@@ -106,21 +140,34 @@ def _rank(record: Mapping[str, Any]) -> int:
 
 def _why(record: Mapping[str, Any]) -> str:
     """The reason why there is no reply."""
-    return f"failed: {record['why']}" if record["kind"] == "failed" else str(record.get("why") or record["ending"])
+    return (
+        f"failed: {record['why']}"
+        if record["kind"] == "failed"
+        else str(record.get("why") or record["ending"])
+    )
 
 
 def _name(record: Mapping[str, Any]) -> str:
     """The judge's name in the ratings."""
     prompt, sample = record.get("prompt"), record.get("sample", 1)
-    return str(record["judge"]) + (f"/{prompt}" if prompt else "") + (f"#{sample}" if sample > 1 else "")
+    return (
+        str(record["judge"])
+        + (f"/{prompt}" if prompt else "")
+        + (f"#{sample}" if sample > 1 else "")
+    )
 
 
 def _judged(run: Path) -> Dataset:
     """The dataset that the run was over, where it still is."""
-    place = next((Path(about["path"]) for about in read_run_toml(run)["datasets"] if "path" in about), None)
+    place = next(
+        (Path(about["path"]) for about in read_run_toml(run)["datasets"] if "path" in about), None
+    )
     if place is None or not (place / "dataset.toml").is_file():
         into = f'`metal.read("{run}", into=DATASET)`'
-        raise UsageError(f"{run}: the dataset that was judged is not at {place or 'hand'}; read it into that: {into}")
+        raise UsageError(
+            f"{run}: the dataset that was judged is not at {place or 'hand'}; read it into that:"
+            f" {into}"
+        )
     return load_dataset(place)
 
 

@@ -1,8 +1,8 @@
 """METAL's published data: one JSON object, a summary under each key, with human and LLM scores.
 
 Each value holds XLSum_ID, Index, Type (Good or Bad), Language, Generated_Summary, Human_Scores
-{criterion: {A1, A2, A3}}, Human_Comments {A1, A2, A3}, and LLM_Scores_Simple and LLM_Scores_Detailed
-{criterion: {"comments": {model: text}, "scores": {model: number}}}.
+{criterion: {A1, A2, A3}}, Human_Comments {A1, A2, A3}, and LLM_Scores_Simple and
+LLM_Scores_Detailed {criterion: {"comments": {model: text}, "scores": {model: number}}}.
 """
 
 from __future__ import annotations
@@ -39,7 +39,9 @@ GIVE_RELEASE = "Give METAL's released JSON file"
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read the JSON file, or the folder that holds it. The passages are not in it: they are XL-Sum's."""
+    """Read the JSON file, or the folder that holds it. The passages are not in it: they are
+    XL-Sum's.
+    """
     file = only_file(path, "*.json")
     reading = Reading()
     for key, entry in _entries(file).items():
@@ -68,7 +70,11 @@ def _entries(file: Path) -> dict[str, dict[str, Any]]:
 def _output(key: str, entry: dict[str, Any], file: Path) -> Output:
     language = find_language(str(entry["Language"]))
     if language is None:
-        raise DataError(f"{file} {key[:12]}", f"language {entry['Language']!r} is not known", "Use a name or a code")
+        raise DataError(
+            f"{file} {key[:12]}",
+            f"language {entry['Language']!r} is not known",
+            "Use a name or a code",
+        )
     generator = f"gpt-4-{str(entry['Type']).lower()}"
     source = f"{language}/{entry['XLSum_ID']}"
     return Output(key, source, generator, language, str(entry["Generated_Summary"] or ""))
@@ -94,7 +100,9 @@ def _add_judge_ratings(key: str, entry: dict[str, Any], reading: Reading, where:
                 judge = judge_rater(model, prompt, model)
                 reading.raters.setdefault(judge.rater, judge)
                 comment = str((judged.get("comments") or {}).get(model) or "")
-                reading.rows.append((key, criterion, judge.rater, *_score(score, criterion), comment))
+                reading.rows.append(
+                    (key, criterion, judge.rater, *_score(score, criterion), comment)
+                )
 
 
 def _score(score: Any, criterion: str) -> tuple[float, str]:
@@ -106,5 +114,7 @@ def _score(score: Any, criterion: str) -> tuple[float, str]:
 
 
 FORMAT = Format(
-    "METAL's published JSON with human and LLM scores", read, marks=(("*.json", ("XLSum_ID", "Human_Scores")),)
+    "METAL's published JSON with human and LLM scores",
+    read,
+    marks=(("*.json", ("XLSum_ID", "Human_Scores")),),
 )

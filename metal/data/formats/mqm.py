@@ -1,9 +1,11 @@
-"""MQM scores of WMT 2020 translations: experts mark errors, a segment's score is minus the weight of its errors.
+"""MQM scores of WMT 2020 translations: experts mark errors, a segment's score is minus the weight
+of its errors.
 
     system mqm_avg_score seg_id
 
-separated by spaces or tabs, despite the ending .tsv. A score is the mean over the experts who read the segment, from 0
-without errors to -25; None where nobody read it. seg_id is the segment's place in the test set, counting from 1.
+separated by spaces or tabs, despite the ending .tsv. A score is the mean over the experts who read
+the segment, from 0 without errors to -25; None where nobody read it. seg_id is the segment's place
+in the test set, counting from 1.
 """
 
 from __future__ import annotations
@@ -21,27 +23,48 @@ from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.errors import DataError
 
 COLUMNS = ("system", "mqm_avg_score", "seg_id")
-MQM = Criterion("mqm", Scale("interval", (), -25, 0), label="MQM", question="How grave are the translation's errors?")
+MQM = Criterion(
+    "mqm",
+    Scale("interval", (), -25, 0),
+    label="MQM",
+    question="How grave are the translation's errors?",
+)
 RATER = Rater("MQM", "human", "expert", {"panel": True})  # the mean of several
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read the released file, or the folder that holds it. Sources are named by their place, counting from 1."""
+    """Read the released file, or the folder that holds it. Sources are named by their place,
+    counting from 1.
+    """
     file = only_file(path, "mqm*.tsv")
     language = language_option(options.get("language", "zh-en"))
     rows = _rows(file)
     reading = Reading(raters={RATER.rater: RATER})
-    reading.sources = {f"{place}": Source(f"{place}", language) for place in sorted({place for place, _ in rows})}
+    reading.sources = {
+        f"{place}": Source(f"{place}", language) for place in sorted({place for place, _ in rows})
+    }
     for (place, system), score in rows.items():
         output = f"{place}/{system}"
         reading.outputs[output] = Output(output, f"{place}", system, language)
-        reading.rows.append((output, MQM.name, RATER.rater, score, "no score" if math.isnan(score) else "", ""))
+        reading.rows.append(
+            (output, MQM.name, RATER.rater, score, "no score" if math.isnan(score) else "", "")
+        )
     missing = sum(map(math.isnan, rows.values()))
-    reading.notes = ["a score is the mean over the experts who read the segment; together they are one rater, MQM"]
+    reading.notes = [
+        "a score is the mean over the experts who read the segment; together they are one"
+        " rater, MQM"
+    ]
     reading.notes += [f"{missing} ratings without a score (nan)"] if missing else []
     citation = "Freitag et al. (TACL 2021), Experts, Errors, and Context"
-    card = Card(f"mqm-{language}", "MQM scores of translations by experts", licence="Apache-2.0", citation=citation)
-    return replace(reading.draft(card, [MQM], human_generators(system for _, system in rows)), counted_from=1)
+    card = Card(
+        f"mqm-{language}",
+        "MQM scores of translations by experts",
+        licence="Apache-2.0",
+        citation=citation,
+    )
+    return replace(
+        reading.draft(card, [MQM], human_generators(system for _, system in rows)), counted_from=1
+    )
 
 
 def _rows(file: Path) -> dict[tuple[int, str], float]:
@@ -51,7 +74,9 @@ def _rows(file: Path) -> dict[tuple[int, str], float]:
     lacking = [name for name in COLUMNS if name not in header]
     if lacking:
         raise DataError(
-            f"{file} row 1", f"no column {lacking[0]!r}", f"The columns are {' '.join(COLUMNS)}, with spaces or tabs"
+            f"{file} row 1",
+            f"no column {lacking[0]!r}",
+            f"The columns are {' '.join(COLUMNS)}, with spaces or tabs",
         )
     at = [header.index(name) for name in COLUMNS]
     scores: dict[tuple[int, str], float] = {}
@@ -60,11 +85,17 @@ def _rows(file: Path) -> dict[tuple[int, str], float]:
             continue
         where, fields = f"{file} row {number}", _fields(line)
         if len(fields) != len(header):
-            raise DataError(where, f"{len(fields)} fields where the header names {len(header)}", "One segment per row")
+            raise DataError(
+                where,
+                f"{len(fields)} fields where the header names {len(header)}",
+                "One segment per row",
+            )
         system, score, place = (fields[column] for column in at)
         key = (_place(place, where), system)
         if key in scores:
-            raise DataError(where, f"segment {key[0]} of {system!r} a second time", "Keep one of them")
+            raise DataError(
+                where, f"segment {key[0]} of {system!r} a second time", "Keep one of them"
+            )
         scores[key] = _score(score, where)
     if not scores:
         raise DataError(file, "no scores in it", f"The columns are {' '.join(COLUMNS)}")
@@ -78,7 +109,9 @@ def _fields(line: str) -> list[str]:
 
 def _place(text: str, where: str) -> int:
     if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise DataError(where, f"seg_id {text!r}", "It is the segment's place in the test set: 1, 2, 3, ...")
+        raise DataError(
+            where, f"seg_id {text!r}", "It is the segment's place in the test set: 1, 2, 3, ..."
+        )
     return int(text)
 
 
@@ -88,9 +121,15 @@ def _score(text: str, where: str) -> float:
     try:
         score = float(text)
     except ValueError:
-        raise DataError(where, f"score {text!r} is not a number", "Write nan where there is none") from None
+        raise DataError(
+            where, f"score {text!r} is not a number", "Write nan where there is none"
+        ) from None
     if not math.isnan(score) and not MQM.scale.allows(score):
-        raise DataError(where, f"score {text}", f"MQM goes from {MQM.scale.describe()}; 0 is a segment without errors")
+        raise DataError(
+            where,
+            f"score {text}",
+            f"MQM goes from {MQM.scale.describe()}; 0 is a segment without errors",
+        )
     return score
 
 

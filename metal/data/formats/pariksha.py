@@ -30,8 +30,10 @@ CARD = Card(
     name="pariksha",
     title="PARIKSHA: native speakers and GPT-4 on answers in Indian languages",
     licence="MIT",
-    citation="Watts et al. (2024), PARIKSHA: A Large-Scale Investigation of Human-LLM Evaluator Agreement on "
-    "Multilingual and Multi-Cultural Data",
+    citation=(
+        "Watts et al. (2024), PARIKSHA: A Large-Scale Investigation of Human-LLM Evaluator"
+        " Agreement on Multilingual and Multi-Cultural Data"
+    ),
 )
 JUDGE = judge_rater("gpt-4-32k", "detailed", "gpt-4")
 # criterion: the column of the workers' rating, the column of their reasons
@@ -45,16 +47,23 @@ ABOUT_PROMPT = ("prompt_id", "prompt", "prompt_type", "language")
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read the folder. Missing parts (GPT-4's ratings, answers) are noted; no ratings at all is an error."""
+    """Read the folder. Missing parts (GPT-4's ratings, answers) are noted; no ratings at all is an
+    error.
+    """
     tables = sorted(path.glob("karya_eval/round*/individual/*_ratings_output_indi*.tsv"))
     if not tables:
-        raise UsageError(f"{path}: no karya_eval/round*/individual/*.tsv; give the folder of the PARIKSHA release")
+        raise UsageError(
+            f"{path}: no karya_eval/round*/individual/*.tsv; give the folder of the PARIKSHA"
+            " release"
+        )
     reading = Reading()
     for table in tables:
         _read_language(path, table, reading)
     pairs = len(list(path.glob("karya_eval/round*/pairwise/*.tsv")))
     if pairs:
-        reading.notes.append(f"{pairs} files of pairwise battles were not read: the format `pariksha-pairs` does")
+        reading.notes.append(
+            f"{pairs} files of pairwise battles were not read: the format `pariksha-pairs` does"
+        )
     if JUDGE.rater in reading.raters:  # after the people
         reading.raters[JUDGE.rater] = reading.raters.pop(JUDGE.rater)
     return reading.draft(CARD, map(metal_criterion, COLUMNS))
@@ -65,18 +74,30 @@ def _read_language(path: Path, table: Path, reading: Reading) -> None:
     round_ = table.parent.parent.name
     language = find_language(name)
     if language is None:
-        raise DataError(table, f"language {name!r} is not known", "Rename the file to LANGUAGE_ratings_output_indi.tsv")
+        raise DataError(
+            table,
+            f"language {name!r} is not known",
+            "Rename the file to LANGUAGE_ratings_output_indi.tsv",
+        )
     rated = set(_add_workers(table, language, reading))
     answers = _answers(path / "outputs" / round_ / "formatted" / f"output_{name}.json", reading)
-    judged = set(_add_judge(path / "gpt_eval" / "outputs" / round_ / "individual", name, language, reading))
+    judged = set(
+        _add_judge(path / "gpt_eval" / "outputs" / round_ / "individual", name, language, reading)
+    )
     if judged - rated:
-        reading.notes.append(f"{language}: {len(judged - rated)} answers were rated by {JUDGE.rater} only")
-    unrated = sum(f"{language}/{prompt}/{model}" not in reading.outputs for prompt, model in answers)
+        reading.notes.append(
+            f"{language}: {len(judged - rated)} answers were rated by {JUDGE.rater} only"
+        )
+    unrated = sum(
+        f"{language}/{prompt}/{model}" not in reading.outputs for prompt, model in answers
+    )
     if unrated:
         reading.notes.append(f"{language}: {unrated} answers that nobody rated were left out")
     for output in [o for o in reading.outputs.values() if o.language == language]:
         prompt = output.source.partition("/")[2]
-        reading.outputs[output.output] = replace(output, text=answers.get((prompt, output.generator), ""))
+        reading.outputs[output.output] = replace(
+            output, text=answers.get((prompt, output.generator), "")
+        )
 
 
 def _add_output(language: str, prompt: str, model: str, reading: Reading, text: str = "") -> str:
@@ -97,10 +118,14 @@ def _add_workers(table: Path, language: str, reading: Reading) -> list[str]:
     needed = ["model", "prompt_id", "worker_id", *(rating for rating, _ in COLUMNS.values())]
     missing = [name for name in needed if name not in rows]
     if missing:
-        raise DataError(table, f"no column {missing[0]!r} (columns found: {', '.join(rows.columns)})")
+        raise DataError(
+            table, f"no column {missing[0]!r} (columns found: {', '.join(rows.columns)})"
+        )
     again = rows.duplicated(["model", "prompt_id", "worker_id"])
     if again.any():
-        reading.notes.append(f"{language}: {int(again.sum())} rows rate an answer a second time; the first counts")
+        reading.notes.append(
+            f"{language}: {int(again.sum())} rows rate an answer a second time; the first counts"
+        )
         rows = rows[~again]
     pairs = zip(rows["prompt_id"], rows["model"], strict=True)
     outputs = [_add_output(language, prompt, model, reading) for prompt, model in pairs]
@@ -114,7 +139,15 @@ def _add_workers(table: Path, language: str, reading: Reading) -> list[str]:
         missing = ["no answer" if math.isnan(score) else "" for score in scores]
         given = rows[reasons] if reasons in rows else [""] * len(rows)
         comments = ["" if comment.lower() in NO_COMMENT else comment for comment in given]
-        reading.rows += zip(outputs, [criterion] * len(rows), rows["worker_id"], scores, missing, comments, strict=True)
+        reading.rows += zip(
+            outputs,
+            [criterion] * len(rows),
+            rows["worker_id"],
+            scores,
+            missing,
+            comments,
+            strict=True,
+        )
     return outputs
 
 
@@ -126,15 +159,21 @@ def _scores(column: pd.Series, table: Path) -> list[float]:
     if wrong.any():
         row = int(wrong.to_numpy().argmax())
         raise DataError(
-            f"{table} row {row + 2}", f"{column.name} {column.iloc[row]!r}", "It should be 0, 1, 2, True or False"
+            f"{table} row {row + 2}",
+            f"{column.name} {column.iloc[row]!r}",
+            "It should be 0, 1, 2, True or False",
         )
     return scores.astype(float).tolist()
 
 
 def _read_json(path: Path) -> list[dict[str, Any]]:
     entries: Any = read_json(path, "a list of prompts, as released")
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) and "prompt_id" in entry for entry in entries):
-        raise DataError(path, "not a list of prompts with prompt_id", "Take the file from the release again")
+    if not isinstance(entries, list) or not all(
+        isinstance(entry, dict) and "prompt_id" in entry for entry in entries
+    ):
+        raise DataError(
+            path, "not a list of prompts with prompt_id", "Take the file from the release again"
+        )
     return entries
 
 
@@ -162,7 +201,9 @@ def _add_judge(folder: Path, name: str, language: str, reading: Reading) -> Iter
             for model, verdict in entry.items():
                 if model in ABOUT_PROMPT or not isinstance(verdict, dict):
                     continue
-                output = _add_output(language, entry["prompt_id"], model, reading, str(entry.get("prompt") or ""))
+                output = _add_output(
+                    language, entry["prompt_id"], model, reading, str(entry.get("prompt") or "")
+                )
                 reading.raters.setdefault(JUDGE.rater, JUDGE)
                 reading.rows.append((output, criterion, JUDGE.rater, *_verdict(verdict)))
                 yield output
@@ -178,5 +219,7 @@ def _verdict(verdict: dict[str, Any]) -> tuple[float, str, str]:
 
 
 FORMAT = Format(
-    "PARIKSHA release folder: ratings by workers and GPT-4", read, marks=(("karya_eval/round*/individual/*.tsv", ()),)
+    "PARIKSHA release folder: ratings by workers and GPT-4",
+    read,
+    marks=(("karya_eval/round*/individual/*.tsv", ()),),
 )

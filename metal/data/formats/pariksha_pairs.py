@@ -2,7 +2,8 @@
 
 karya_eval/round*/pairwise/LANGUAGE_pairwise_ratings.tsv
 gpt_eval/outputs/round*/pairwise/battle_outcomes_LANGUAGE.json
-pairings/round*/.../LANGUAGE_pairings*.json    the prompt, who wrote the two answers, and these; may be missing
+pairings/round*/.../LANGUAGE_pairings*.json    the prompt, who wrote the two answers, and these; may
+be missing
 """
 
 from __future__ import annotations
@@ -41,16 +42,24 @@ ANSWERS = ("response1", "response2")
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """Read the battles of all languages of the release. What a rater judged twice counts once.
 
-    With the pairings of all battles a pair is its prompt and two answers, in whichever order they were shown.
+    With the pairings of all battles a pair is its prompt and two answers, in whichever order they
+    were shown.
     """
     tables = sorted(path.glob("karya_eval/round*/pairwise/*_pairwise_ratings.tsv"))
     if not tables:
-        raise UsageError(f"{path}: no karya_eval/round*/pairwise/*.tsv; give the folder of the PARIKSHA release")
+        raise UsageError(
+            f"{path}: no karya_eval/round*/pairwise/*.tsv; give the folder of the PARIKSHA release"
+        )
     parts = []
     for table in tables:
-        language, round_ = table.name.removesuffix("_pairwise_ratings.tsv"), table.parent.parent.name
+        language, round_ = (
+            table.name.removesuffix("_pairwise_ratings.tsv"),
+            table.parent.parent.name,
+        )
         parts.append(read_frame(table).rename(columns=COLUMNS).assign(language=language))
-        battles = path / "gpt_eval" / "outputs" / round_ / "pairwise" / f"battle_outcomes_{language}.json"
+        battles = (
+            path / "gpt_eval" / "outputs" / round_ / "pairwise" / f"battle_outcomes_{language}.json"
+        )
         if battles.is_file():
             judged = pd.DataFrame(read_json(battles, "a list of battles, as released"))
             judged = judged.rename(columns=COLUMNS | {"justification": "comment"})
@@ -63,28 +72,46 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     )
     draft = draft_from(frame[~again], {"criterion": "preference", "name": "pariksha-pairs"}, path)
     if again.any():
-        notes.append(f"{plural(int(again.sum()), 'battle')} that a rater judged a second time were left out")
+        notes.append(
+            f"{plural(int(again.sum()), 'battle')} that a rater judged a second time were left out"
+        )
     raters = tuple(
-        JUDGE if rater.rater == JUDGE.rater else replace(rater, kind="human", group="native") for rater in draft.raters
+        JUDGE if rater.rater == JUDGE.rater else replace(rater, kind="human", group="native")
+        for rater in draft.raters
     )
-    return replace(draft, card=replace(CARD, name="pariksha-pairs"), raters=raters, notes=(*draft.notes, *notes))
+    return replace(
+        draft,
+        card=replace(CARD, name="pariksha-pairs"),
+        raters=raters,
+        notes=(*draft.notes, *notes),
+    )
 
 
 def _with_answers(frame: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """The battles with their prompts and answers in the place of ids, where the release has those of all."""
+    """The battles with their prompts and answers in the place of ids, where the release has those
+    of all.
+    """
     files = sorted(path.glob("pairings/round*/**/*_pairings*.json"))
     if not files:
         return frame, ["no pairings/: who wrote the answers, and the answers, are not known"]
-    pairings = pd.concat([pd.DataFrame(read_json(file, "a list of pairings, as released")) for file in files])
+    pairings = pd.concat(
+        [pd.DataFrame(read_json(file, "a list of pairings, as released")) for file in files]
+    )
     if missing := sorted({"pairing_id", *PAIRING, *ANSWERS} - set(pairings.columns)):
         raise DataError(files[0], f"no {missing[0]!r}", "Take the file from the release again")
     pairings = pairings.rename(columns={"pairing_id": "output"} | PAIRING).drop_duplicates("output")
     lacking = frame.loc[~frame["output"].isin(pairings["output"]), "output"].nunique()
     if lacking:
         return frame, [
-            f"pairings/ were not read: {plural(lacking, 'battle')} of {frame['output'].nunique():,} not there"
+            f"pairings/ were not read: {plural(lacking, 'battle')} of {frame['output'].nunique():,}"
+            " not there"
         ]
-    return frame.merge(pairings[["output", *PAIRING.values(), *ANSWERS]], on="output").drop(columns="output"), []
+    return (
+        frame.merge(pairings[["output", *PAIRING.values(), *ANSWERS]], on="output").drop(
+            columns="output"
+        ),
+        [],
+    )
 
 
 FORMAT = Format("PARIKSHA release folder: battles of two answers, by workers and GPT-4", read)

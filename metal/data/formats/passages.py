@@ -1,7 +1,9 @@
-"""Passages to summarise, read one after another: XL-Sum on the hub or in files, any Hugging Face dataset, plain texts.
+"""Passages to summarise, read one after another: XL-Sum on the hub or in files, any Hugging Face
+dataset, plain texts.
 
-The files of a folder have the language in their names: `arabic_test.jsonl`, `ar_test.parquet`, `ar.jsonl`,
-`arabic/test.parquet`, `arabic/test/0000.parquet`, or `ar/*.txt` with one passage per file.
+The files of a folder have the language in their names: `arabic_test.jsonl`, `ar_test.parquet`,
+`ar.jsonl`, `arabic/test.parquet`, `arabic/test/0000.parquet`, or `ar/*.txt` with one passage per
+file.
 """
 
 from __future__ import annotations
@@ -25,10 +27,12 @@ TEXTS = (".txt",)
 ENDINGS = (*TABLES, *TEXTS)
 # XL-Sum (Hasan et al. 2021): news passages with summaries in 45 languages.
 XLSUM = "csebuetnlp/xlsum"
-XLSUM_REVISION = "refs/convert/parquet"  # the main branch is a script, which `datasets` no longer runs
+# the main branch is a script, which `datasets` no longer runs
+XLSUM_REVISION = "refs/convert/parquet"
 XLSUM_LICENCE = "CC BY-NC-SA 4.0 (XL-Sum: non-commercial research)"
 XLSUM_CITATION = (
-    "Hasan et al. (Findings of ACL 2021), XL-Sum: Large-Scale Multilingual Abstractive Summarization for 44 Languages"
+    "Hasan et al. (Findings of ACL 2021), XL-Sum: Large-Scale Multilingual Abstractive"
+    " Summarization for 44 Languages"
 )
 
 # Its configurations, by the names it gives them.
@@ -39,7 +43,8 @@ scottish_gaelic serbian_cyrillic serbian_latin sinhala somali spanish swahili ta
 ukrainian urdu uzbek vietnamese welsh yoruba
 """.split()  # noqa: SIM905
 
-METALS_LANGUAGES = ("en", "fr", "zh", "hi", "ar", "bn", "ru", "tr", "ja", "sw")  # the languages of METAL's dataset
+# the languages of METAL's dataset
+METALS_LANGUAGES = ("en", "fr", "zh", "hi", "ar", "bn", "ru", "tr", "ja", "sw")
 
 SPLITS = ("train", "test", "validation", "val", "dev")
 
@@ -59,8 +64,9 @@ class Passage:
 class Passages:
     """A source of passages.
 
-    languages: those it has, or those meant where none is named. split(language) reads the passages from the start
-    each time it is called; resolve(name) gives the source's code of a language. about: facts for dataset.toml.
+    languages: those it has, or those meant where none is named. split(language) reads the passages
+    from the start each time it is called; resolve(name) gives the source's code of a language.
+    about: facts for dataset.toml.
     """
 
     languages: tuple[str, ...]
@@ -82,8 +88,9 @@ def find_passages(
 ) -> Passages:
     """The passages that `source` names: `xlsum`, a file, a folder, or `hf:NAME`.
 
-    columns: {role: column} where columns have other names than in XL-Sum. language: that of a source which names none.
-    Raises UsageError (also for a subset or revision of a source that has none), or UnknownName for an unknown role.
+    columns: {role: column} where columns have other names than in XL-Sum. language: that of a
+    source which names none. Raises UsageError (also for a subset or revision of a source that has
+    none), or UnknownName for an unknown role.
     """
     for role in columns or {}:
         if role not in ROLES:
@@ -94,13 +101,17 @@ def find_passages(
     if subset and not source.startswith("hf:"):
         raise UsageError(f"`subset` {subset}: only hf:NAME has subsets; leave it out")
     if revision and source != "xlsum" and not source.startswith("hf:"):
-        raise UsageError(f"`revision` {revision}: only xlsum and hf:NAME have revisions; leave it out")
+        raise UsageError(
+            f"`revision` {revision}: only xlsum and hf:NAME have revisions; leave it out"
+        )
     if source == "xlsum":
         return _xlsum(split, revision or XLSUM_REVISION, roles, about)
     if source.startswith("hf:"):
         about |= {"subset": subset} if subset else {}
         about |= {"revision": revision} if revision else {}
-        return _hugging_face(source.removeprefix("hf:"), subset, split, revision, roles, about, language)
+        return _hugging_face(
+            source.removeprefix("hf:"), subset, split, revision, roles, about, language
+        )
     path = Path(source)
     if not source:
         raise UsageError("`source` is empty; give a file or folder, xlsum or hf:NAME")
@@ -122,13 +133,23 @@ def _xlsum(split: str, revision: str, roles: Mapping[str, str], about: dict[str,
 
 
 def _hugging_face(
-    name: str, subset: str, split: str, revision: str, roles: Mapping[str, str], about: dict[str, Any], language: str
+    name: str,
+    subset: str,
+    split: str,
+    revision: str,
+    roles: Mapping[str, str],
+    about: dict[str, Any],
+    language: str,
 ) -> Passages:
     """A dataset in one language; {language} in the subset's name stands for the language's code."""
     if not name:
-        raise UsageError("`source` hf: names no dataset; write hf:NAME, e.g. hf:abisee/cnn_dailymail")
+        raise UsageError(
+            "`source` hf: names no dataset; write hf:NAME, e.g. hf:abisee/cnn_dailymail"
+        )
     if "{language}" not in subset and not language:
-        raise UsageError(f'`source` hf:{name}: name its language with `languages`, e.g. `languages=["en"]`')
+        raise UsageError(
+            f'`source` hf:{name}: name its language with `languages`, e.g. `languages=["en"]`'
+        )
 
     def read(code: str) -> Iterator[Passage]:
         rows = hub_rows(name, subset.replace("{language}", code), split, revision)
@@ -150,27 +171,34 @@ def xlsum_language(asked: str) -> str:
     """
     code = code_among(asked, xlsum_names())
     if code is None:
-        raise UnknownName("language", asked, [*xlsum_names(), *XLSUM_NAMES], "XL-Sum has 45 languages")
+        raise UnknownName(
+            "language", asked, [*xlsum_names(), *XLSUM_NAMES], "XL-Sum has 45 languages"
+        )
     return code
 
 
 # ---------------------------------------------------------------- files
 
 
-def _local(path: Path, split: str, roles: Mapping[str, str], about: dict[str, Any], language: str) -> Passages:
+def _local(
+    path: Path, split: str, roles: Mapping[str, str], about: dict[str, Any], language: str
+) -> Passages:
     files = _files_by_language(path, split) if path.is_dir() else {}
     if not files:
         unnamed = [path] if path.is_file() else _files_of_split(path, split)
         if not unnamed:
             raise UsageError(
-                f"{path}: no passages of a split {split!r} there. Files are called like arabic_{split}.jsonl, "
-                f"ar_{split}.parquet, ar/*.txt, or are all in one language"
+                f"{path}: no passages of a split {split!r} there. Files are called like"
+                f" arabic_{split}.jsonl, ar_{split}.parquet, ar/*.txt, or are all in one language"
             )
         if any(file.suffix not in ENDINGS for file in unnamed):
             raise UsageError(f"{path}: passages are read from {', '.join(ENDINGS)}")
         language = language or (_language_in(path.stem, split) if path.is_file() else None) or ""
         if not language:
-            raise UsageError(f'{path}: which language is it in? Name one with `languages`, e.g. `languages=["en"]`')
+            raise UsageError(
+                f"{path}: which language is it in? Name one with `languages`, e.g."
+                ' `languages=["en"]`'
+            )
         files = {_code_of(language): unnamed}
 
     def resolve(asked: str) -> str:
@@ -179,14 +207,17 @@ def _local(path: Path, split: str, roles: Mapping[str, str], about: dict[str, An
             raise UnknownName("language", asked, sorted(files), f"These are in {path}")
         return code
 
-    return Passages(tuple(sorted(files)), lambda code: _from_files(files[code], roles), resolve, about)
+    return Passages(
+        tuple(sorted(files)), lambda code: _from_files(files[code], roles), resolve, about
+    )
 
 
 def _files_by_language(folder: Path, split: str) -> dict[str, list[Path]]:
     """{code: files} where names tell the language. Files that name another split are left out."""
     by_language: dict[str, list[Path]] = {}
     for entry in _visible(folder):
-        if {entry.name, entry.stem} & {*SPLITS, split}:  # `val` and `dev` are also codes of languages
+        # `val` and `dev` are also codes of languages
+        if {entry.name, entry.stem} & {*SPLITS, split}:
             continue
         if entry.is_dir():
             files = _files_of_split(entry, split)
@@ -211,15 +242,30 @@ def _language_in(stem: str, split: str) -> str | None:
 
 
 def _visible(folder: Path) -> list[Path]:
-    return [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")] if folder.is_dir() else []
+    return (
+        [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")]
+        if folder.is_dir()
+        else []
+    )
 
 
 def _files_of_split(folder: Path, split: str) -> list[Path]:
-    """Files of a folder in one language: tables of the split, else tables that name no split, else texts."""
-    inner, outer = _visible(folder / split), [entry for entry in _visible(folder) if entry.is_file()]
+    """Files of a folder in one language: tables of the split, else tables that name no split, else
+    texts.
+    """
+    inner, outer = (
+        _visible(folder / split),
+        [entry for entry in _visible(folder) if entry.is_file()],
+    )
     of_split = [file for file in outer if _names(file, split)]
     of_any = [file for file in outer if not _names_another(file, split)]
-    for files, endings in ((inner, TABLES), (of_split, TABLES), (of_any, TABLES), (inner, TEXTS), (outer, TEXTS)):
+    for files, endings in (
+        (inner, TABLES),
+        (of_split, TABLES),
+        (of_any, TABLES),
+        (inner, TEXTS),
+        (outer, TEXTS),
+    ):
         chosen = [file for file in files if file.suffix in endings]
         if chosen:
             return chosen
@@ -238,7 +284,9 @@ def _names_another(path: Path, split: str) -> bool:
 def _code_of(asked: str) -> str:
     code = find_language(asked)
     if not code:
-        raise UnknownName("language", asked, XLSUM_NAMES, "Use a BCP-47 code such as 'sw', or an English name")
+        raise UnknownName(
+            "language", asked, XLSUM_NAMES, "Use a BCP-47 code such as 'sw', or an English name"
+        )
     return code
 
 
@@ -264,12 +312,16 @@ def _parquet_rows(path: Path, roles: Mapping[str, str]) -> Iterator[Mapping[str,
                 yield from batch.to_pylist()
     except UnicodeDecodeError as error:
         byte = error.object[error.start]
-        raise DataError(path, f"a text in it is not UTF-8 (byte 0x{byte:02x})", "Write it again as UTF-8") from None
+        raise DataError(
+            path, f"a text in it is not UTF-8 (byte 0x{byte:02x})", "Write it again as UTF-8"
+        ) from None
     except (pa.ArrowException, OSError) as error:
         raise DataError(path, f"not readable as Parquet ({error})", "Write it again") from None
 
 
-def _from_rows(rows: Iterable[Mapping[str, Any]], roles: Mapping[str, str], where: str) -> Iterator[Passage]:
+def _from_rows(
+    rows: Iterable[Mapping[str, Any]], roles: Mapping[str, str], where: str
+) -> Iterator[Passage]:
     for number, row in enumerate(rows, 1):
         place = f"{where} row {number}"
         _check_columns(place, row, roles if number == 1 else {"text": roles["text"]})
@@ -278,7 +330,9 @@ def _from_rows(rows: Iterable[Mapping[str, Any]], roles: Mapping[str, str], wher
 
 
 def _cell(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
-    """The text in a column, empty where there is none. A number will do, except for the passage itself."""
+    """The text in a column, empty where there is none. A number will do, except for the passage
+    itself.
+    """
     cell = row.get(column)
     if cell is None or isinstance(cell, str):
         return cell or ""

@@ -1,7 +1,8 @@
-"""Any table of ratings: a rating, a rater or a criterion per row or column (shapes and cells: metal.data.tables).
+"""Any table of ratings: a rating, a rater or a criterion per row or column (shapes and cells:
+metal.data.tables).
 
-Files (CSV, TSV, JSON, JSONL, Parquet, XLSX) and DataFrames. Columns are recognized by common names or named in the
-options. Work is done on whole columns: a million rows take seconds.
+Files (CSV, TSV, JSON, JSONL, Parquet, XLSX) and DataFrames. Columns are recognized by common names
+or named in the options. Work is done on whole columns: a million rows take seconds.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ import pandas as pd
 
 from metal.data.dataset import Card
 from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_options
-from metal.data.languages import check_language, find_language, is_language, language_name, pair_in_capitals
+from metal.data.languages import (
+    check_language,
+    find_language,
+    is_language,
+    language_name,
+    pair_in_capitals,
+)
 from metal.data.progress import divided, no_progress
 from metal.data.ratings import FRAME, check_on_scale, check_once, row_of, tidy_facts
 from metal.data.records import METRIC_SCORE, Output, Source
@@ -47,7 +54,9 @@ from metal.data.tables.unread import differing, may_be_sources, telling_apart
 from metal.data.text import first_few
 from metal.errors import DataError, NoColumn, UnknownName
 
-OPTIONS = frozenset({"columns", "wide", "language", "criterion", "generator", "kinds", "groups", "missing"}) | {
+OPTIONS = frozenset(
+    {"columns", "wide", "language", "criterion", "generator", "kinds", "groups", "missing"}
+) | {
     *PER_CRITERION,
     "decimal",
     "word_orders",
@@ -70,15 +79,16 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 def read_ratings(frame: pd.DataFrame, **options: Any) -> Draft:
     """Ratings in a DataFrame, read as the format `table` reads a file. The frame is left as it is.
 
-    options: those of `draft_from`, and `only`, the kinds of rater to keep. Rows in messages are counted from 0.
-    Raises UnknownName for an option that does not exist, and what `draft_from` raises.
+    options: those of `draft_from`, and `only`, the kinds of rater to keep. Rows in messages are
+    counted from 0. Raises UnknownName for an option that does not exist, and what `draft_from`
+    raises.
 
     >>> frame = pd.DataFrame({"id": ["a", "a"], "annotator": ["A1", "gpt-4"], "rating": [1, 0]})
     >>> draft = read_ratings(frame, language="hi")
     >>> [rater.kind for rater in draft.raters]
     ['human', 'llm']
-    >>> draft.notes[0]
-    "one rating per row; columns read: rater from 'annotator', score from 'rating', output from 'id'"
+    >>> draft.notes[0].split("; ")[1]
+    "columns read: rater from 'annotator', score from 'rating', output from 'id'"
     """
     for name in options:
         if name not in OPTIONS | COMMON_OPTIONS:
@@ -92,20 +102,27 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     options:
 
     - columns {role: column}: which column plays which role (see metal.data.tables.names.GUESSES)
-    - wide: the columns that hold answers, with * as wildcard, or a template such as `{rater}_{criterion}`
+    - wide: the columns that hold answers, with * as wildcard, or a template such as
+      `{rater}_{criterion}`
     - language, criterion, generator: of all rows
-    - kinds, groups {rater, with *: value}; raters without a kind are taken for judges by their replies, models
-      or metrics by their names, else for people
+    - kinds, groups {rater, with *: value}; raters without a kind are taken for judges by their
+      replies, models or metrics by their names, else for people
     - missing: texts that stand for no answer, besides the usual ones
-    - directions, levels, measures, ranges, shifts {criterion, with *: value}: see metal.data.tables.scales
-    - decimal: the mark of decimals; word_orders: a file of orders, in force while this is called (`own_orders`)
-    - reader, scales: what reads replies (see metal.data.tables.replies), and the scales of the dataset to be joined
-    - described: a function that gives a criterion by its name, or None for one that it does not know
+    - directions, levels, measures, ranges, shifts {criterion, with *: value}: see
+      metal.data.tables.scales
+    - decimal: the mark of decimals; word_orders: a file of orders, in force while this is called
+      (`own_orders`)
+    - reader, scales: what reads replies (see metal.data.tables.replies), and the scales of the
+      dataset to be joined
+    - described: a function that gives a criterion by its name, or None for one that it does not
+      know
     - name: of the dataset; sheet: of an XLSX file; progress: of reading a file
 
     Raises DataError or UsageError, with the names of the columns, when a needed column is missing.
     """
-    shaped, named, scored, checked, *listed = divided(options.get("progress", no_progress), 4, 4, 13, 3, 2, 7)
+    shaped, named, scored, checked, *listed = divided(
+        options.get("progress", no_progress), 4, 4, 13, 3, 2, 7
+    )
     shaped(0, 1)
     notes: list[str] = list(frame.attrs.get("notes", ()))
     above = frame.attrs.get("above", 0)
@@ -117,13 +134,17 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     tidy = tidy_frame(frame, options, notes, where)
     shaped(1, 1)
     if tidy.empty:
-        raise DataError(where, "no ratings in it", f"{columns_of(frame)}. Each row below the header is a rating")
+        raise DataError(
+            where, "no ratings in it", f"{columns_of(frame)}. Each row below the header is a rating"
+        )
     if "rater" not in tidy and "first_text" in tidy:
         tidy["rater"] = "people"
         notes.append("no column for the rater: all choices are by one, 'people' (`columns`)")
     if "rater" not in tidy:
         remedy = f'{columns_of(frame)}. Name it: `columns={{"rater": COLUMN}}`'
-        raise NoColumn(where, "rater", tidy.attrs["columns"].unread, "no column for the rater", remedy)
+        raise NoColumn(
+            where, "rater", tidy.attrs["columns"].unread, "no column for the rater", remedy
+        )
     split_conversations(tidy, notes)
     if "winner" in tidy or "first_text" in tidy:
         tidy, options = with_preferences(tidy, options, notes, where)
@@ -147,9 +168,13 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         tidy["score"] = np.nan
     tidy, apart = metrics_apart(tidy, options, notes)
     if apart:
-        options = dict(options) | {"measures": {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}}
+        options = dict(options) | {
+            "measures": {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}
+        }
     criteria = read_scores(tidy, {**options, "progress": scored}, notes, where)
-    check_on_scale(tidy, {each.name: each for each in criteria}, partial(_place_in_file, tidy, where))
+    check_on_scale(
+        tidy, {each.name: each for each in criteria}, partial(_place_in_file, tidy, where)
+    )
     if apart:
         criteria = [METRIC_SCORE if each.name == METRIC_SCORE.name else each for each in criteria]
     if "reply" in tidy and "reader" in options:
@@ -164,7 +189,13 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     check_once(tidy.assign(output=tidy["output"].astype("category")), where, remedy)
     checked(1, 1)
     sources = [
-        Source(source, language, conversation(text), references=(reference,) if reference else (), content=content)
+        Source(
+            source,
+            language,
+            conversation(text),
+            references=(reference,) if reference else (),
+            content=content,
+        )
         for source, language, text, reference, content in first_rows(
             tidy, listed[0], *("source", "language", "source_text", "reference", "content")
         )
@@ -193,19 +224,34 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
         extra["sources_by"] = columns.sources_by
     if tidy.attrs["doubtful_directions"]:
         extra["doubtful_directions"] = tidy.attrs["doubtful_directions"]
-    parts = (tuple(criteria), tuple(sources), tuple(outputs), raters, tidy_facts(tidy), tuple(notes))
+    parts = (
+        tuple(criteria),
+        tuple(sources),
+        tuple(outputs),
+        raters,
+        tidy_facts(tidy),
+        tuple(notes),
+    )
     return Draft(card, *parts, {"reading": extra} if extra else {}, columns=columns)
 
 
 def _place_in_file(tidy: pd.DataFrame, where: Path, row: int) -> str:
     """What a message calls the n-th rating: its row in the file, and in a wide table its column."""
     row_in_file = row_of(where, int(tidy.index[row]))
-    return f"{row_in_file}, column {tidy[ANSWERED_IN].iloc[row]!r}" if ANSWERED_IN in tidy else row_in_file
+    return (
+        f"{row_in_file}, column {tidy[ANSWERED_IN].iloc[row]!r}"
+        if ANSWERED_IN in tidy
+        else row_in_file
+    )
 
 
 def _outputs_of_epochs(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Where a text was written anew for each epoch, each is an output of its own, of the source that the id names."""
-    if "text" not in tidy or not _several(tidy.assign(text=as_texts(tidy["text"])), "output", "text"):
+    """Where a text was written anew for each epoch, each is an output of its own, of the source
+    that the id names.
+    """
+    if "text" not in tidy or not _several(
+        tidy.assign(text=as_texts(tidy["text"])), "output", "text"
+    ):
         return
     repeat = as_texts(tidy["repeat"])
     if _one_each(tidy, "source", "output"):
@@ -220,16 +266,27 @@ def _remedy_for_doubles(frame: pd.DataFrame, columns: TableColumns, tidy: pd.Dat
     if name:
         given = {role: f"`columns={ {role: name} }`" for role in ("output", "text", "repeat")}
         named = f"it names outputs {given['output']}, it is the rated text {given['text']}"
-        return f"{name!r} tells them apart: if {named}, or the rater answered again {given['repeat']}"
-    remedy = 'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
-    no_ids = [*columns.unread, *(columns.roles[role] for role in ("source_text", "group") if role in columns.roles)]
+        return (
+            f"{name!r} tells them apart: if {named}, or the rater answered again {given['repeat']}"
+        )
+    remedy = (
+        'Keep one of them; if they rate several outputs, name the texts: `columns={"text": COLUMN}`'
+    )
+    no_ids = [
+        *columns.unread,
+        *(columns.roles[role] for role in ("source_text", "group") if role in columns.roles),
+    ]
     if no_ids:
-        remedy += '; ids in several columns, joined by +: `columns={"output": "A+B", "rater": "C+D"}`'
+        remedy += (
+            '; ids in several columns, joined by +: `columns={"output": "A+B", "rater": "C+D"}`'
+        )
         remedy += f" (so far no id: {first_few(no_ids)})"
     return remedy
 
 
-def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> pd.DataFrame:
+def _identify(
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
+) -> pd.DataFrame:
     """Fill in what identifies a rating: language, criterion, generator, source and output."""
     _fill(tidy, options, notes, where)
     if "output" not in tidy and "source" not in tidy:
@@ -250,45 +307,70 @@ def _identify(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], 
                     "Every rating needs one",
                 )
     codes = {name: find_language(name) or name for name in tidy["language"].cat.categories}
-    codes = {name: code.lower() if len(code) <= 3 else code for name, code in codes.items()}  # `EN` is `en`
-    places = [name for name, code in codes.items() if is_language(name) and pair_in_capitals(name) == code]
-    notes += [f"language: {name!r} is read as {language_name(codes[name])} (`language`)" for name in places]
+    # `EN` is `en`
+    codes = {name: code.lower() if len(code) <= 3 else code for name, code in codes.items()}
+    places = [
+        name for name, code in codes.items() if is_language(name) and pair_in_capitals(name) == code
+    ]
+    notes += [
+        f"language: {name!r} is read as {language_name(codes[name])} (`language`)"
+        for name in places
+    ]
     bad = [name for name, code in codes.items() if not is_language(code)]
     if bad:
         row = int(tidy.index[int((tidy["language"] == bad[0]).argmax())])
-        check_language(codes[bad[0]], "`language`" if options.get("language") else row_of(where, row))
+        check_language(
+            codes[bad[0]], "`language`" if options.get("language") else row_of(where, row)
+        )
     tidy["language"] = tidy["language"].map(codes).astype("category")
     named = options.get("columns") or {}
-    several = [role for role in ("generator", "language") if "output" in tidy and _several(tidy, "output", role)]
+    several = [
+        role
+        for role in ("generator", "language")
+        if "output" in tidy and _several(tidy, "output", role)
+    ]
     if several and "source" not in tidy and "output" not in named:
-        notes.append(f"the same id occurs with several {several[0]}s: taken for the source's (`columns`)")
+        notes.append(
+            f"the same id occurs with several {several[0]}s: taken for the source's (`columns`)"
+        )
         tidy = tidy.rename(columns={"output": "source"})
         columns: TableColumns = tidy.attrs["columns"]
-        roles = {"source" if role == "output" else role: column for role, column in columns.roles.items()}
+        roles = {
+            "source" if role == "output" else role: column for role, column in columns.roles.items()
+        }
         tidy.attrs["columns"] = replace(columns, roles=roles)
     if "source" not in tidy or (_one_each(tidy, "source", "output") and "source" not in named):
         _find_sources(tidy, notes)
     elif _several(tidy, "source", "language"):
-        notes.append("the same sources occur in several languages: each is named LANGUAGE/SOURCE, its content SOURCE")
+        notes.append(
+            "the same sources occur in several languages: each is named LANGUAGE/SOURCE, its"
+            " content SOURCE"
+        )
         if "content" not in tidy:
             tidy["content"] = tidy["source"]
         tidy["source"] = _joined(tidy["language"], tidy["source"])
     if "output" not in tidy:
         tidy["output"] = _joined(tidy["source"], tidy["generator"])
         if "text" in tidy and _several(tidy.assign(text=as_texts(tidy["text"])), "output", "text"):
-            digests = as_texts(tidy["text"]).astype(object).fillna("").map(digest).astype("category")
+            digests = (
+                as_texts(tidy["text"]).astype(object).fillna("").map(digest).astype("category")
+            )
             tidy["output"] = _joined(tidy["output"], digests)
     return tidy
 
 
 def _find_sources(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Give outputs their sources by the texts of the inputs; where these do not tell, each is one of its own."""
+    """Give outputs their sources by the texts of the inputs; where these do not tell, each is one
+    of its own.
+    """
     columns: TableColumns = tidy.attrs["columns"]
     inputs, ids = columns.roles.get("source_text"), columns.roles.get("output", "ID")
     if inputs and "output" in tidy and by_inputs(tidy, inputs, ids, notes):
         tidy.attrs["columns"] = replace(columns, sources_by=inputs)
     elif "source" not in tidy:
-        notes.append('no source column: outputs count as independent (`columns={"source": COLUMN}`)')
+        notes.append(
+            'no source column: outputs count as independent (`columns={"source": COLUMN}`)'
+        )
         tidy["source"] = tidy["output"]
 
 
@@ -308,7 +390,9 @@ def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], wher
     if options.get("language"):
         tidy["language"] = options["language"]
     elif "language" not in tidy:
-        texts = next((tidy[role] for role in ("text", "first_text", "source_text") if role in tidy), None)
+        texts = next(
+            (tidy[role] for role in ("text", "first_text", "source_text") if role in tidy), None
+        )
         columns: TableColumns = tidy.attrs["columns"]
         every = [*columns.roles.values(), *columns.wide, *columns.unread]
         code, why = language_of(where.name.split(".")[0], every, texts)
@@ -329,7 +413,9 @@ def _joined(left: pd.Series, right: pd.Series) -> Any:
     lefts, rights = left.cat.categories.tolist(), right.cat.categories.tolist()
     key = left.array.codes.astype(np.int64) * len(rights) + right.array.codes
     place, pairs = pd.factorize(key, sort=True)
-    names = [f"{lefts[pair // len(rights)]}/{rights[pair % len(rights)]}" for pair in pairs.tolist()]
+    names = [
+        f"{lefts[pair // len(rights)]}/{rights[pair % len(rights)]}" for pair in pairs.tolist()
+    ]
     return pd.Categorical.from_codes(place, pd.Index(names))
 
 
@@ -342,10 +428,18 @@ def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
             name = pairs["output"][pairs["output"].duplicated()].iloc[0]
             first, second = pairs[other][pairs["output"] == name].iloc[:2]
             problem = f"output {name!r} has more than one {other} ({first[:60]!r}, {second[:60]!r})"
-            remedy = 'Ids that repeat in each language or system are of the source: `columns={"source": COLUMN}`'
-            remedy += '; texts in place of ids: `columns={"text": COLUMN}`' if other == "source" else ""
+            remedy = (
+                'Ids that repeat in each language or system are of the source: `columns={"source":'
+                " COLUMN}`"
+            )
+            remedy += (
+                '; texts in place of ids: `columns={"text": COLUMN}`' if other == "source" else ""
+            )
             if other == "text":
-                remedy = 'Name the column that tells its outputs apart: `columns={"output": COLUMN}`, or `generator`'
+                remedy = (
+                    'Name the column that tells its outputs apart: `columns={"output": COLUMN}`, or'
+                    " `generator`"
+                )
             raise DataError(where, problem, remedy)
 
 

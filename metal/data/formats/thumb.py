@@ -1,10 +1,12 @@
-"""THumB 1.0: summaries of CNNDM on four criteria by three experts and the crowd; captions of MSCOCO by one score each.
+"""THumB 1.0: summaries of CNNDM on four criteria by three experts and the crowd; captions of MSCOCO
+by one score each.
 
 cnndm_THumB-1.0.jsonl     SYS, seg_id, hyp, expert_annotations, turker_annotations (bare NaN: none)
 mscoco_THumB-1.0.jsonl    SYS, seg_id, hyp, image, P, R, Fl, Inc, Con, human_score
 *_references.jsonl        seg_id, refs (optional, beside it)
 
-P and R go from 1 to 5, Fl, Inc and Con are deductions (0 or below), human_score is (P + R) / 2 + Fl + Inc + Con.
+P and R go from 1 to 5, Fl, Inc and Con are deductions (0 or below), human_score is (P + R) / 2 + Fl
++ Inc + Con.
 """
 
 from __future__ import annotations
@@ -17,7 +19,14 @@ from typing import Any
 
 from metal.data.dataset import Card
 from metal.data.files import read_jsonl
-from metal.data.formats import Draft, Format, Reading, human_generators, only_file, summary_criterion
+from metal.data.formats import (
+    Draft,
+    Format,
+    Reading,
+    human_generators,
+    only_file,
+    summary_criterion,
+)
 from metal.data.records import Criterion, Output, Rater, Scale, Source
 from metal.errors import DataError
 
@@ -55,7 +64,9 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
         where = f"{file} row {row + 1}"
         output = _output(record, where)
         image = str(record.get("image", ""))
-        source = Source(output.source, "en", title=image, references=references.get(output.source, ()))
+        source = Source(
+            output.source, "en", title=image, references=references.get(output.source, ())
+        )
         reading.sources.setdefault(output.source, source)
         reading.outputs[output.output] = output
         if "P" in record:
@@ -73,16 +84,22 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
             for place, ratings in enumerate(panel, 1):
                 rater = f"{letter}{place}"
                 reading.raters.setdefault(rater, Rater(rater, "human", group))
-                reading.rows += [(output.output, c, rater, *_score(ratings, c, where), "") for c in CRITERIA]
+                reading.rows += [
+                    (output.output, c, rater, *_score(ratings, c, where), "") for c in CRITERIA
+                ]
     people = human_generators(output.generator for output in reading.outputs.values())
     if captions:
         reading.raters[THUMB.rater] = THUMB
-        reading.notes = ["one score per caption and criterion; who gave it is not said, so that people are one rater"]
+        reading.notes = [
+            "one score per caption and criterion; who gave it is not said, so that people are one"
+            " rater"
+        ]
         return reading.draft(MSCOCO, CAPTIONS.values(), people)
     crowd = sum(rater.group == "crowd" for rater in reading.raters.values())
     reading.notes = [f"{what} for {count} summaries" for what, count in without.items()]
     reading.notes.append(
-        f"{crowd} crowd workers and {len(reading.raters) - crowd} experts per summary, named by position"
+        f"{crowd} crowd workers and {len(reading.raters) - crowd} experts per summary, named by"
+        " position"
     )
     return reading.draft(CARD, map(summary_criterion, CRITERIA), people)
 
@@ -92,7 +109,11 @@ def _references(folder: Path) -> dict[str, tuple[str, ...]]:
     for file in folder.glob("*references*.jsonl"):
         for row, record in read_jsonl(file):
             if not isinstance(record.get("refs"), list) or "seg_id" not in record:
-                raise DataError(f"{file} row {row + 1}", "no seg_id or refs", "Take the file from the release again")
+                raise DataError(
+                    f"{file} row {row + 1}",
+                    "no seg_id or refs",
+                    "Take the file from the release again",
+                )
             references[str(record["seg_id"])] = tuple(map(str, record["refs"]))
     return references
 
@@ -100,7 +121,9 @@ def _references(folder: Path) -> dict[str, tuple[str, ...]]:
 def _output(record: dict[str, Any], where: str) -> Output:
     missing = [name for name in ("SYS", "seg_id", "hyp") if name not in record]
     if missing:
-        raise DataError(where, f"no {missing[0]!r} (keys found: {', '.join(record)})", "Is this a THumB file?")
+        raise DataError(
+            where, f"no {missing[0]!r} (keys found: {', '.join(record)})", "Is this a THumB file?"
+        )
     source, system = str(record["seg_id"]), str(record["SYS"])
     return Output(f"{source}/{system}", source, system, "en", str(record["hyp"]))
 
@@ -109,12 +132,17 @@ def _score(ratings: Any, criterion: str, where: str) -> tuple[float, str]:
     try:
         score = float(ratings[criterion])
     except (KeyError, TypeError, ValueError):
-        raise DataError(where, f"a rating without {criterion}", "Take the file from the release again") from None
+        raise DataError(
+            where, f"a rating without {criterion}", "Take the file from the release again"
+        ) from None
     return score, "not rated" if math.isnan(score) else ""
 
 
 FORMAT = Format(
     "THumB 1.0 JSONL: people's ratings of CNNDM summaries or MSCOCO captions",
     read,
-    marks=(("*.jsonl", ('"SYS"', "expert_annotations")), ("*.jsonl", ('"human_score"', '"Inc"', '"Con"'))),
+    marks=(
+        ("*.jsonl", ('"SYS"', "expert_annotations")),
+        ("*.jsonl", ('"human_score"', '"Inc"', '"Con"')),
+    ),
 )

@@ -1,1 +1,3 @@
-"""Tables as people have them: files read with the spelling of every cell, shapes recognized, answers in words coded."""
+"""Tables as people have them: files read with the spelling of every cell, shapes recognized,
+answers in words coded.
+"""

@@ -27,8 +27,8 @@ _NO_NAME = re.compile(r"unnamed: \d+")  # what pandas calls the index that it wr
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """Where an answer stands in a wide table: its column, whose it is, on what and about which output ("" where a
-    column says it).
+    """Where an answer stands in a wide table: its column, whose it is, on what and about which
+    output ("" where a column says it).
     """
 
     column: str
@@ -64,7 +64,9 @@ def holds_answers(column: pd.Series) -> bool:
     answers = _read(tuple(counted.items()))
     words = answers.in_words
     numbers = [number for number in answers.numbers if not np.isnan(number)]
-    in_numbers = sum(n for n, x in zip(answers.counts, answers.numbers, strict=True) if not np.isnan(x))
+    in_numbers = sum(
+        n for n, x in zip(answers.counts, answers.numbers, strict=True) if not np.isnan(x)
+    )
     # A stray cell does not make a column something else: its row is named where scores are read.
     if words and (not numbers or in_numbers < STRAY * sum(words.values())):
         usual = [word for word, count in words.items() if STRAY * count > sum(words.values())]
@@ -76,7 +78,9 @@ def holds_answers(column: pd.Series) -> bool:
 
 
 def _counts_rows(column: pd.Series, name: str) -> bool:
-    """Whether the cells number the rows, from 0 or 1 on; without a name also with gaps, as rows were taken out."""
+    """Whether the cells number the rows, from 0 or 1 on; without a name also with gaps, as rows
+    were taken out.
+    """
     if len(column) < _FEWEST_COUNTED or column.nunique() < len(column):
         return False
     numbers = as_numbers(column)
@@ -105,7 +109,10 @@ def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str
         if name not in asked_for:
             continue
         answers = None
-        few = isinstance(column.dtype, pd.CategoricalDtype) and len(column.cat.categories) <= MOST_LEVELS
+        few = (
+            isinstance(column.dtype, pd.CategoricalDtype)
+            and len(column.cat.categories) <= MOST_LEVELS
+        )
         if few and len(column.cat.categories) < max(len(column), _FEWEST_COUNTED):
             categories = column.array.categories
             codes = column.array.codes
@@ -113,7 +120,9 @@ def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str
             key = id(categories), occurring.tobytes()
             if key not in decided:
                 texts = texts_of.setdefault(id(categories), categories.tolist())
-                decided[key] = _numbers_answer([text for text, occurs in zip(texts, occurring, strict=True) if occurs])
+                decided[key] = _numbers_answer(
+                    [text for text, occurs in zip(texts, occurring, strict=True) if occurs]
+                )
             answers = decided[key]
         if answers is None:
             answers = holds_answers(column)
@@ -127,7 +136,11 @@ def _numbers_answer(texts: Sequence[object]) -> bool | None:
     if not texts or not all(isinstance(text, str) and 0 < len(text) <= LONGEST for text in texts):
         return None
     answers = _read(tuple((str(text), 1) for text in texts))
-    return None if any(answers.words) else _are_answers([x for x in answers.numbers if not np.isnan(x)])
+    return (
+        None
+        if any(answers.words)
+        else _are_answers([x for x in answers.numbers if not np.isnan(x)])
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -142,11 +155,16 @@ def without_end(column: str) -> str:
 
 
 def with_comments(answers: Iterable[AnswerColumn], columns: Iterable[str]) -> list[AnswerColumn]:
-    """The columns of answers, each with that of its comments: `fluency_comment`, for `ling_rating` `ling_reasoning`."""
+    """The columns of answers, each with that of its comments: `fluency_comment`, for `ling_rating`
+    `ling_reasoning`.
+    """
     by_lower_name: dict[str, str] = {}
     for column in columns:
         by_lower_name.setdefault(column.lower(), column)
-    return [replace(each, comment=each.comment or _comment_of(each.column, by_lower_name)) for each in answers]
+    return [
+        replace(each, comment=each.comment or _comment_of(each.column, by_lower_name))
+        for each in answers
+    ]
 
 
 def _comment_of(column: str, by_lower_name: Mapping[str, str]) -> str:

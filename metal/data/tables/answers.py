@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 _NUMBERED_WORD = re.compile(
     r"\(?(?P<n>[+-]?\d+(?:\.\d+)?)\)?\s*(?:\((?P<a>[^\W\d_][^()]*)\)|[-–:=.)]?\s*(?P<b>[^\W\d_].*))"
 )
-_WORD_NUMBERED = re.compile(r"(?P<a>[^\W\d_][^()\d]*?)\s*[(\[=:]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[)\]]?")
+_WORD_NUMBERED = re.compile(
+    r"(?P<a>[^\W\d_][^()\d]*?)\s*[(\[=:]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[)\]]?"
+)
 _AS_TEXT = re.compile(r"=\"(.*)\"|'(\d.*)")  # how spreadsheets are told that a number is a text
 _MAY_BE_STARS = re.compile(r"\d ?[^\W\d]|[★⭐]")
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of)\s*(\d+)")
@@ -32,9 +34,9 @@ _SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
 class AnswerTexts:
     """The distinct answers of a criterion. numbers: of each, NaN for words and what is missing.
 
-    words: spelled as most often, for each answer that is one; "" for others. missing: which stand for no answer.
-    percent: whether all were written with a percent sign. doubtful: numbers that can be read in two ways (see
-    `metal.data.tables.decimals`).
+    words: spelled as most often, for each answer that is one; "" for others. missing: which stand
+    for no answer. percent: whether all were written with a percent sign. doubtful: numbers that can
+    be read in two ways (see `metal.data.tables.decimals`).
     """
 
     texts: tuple[str, ...]
@@ -63,23 +65,30 @@ def read_answers(
     highest: float | None = None,
     decimal: str = "",
 ) -> AnswerTexts:
-    """What the texts of a criterion's answers mean. counted: text -> how often. say: takes a line on what was decided.
+    """What the texts of a criterion's answers mean. counted: text -> how often. say: takes a line
+    on what was decided.
 
-    labels: of levels that are known; they are answers, also where one stands for no answer elsewhere. So is `none`
-    beside words of an order that holds it (none < low < high). highest: the best or worst score, where it is known.
-    decimal: the decimal mark, where it is known.
+    labels: of levels that are known; they are answers, also where one stands for no answer
+    elsewhere. So is `none` beside words of an order that holds it (none < low < high). highest: the
+    best or worst score, where it is known. decimal: the decimal mark, where it is known.
 
-    Percent signs, stars and `4/5` are read where all answers fit, commas as `with_points` says; `2 Good` is the number
-    2 with its word. Words that differ only in case, blanks or Unicode form are one.
+    Percent signs, stars and `4/5` are read where all answers fit, commas as `with_points` says; `2
+    Good` is the number 2 with its word. Words that differ only in case, blanks or Unicode form are
+    one.
     """
     texts = [unicodedata.normalize("NFKC", text).replace(MINUS, "-").strip() for text in counted]
-    texts = [next(filter(None, match.groups()), "") if (match := _AS_TEXT.fullmatch(text)) else text for text in texts]
+    texts = [
+        next(filter(None, match.groups()), "") if (match := _AS_TEXT.fullmatch(text)) else text
+        for text in texts
+    ]
     texts = _without_stars(texts, missing)
     if all(text.lower() in missing | NO_NUMBER or is_numeral(text) for text in texts):
         missing |= NO_NUMBER
     gone = _no_answers(texts, missing, labels)
     texts = _without_units(texts, gone, say, percents := _percents(texts, gone))
-    numerals = with_points([text for text, absent in zip(texts, gone, strict=True) if not absent], decimal, highest)
+    numerals = with_points(
+        [text for text, absent in zip(texts, gone, strict=True) if not absent], decimal, highest
+    )
     if numerals.note:
         say(numerals.note)
     doubtful = tuple([*counted][texts.index(text)] for text in numerals.doubtful)
@@ -95,7 +104,10 @@ def read_answers(
     spelled = _usual_spelling(texts, folded, list(counted.values()))
     alike = {spelled[key] for key, count in Counter(filter(None, folded)).items() if count > 1}
     if alike:
-        say(f"spellings that differ in case or blanks are one answer ({first_few(sorted(alike), 3)})")
+        say(
+            "spellings that differ in case or blanks are one answer"
+            f" ({first_few(sorted(alike), 3)})"
+        )
     return AnswerTexts(
         tuple(counted),
         tuple(counted.values()),
@@ -112,7 +124,10 @@ def _without_stars(texts: list[str], missing: Collection[str]) -> list[str]:
     first = next((text for text in texts if text.lower() not in missing), "")
     if not _MAY_BE_STARS.search(first):
         return texts
-    stars = re.compile(rf"(\d+(?:[.,]\d+)?) ?(?:{'|'.join(map(re.escape, star_words()))})|([★⭐]+)☆*", re.IGNORECASE)
+    stars = re.compile(
+        rf"(\d+(?:[.,]\d+)?) ?(?:{'|'.join(map(re.escape, star_words()))})|([★⭐]+)☆*",
+        re.IGNORECASE,
+    )
     read = []
     for text in texts:
         match = stars.fullmatch(text)
@@ -122,7 +137,9 @@ def _without_stars(texts: list[str], missing: Collection[str]) -> list[str]:
     return read
 
 
-def _no_answers(texts: Sequence[str], missing: Collection[str], labels: Collection[str]) -> list[bool]:
+def _no_answers(
+    texts: Sequence[str], missing: Collection[str], labels: Collection[str]
+) -> list[bool]:
     """Which texts stand for no answer."""
     on_levels = set(map(fold, labels))
     gone = []
@@ -150,7 +167,9 @@ def _without_units(texts: list[str], gone: Sequence[bool], say: Any, percents: b
     if percents:
         say("percent signs left out")
         return [text.strip("% ") for text in texts]
-    matches = [_OUT_OF.fullmatch(text) for text, absent in zip(texts, gone, strict=True) if not absent]
+    matches = [
+        _OUT_OF.fullmatch(text) for text, absent in zip(texts, gone, strict=True) if not absent
+    ]
     ends = {match[2] if match else "" for match in matches}
     if len(ends) != 1 or "" in ends:
         return texts
@@ -163,7 +182,9 @@ def _number_in(text: str, missing: Collection[str]) -> bool:
     return bool(NUMBER.fullmatch(text)) and f"{float(text):.15g}" in missing
 
 
-def _usual_spelling(texts: Iterable[str], folded: Iterable[str], counts: Iterable[int]) -> dict[str, str]:
+def _usual_spelling(
+    texts: Iterable[str], folded: Iterable[str], counts: Iterable[int]
+) -> dict[str, str]:
     best: dict[str, tuple[int, str]] = {}
     for text, word, count in zip(texts, folded, counts, strict=True):
         if word:
@@ -174,15 +195,27 @@ def _usual_spelling(texts: Iterable[str], folded: Iterable[str], counts: Iterabl
 def zero_may_be_no_answer(scale: Scale) -> bool:
     """Whether 0 is the lowest of plain numbers that end as scales do which mostly begin with 1."""
     plain = all(level.label == f"{level.value:g}" for level in scale.levels)
-    return plain and len(scale.levels) > 2 and scale.values[0] == 0 and scale.values[-1] in (5, 7, 10)
+    return (
+        plain and len(scale.levels) > 2 and scale.values[0] == 0 and scale.values[-1] in (5, 7, 10)
+    )
 
 
 def numbered_words(words: Collection[str]) -> dict[str, tuple[float, str]] | None:
-    """Word -> its number and the rest, where every word is such and no number has two (`2 Good`, `Good (2)`)."""
-    split = {w: match for w in words if (match := _NUMBERED_WORD.fullmatch(w) or _WORD_NUMBERED.fullmatch(w))}
-    labels = {word: next(filter(None, map(match.groupdict().get, "ab"))) for word, match in split.items()}
+    """Word -> its number and the rest, where every word is such and no number has two (`2 Good`,
+    `Good (2)`).
+    """
+    split = {
+        w: match
+        for w in words
+        if (match := _NUMBERED_WORD.fullmatch(w) or _WORD_NUMBERED.fullmatch(w))
+    }
+    labels = {
+        word: next(filter(None, map(match.groupdict().get, "ab"))) for word, match in split.items()
+    }
     values = {word: (float(match["n"]), labels[word].strip()) for word, match in split.items()}
     distinct = (
-        len({value for value, _ in values.values()}) == len(values) == len({label for _, label in values.values()})
+        len({value for value, _ in values.values()})
+        == len(values)
+        == len({label for _, label in values.values()})
     )
     return values if values and len(values) == len(words) and distinct else None

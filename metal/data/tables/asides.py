@@ -1,4 +1,6 @@
-"""What a table holds besides ratings: blank rows, rows of totals, and columns that sum up raters or count the work."""
+"""What a table holds besides ratings: blank rows, rows of totals, and columns that sum up raters or
+count the work.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,22 @@ import pandas as pd
 
 from metal.data.tables.answer_columns import without_end
 from metal.data.tables.cells import as_numbers, as_texts, fold, is_filled, is_missing
-from metal.data.tables.names import METRIC, is_machine, is_no_criterion, is_nobodys, is_person, words_of
+from metal.data.tables.names import (
+    METRIC,
+    is_machine,
+    is_no_criterion,
+    is_nobodys,
+    is_person,
+    words_of,
+)
 from metal.data.tables.word_orders import order_of
 from metal.data.text import first_few, plural
 
-# Names of columns that stand for people where nobody else does, and of those that never do; as `fold` spells them.
+# Names of columns that stand for people where nobody else does, and of those that never do; as
+# `fold` spells them.
 REFERENCE = re.compile(
-    r"((expert|human|crowd|annotator|rater) )?(gold|golden|gold standard|ground ?truth|adjudicat(ed|ion)|final|labels?)"
+    r"((expert|human|crowd|annotator|rater) )?(gold|golden|gold standard|ground"
+    r" ?truth|adjudicat(ed|ion)|final|labels?)"
     r"( (label|score|rating|value|answer|decision|verdict)s?)?"
 )
 ASIDE = re.compile(
@@ -26,7 +37,8 @@ ASIDE = re.compile(
     r"( (vote|voting|label|score|rating|value|answer|decision|verdict)s?)?|"
     r"(sum|total)( score)?|std( ?dev)?|stdev|sd|variance|(fleiss |cohen )?kappa|"
     r"(n|num|number of) (raters|annotators)|agreement|"
-    r"difficulty|batch|legend|session|order|index|attention( check)?|rank|round|hit number|z( ?scores?)?"
+    r"difficulty|batch|legend|session|order|index|attention( check)?|rank|round|hit number|z("
+    r" ?scores?)?"
 )
 ROWS = tuple(
     fold(
@@ -37,36 +49,51 @@ ROWS = tuple(
 )
 ROWS_EACH = 10  # rows of a rater from which on what never changes is a fact about the rater
 # A column that is named after another: `score.1`, `score_copy`, `score (2)`.
-COPY = re.compile(r"(.+?)([ _.-](copy|copied|dup|duplicate|old|backup)|(?<!\d)\.\d+| ?\((copy|\d+)\))", re.IGNORECASE)
+COPY = re.compile(
+    r"(.+?)([ _.-](copy|copied|dup|duplicate|old|backup)|(?<!\d)\.\d+| ?\((copy|\d+)\))",
+    re.IGNORECASE,
+)
 NUMBERED = re.compile(r"(.+)[ _.-]\d+")
 _SURVEY = '{"ImportId"'
 MOST_TRIED = 200  # columns that are tried one by one, each against all others
-FEWEST, LOOKED_AT = 30, 10_000  # rows in which people differ, to say that a column follows from the others'
+# rows in which people differ, to say that a column follows from the others'
+FEWEST, LOOKED_AT = 30, 10_000
 
 
 def without_copies(frame: pd.DataFrame, kept: Collection[str], notes: list[str]) -> pd.DataFrame:
-    """The frame without columns that hold the cells of another under its name and an end such as `_copy` or `.1`.
+    """The frame without columns that hold the cells of another under its name and an end such as
+    `_copy` or `.1`.
 
-    Another number at the end may be another rater's: it counts only where many rows are alike. kept: columns that stay.
+    Another number at the end may be another rater's: it counts only where many rows are alike.
+    kept: columns that stay.
     """
     copies = []
     for column in frame.columns:
-        match = COPY.fullmatch(column) or (NUMBERED.fullmatch(column) if len(frame) >= FEWEST else None)
+        match = COPY.fullmatch(column) or (
+            NUMBERED.fullmatch(column) if len(frame) >= FEWEST else None
+        )
         if not match or match[1] not in frame or column in kept:
             continue
-        cells, others = as_texts(frame[column]).astype(object), as_texts(frame[match[1]]).astype(object)
+        cells, others = (
+            as_texts(frame[column]).astype(object),
+            as_texts(frame[match[1]]).astype(object),
+        )
         if cells.equals(others) and cells.nunique() > 1:
             copies.append(column)
     if not copies:
         return frame
     listed = first_few(copies)
-    notes.append(f"copies of the columns they are named after, and not read: {listed} (`columns` or `wide` reads them)")
+    notes.append(
+        f"copies of the columns they are named after, and not read: {listed} (`columns` or `wide`"
+        " reads them)"
+    )
     return frame.drop(columns=copies)
 
 
 def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """The frame without blank rows, the header written again, what a survey tool says of its questions below the
-    header, remarks below the table, and rows at its end whose first cell says Total, Mean and the like.
+    """The frame without blank rows, the header written again, what a survey tool says of its
+    questions below the header, remarks below the table, and rows at its end whose first cell says
+    Total, Mean and the like.
     """
     aside = _rows_aside(frame)
     for what, rows in aside.items():
@@ -89,12 +116,16 @@ def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
         words.append(first)
         end -= 1
     if words:
-        notes.append(f"{plural(len(words), 'row')} of totals at the end left out: {first_few(words[::-1])}")
+        notes.append(
+            f"{plural(len(words), 'row')} of totals at the end left out: {first_few(words[::-1])}"
+        )
     return frame.iloc[:end]
 
 
 def _first_cell(frame: pd.DataFrame, row: int) -> tuple[str, str]:
-    """The first column with a name that is filled in a row, and what stands there; empty where there is none."""
+    """The first column with a name that is filled in a row, and what stands there; empty where
+    there is none.
+    """
     for name, column in frame.items():
         cell = column.array[row]
         if not re.match(r"(column|Unnamed:) \d+$", str(name)) and not is_missing(cell):
@@ -118,7 +149,9 @@ def _rows_aside(frame: pd.DataFrame) -> dict[str, np.ndarray[Any, np.dtype[np.bo
         "blank": filled == 0,
         "the header again": header_again,
         "about the questions": (numbers < 2) & survey,
-        "remarks below the table": (numbers > last) & (filled > 0) & (filled < np.where(below_blank, fewest, 2)),
+        "remarks below the table": (
+            (numbers > last) & (filled > 0) & (filled < np.where(below_blank, fewest, 2))
+        ),
     }
 
 
@@ -139,7 +172,9 @@ def _is_survey(frame: pd.DataFrame) -> bool:
 
 
 def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
-    """The columns of answers, beside a column of raters, that are criteria by their names; all where only one is."""
+    """The columns of answers, beside a column of raters, that are criteria by their names; all
+    where only one is.
+    """
     aside = []
     for name in columns:
         words = words_of(name)
@@ -150,21 +185,35 @@ def criteria_among(columns: Sequence[str], notes: list[str]) -> list[str]:
             aside.append(name)
     if not aside or len(columns) < 2 or len(aside) == len(columns):
         return list(columns)
-    notes.append(f"no criteria by their names, and not read: {first_few(aside)} (`wide` reads them)")
+    notes.append(
+        f"no criteria by their names, and not read: {first_few(aside)} (`wide` reads them)"
+    )
     return [name for name in columns if name not in aside]
 
 
-def without_facts_of_raters(columns: Sequence[str], frame: pd.DataFrame, rater: str, notes: list[str]) -> list[str]:
-    """The columns without those that say one thing of each rater in all its rows, and not the same of all of them."""
+def without_facts_of_raters(
+    columns: Sequence[str], frame: pd.DataFrame, rater: str, notes: list[str]
+) -> list[str]:
+    """The columns without those that say one thing of each rater in all its rows, and not the same
+    of all of them.
+    """
     of_rater = as_texts(frame[rater])
     often = of_rater.isin(of_rater.value_counts().loc[lambda counts: counts >= ROWS_EACH].index)
     facts = []
     for name in columns:
-        pairs = pd.DataFrame({"rater": of_rater[often], "value": as_texts(frame[name])[often]}).drop_duplicates()
-        if len(pairs) > 1 and pairs["value"].nunique() > 1 and not pairs["rater"].duplicated().any():
+        pairs = pd.DataFrame(
+            {"rater": of_rater[often], "value": as_texts(frame[name])[often]}
+        ).drop_duplicates()
+        if (
+            len(pairs) > 1
+            and pairs["value"].nunique() > 1
+            and not pairs["rater"].duplicated().any()
+        ):
             facts.append(name)
     if facts:
-        notes.append(f"the same in all rows of a rater, and not read: {first_few(facts)} (`wide` reads them)")
+        notes.append(
+            f"the same in all rows of a rater, and not read: {first_few(facts)} (`wide` reads them)"
+        )
     return [name for name in columns if name not in facts]
 
 
@@ -174,23 +223,31 @@ def is_reference(name: str) -> bool:
 
 
 def raters_by_name(names: Sequence[str], notes: list[str]) -> list[str]:
-    """The names without those that count, measure or sum up something; a reference such as `gold` stands for people
-    where nobody else does.
+    """The names without those that count, measure or sum up something; a reference such as `gold`
+    stands for people where nobody else does.
     """
     aside = [name for name in names if is_nobodys(name) or ASIDE.fullmatch(fold(name))]
     people = [name for name in names if name not in aside and not is_machine(name)]
-    references = [name for name in people if is_reference(name) and not is_person(without_end(name))]
+    references = [
+        name for name in people if is_reference(name) and not is_person(without_end(name))
+    ]
     if len(people) > len(references) and len(names) - len(aside) > 2:
         aside += references
     if aside:
-        notes.append(f"no raters by their names, and not read: {first_few(aside)} (`wide` reads them)")
+        notes.append(
+            f"no raters by their names, and not read: {first_few(aside)} (`wide` reads them)"
+        )
     return [name for name in names if name not in aside]
 
 
-def without_summaries(places: Sequence[tuple[str, str]], frame: pd.DataFrame, notes: list[str]) -> list[str]:
-    """The raters but those that are none by their names, or whose answers follow from the others' in nearly all rows.
+def without_summaries(
+    places: Sequence[tuple[str, str]], frame: pd.DataFrame, notes: list[str]
+) -> list[str]:
+    """The raters but those that are none by their names, or whose answers follow from the others'
+    in nearly all rows.
 
-    places: each rater with a column of answers; those on several criteria are in the same order for all.
+    places: each rater with a column of answers; those on several criteria are in the same order for
+    all.
     """
     columns: dict[str, list[str]] = {}
     for name, column in places:
@@ -200,9 +257,14 @@ def without_summaries(places: Sequence[tuple[str, str]], frame: pd.DataFrame, no
     comparable = len(people) > 2 and len({len(columns[name]) for name in people}) == 1
     by_criterion = zip(*(columns[name] for name in people), strict=True) if comparable else ()
     follow = [_follow(frame[[*each]]) for each in by_criterion]
-    summed = [name for name, *follows in zip(people, *follow, strict=False) if follows and all(follows)]
+    summed = [
+        name for name, *follows in zip(people, *follow, strict=False) if follows and all(follows)
+    ]
     if summed:
-        notes.append(f"sums up what the others say in its row, and not read: {first_few(summed)} (`wide` reads it)")
+        notes.append(
+            f"sums up what the others say in its row, and not read: {first_few(summed)} (`wide`"
+            " reads it)"
+        )
     return [name for name in columns if name not in summed]
 
 
@@ -217,20 +279,34 @@ def _follow(answers: pd.DataFrame) -> list[bool]:
     answers = answers.iloc[looked_at]
     numbers = np.column_stack([as_numbers(answers[name]) for name in answers])
     if np.isinf(numbers).any():
-        texts = np.array([[fold(str(cell)) for cell in as_texts(answers[name])] for name in answers]).T
+        texts = np.array(
+            [[fold(str(cell)) for cell in as_texts(answers[name])] for name in answers]
+        ).T
         codes = np.unique(texts, return_inverse=True)[1].reshape(texts.shape).astype(np.float64)
         numbers = np.where(answers.notna(), codes, np.nan)
     rows = (np.searchsorted(looked_at, own) for own in places)
     likely = _may_follow(numbers) if len(places) > MOST_TRIED else np.full(len(places), True)
-    return [bool(likely[own]) and _follows(np.roll(numbers[each], -own, axis=1)) for own, each in enumerate(rows)]
+    return [
+        bool(likely[own]) and _follows(np.roll(numbers[each], -own, axis=1))
+        for own, each in enumerate(rows)
+    ]
 
 
-def _may_follow(numbers: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Which of hundreds of (rows, raters) columns may follow from the others, as what all say hardly depends on one."""
+def _may_follow(
+    numbers: np.ndarray[Any, np.dtype[np.float64]],
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Which of hundreds of (rows, raters) columns may follow from the others, as what all say
+    hardly depends on one.
+    """
     given = ~np.isnan(numbers)
     answered = given.sum(axis=1)
-    total, middle = np.nansum(numbers, axis=1), np.nanmedian(np.where(answered[:, None] > 0, numbers, 0.0), axis=1)
-    differ = np.nanmax(numbers, axis=1, initial=-np.inf) > np.nanmin(numbers, axis=1, initial=np.inf)
+    total, middle = (
+        np.nansum(numbers, axis=1),
+        np.nanmedian(np.where(answered[:, None] > 0, numbers, 0.0), axis=1),
+    )
+    differ = np.nanmax(numbers, axis=1, initial=-np.inf) > np.nanmin(
+        numbers, axis=1, initial=np.inf
+    )
     most = 2 * (numbers == middle[:, None]).sum(axis=1) > answered
     may = np.full(numbers.shape[1], False)
     for value, rows in (
@@ -249,13 +325,16 @@ def _follows(numbers: np.ndarray[Any, np.dtype[np.float64]]) -> bool:
     """Whether the first of (rows, raters) columns follows from the others."""
     kept = (~np.isnan(numbers[:, 0])) & ((~np.isnan(numbers[:, 1:])).sum(axis=1) > 1)
     numbers = numbers[kept]
-    numbers = numbers[np.nanmax(numbers, axis=1, initial=-np.inf) > np.nanmin(numbers, axis=1, initial=np.inf)]
+    numbers = numbers[
+        np.nanmax(numbers, axis=1, initial=-np.inf) > np.nanmin(numbers, axis=1, initial=np.inf)
+    ]
     if len(numbers) < FEWEST:
         return False
     own, others = numbers[:, 0], numbers[:, 1:]
     middle = np.nanmedian(others, axis=1)
     most = 2 * (others == middle[:, None]).sum(axis=1) > (~np.isnan(others)).sum(axis=1)
-    close = 0.05 if (np.isnan(others) | (others % 1 == 0)).all() else 0.005  # means are often rounded
+    # means are often rounded
+    close = 0.05 if (np.isnan(others) | (others % 1 == 0)).all() else 0.005
     for value, defined in (
         (middle, most),
         (middle, True),

@@ -1,4 +1,6 @@
-"""Cells as texts: identifiers in one spelling, and answers as numbers, words, or what people write for no answer."""
+"""Cells as texts: identifiers in one spelling, and answers as numbers, words, or what people write
+for no answer.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,39 @@ from metal.data.text import first_few, plural
 
 # What people and programs write for no answer, in lower case.
 MISSING = frozenset(
-    {"na", "n/a", "nan", "none", "null", "<na>", "-", "–", "—", "?", ".", "missing", "no answer", "n.a.", "n.a", "--"}
-    | {"#n/a", "#value!", "#div/0!", "#name?", "#ref!", "#null!", "#num!", "-nan", "\\n", "nil", "…", "...", "(blank)"}
+    {
+        "na",
+        "n/a",
+        "nan",
+        "none",
+        "null",
+        "<na>",
+        "-",
+        "–",
+        "—",
+        "?",
+        ".",
+        "missing",
+        "no answer",
+        "n.a.",
+        "n.a",
+        "--",
+    }
+    | {
+        "#n/a",
+        "#value!",
+        "#div/0!",
+        "#name?",
+        "#ref!",
+        "#null!",
+        "#num!",
+        "-nan",
+        "\\n",
+        "nil",
+        "…",
+        "...",
+        "(blank)",
+    }
     | {"not rated", "unrated", "no rating", "not available", "not applicable", "skipped"}
 )
 # What stands for no answer beside numbers; among words these may be levels.
@@ -44,11 +77,18 @@ NO_NUMBER = frozenset(
 )
 BLANKS = string.whitespace + "\u00a0\u200b\u200e\u200f\u2060\ufeff"  # also those that nobody sees
 _SAID = frozenset({"content", "value", "tool_calls"})
-_SPEAKERS = {"human": "user", "gpt": "assistant", "chatgpt": "assistant", "bot": "assistant", "model": "assistant"}
+_SPEAKERS = {
+    "human": "user",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+}
 
 
 def plain_text(value: Any) -> str:
-    """A cell as text: whole numbers without a point, a conversation turn by turn, lists and objects as JSON.
+    """A cell as text: whole numbers without a point, a conversation turn by turn, lists and objects
+    as JSON.
 
     >>> plain_text(3.0), plain_text([{"role": "user", "content": "Hi"}])
     ('3', 'user: Hi')
@@ -60,19 +100,24 @@ def plain_text(value: Any) -> str:
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
     if isinstance(value, float | np.floating):
-        return str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
+        return (
+            str(int(value)) if math.isfinite(value) and value == int(value) else repr(float(value))
+        )
     if isinstance(value, np.ndarray):
         value = value.tolist()
     if turns := turns_of(value):
         return turn_by_turn(turns)
     return whole_text(
-        json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, list | dict) else str(value)
+        json.dumps(value, ensure_ascii=False, default=str)
+        if isinstance(value, list | dict)
+        else str(value)
     )
 
 
 def turns_of(value: Any) -> list[tuple[str, str]]:
-    """Who said what in a conversation, as OpenAI (role, content) or ShareGPT (from, value) write it, also as text: JSON
-    or what Python prints (pandas in CSV); nothing for any other value. A turn without text has an empty one.
+    """Who said what in a conversation, as OpenAI (role, content) or ShareGPT (from, value) write
+    it, also as text: JSON or what Python prints (pandas in CSV); nothing for any other value. A
+    turn without text has an empty one.
 
     >>> turns_of('[{"from": "human", "value": "Hi"}, {"from": "gpt", "value": "Yo"}]')
     [('user', 'Hi'), ('assistant', 'Yo')]
@@ -82,11 +127,16 @@ def turns_of(value: Any) -> list[tuple[str, str]]:
     messages = _messages(value)
     speakers = [plain_text(turn.get("role") or turn.get("from") or "text") for turn in messages]
     texts = ["\n".join(text for text in map(_text_in, _parts(turn)) if text) for turn in messages]
-    return [(_SPEAKERS.get(speaker, speaker), text) for speaker, text in zip(speakers, texts, strict=True)]
+    return [
+        (_SPEAKERS.get(speaker, speaker), text)
+        for speaker, text in zip(speakers, texts, strict=True)
+    ]
 
 
 def not_text(value: Any) -> Counter[str]:
-    """How often a conversation has what is no text (`image_url`, `tool_calls`, ...), which its turns are without."""
+    """How often a conversation has what is no text (`image_url`, `tool_calls`, ...), which its
+    turns are without.
+    """
     messages = _messages(value)
     kinds = Counter(
         str(part.get("type") or "part") if isinstance(part, Mapping) else "part"
@@ -96,7 +146,11 @@ def not_text(value: Any) -> Counter[str]:
     )
     calls = [turn.get("tool_calls") for turn in messages]
     return kinds + Counter(
-        tool_calls=sum(1 if isinstance(call, Mapping | str) else len(call) for call in calls if call is not None)
+        tool_calls=sum(
+            1 if isinstance(call, Mapping | str) else len(call)
+            for call in calls
+            if call is not None
+        )
     )
 
 
@@ -155,23 +209,40 @@ def as_texts(column: pd.Series) -> pd.Series:
         names = [plain_text(value) for value in column.cat.categories.tolist()]
         return _renamed(column, names)
     if column.dtype == object:
-        column = column.map(lambda value: value if is_missing(value) else plain_text(value)).astype("str")
+        column = column.map(lambda value: value if is_missing(value) else plain_text(value)).astype(
+            "str"
+        )
     return as_texts(column.astype("category"))
 
 
 def as_numbers(column: pd.Series) -> pd.Series:
-    """The column as numbers; infinite where a cell is none, NaN where it is empty or stands for no answer."""
+    """The column as numbers; infinite where a cell is none, NaN where it is empty or stands for no
+    answer.
+    """
     texts = as_texts(column)
     spellings = texts.cat.categories.tolist()
     numerals = with_points(spellings)
     distinct = pd.Series(spellings if numerals.doubtful else numerals.texts, dtype=object)
-    numbers = pd.to_numeric(distinct, errors="coerce").fillna(math.inf).mask(distinct.str.lower().isin(MISSING))
-    return pd.Series(np.append(numbers, np.nan).astype(np.float64)[texts.array.codes], column.index, name=column.name)
+    numbers = (
+        pd.to_numeric(distinct, errors="coerce")
+        .fillna(math.inf)
+        .mask(distinct.str.lower().isin(MISSING))
+    )
+    return pd.Series(
+        np.append(numbers, np.nan).astype(np.float64)[texts.array.codes],
+        column.index,
+        name=column.name,
+    )
 
 
 def is_missing(value: Any) -> bool:
     """Whether a cell is empty, as pandas and JSON say it."""
-    return value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and math.isnan(value))
+    return (
+        value is None
+        or value is pd.NA
+        or value is pd.NaT
+        or (isinstance(value, float) and math.isnan(value))
+    )
 
 
 def is_filled(frame: pd.DataFrame) -> Any:
@@ -213,19 +284,22 @@ def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
 
 
 def as_names(column: pd.Series, role: str, notes: list[str]) -> pd.Series:
-    """Identifiers without blanks around them, in one Unicode form (NFC), `12.0` beside `12` as that, so that twins
-    become one; said in notes.
+    """Identifiers without blanks around them, in one Unicode form (NFC), `12.0` beside `12` as
+    that, so that twins become one; said in notes.
     """
     texts = as_texts(column)
     spelled = texts.cat.categories.tolist()
     names = [unicodedata.normalize("NFC", name.strip(BLANKS)) for name in spelled]
-    numbers = {name for name in names if name.isdecimal()} if role != "generator" else set()  # 1 and 1.0 are versions
-    names = [name.removesuffix(".0") if name.removesuffix(".0") in numbers else name for name in names]
+    # 1 and 1.0 are versions
+    numbers = {name for name in names if name.isdecimal()} if role != "generator" else set()
+    names = [
+        name.removesuffix(".0") if name.removesuffix(".0") in numbers else name for name in names
+    ]
     renamed = [f"{old!r}" for old, new in zip(spelled, names, strict=True) if old != new]
     if renamed:
         notes.append(
-            f"{role}: {plural(len(renamed), 'name')} with blanks around, another Unicode form or `.0`, "
-            f"written as others are ({first_few(renamed, 3)})"
+            f"{role}: {plural(len(renamed), 'name')} with blanks around, another Unicode form or"
+            f" `.0`, written as others are ({first_few(renamed, 3)})"
         )
         texts = _renamed(texts, names)
     return texts
@@ -237,4 +311,6 @@ def fold(word: str) -> str:
     >>> fold("  Strongly-Agree ")
     'strongly agree'
     """
-    return " ".join(re.sub(r"[\s_\-‐–]+", " ", unicodedata.normalize("NFKC", word).casefold()).split())
+    return " ".join(
+        re.sub(r"[\s_\-‐–]+", " ", unicodedata.normalize("NFKC", word).casefold()).split()
+    )

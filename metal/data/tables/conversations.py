@@ -12,7 +12,9 @@ from metal.data.text import plural
 
 
 def split_conversations(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Take the last turn of conversations, where it is the assistant's, for the output, and the rest for the source."""
+    """Take the last turn of conversations, where it is the assistant's, for the output, and the
+    rest for the source.
+    """
     _count_what_is_no_text(tidy, notes)
     cells = tidy["source_text"].astype(object) if "source_text" in tidy else pd.Series(dtype=object)
     empty = cells.astype(str) == "[]"
@@ -21,23 +23,41 @@ def split_conversations(tidy: pd.DataFrame, notes: list[str]) -> None:
         return
     tidy["source_text"] = cells = cells.mask(empty, None)
     if "text" in tidy or "first_text" in tidy:
-        notes.append("conversations: all of each is the source, as the output has a column of its own")
+        notes.append(
+            "conversations: all of each is the source, as the output has a column of its own"
+        )
         return
     turns = cells.map(turns_of)
-    answered = turns.map(lambda each: len(each) > 1 and each[-1][0] == "assistant" and each[-1][1] != "").astype(bool)
-    tidy["text"] = [each[-1][1] if ends else None for each, ends in zip(turns, answered, strict=True)]
+    answered = turns.map(
+        lambda each: len(each) > 1 and each[-1][0] == "assistant" and each[-1][1] != ""
+    ).astype(bool)
+    tidy["text"] = [
+        each[-1][1] if ends else None for each, ends in zip(turns, answered, strict=True)
+    ]
     before = [turn_by_turn(each[:-1]) for each in turns]
     tidy["source_text"] = cells.where(~answered, pd.Series(before, index=cells.index, dtype=object))
-    ids = next((tidy[role] for role in ("output", "source") if role in tidy), turns)[~answered].astype(str).nunique()
-    others = f" ({plural(ids, 'conversation')} {'has' if ids == 1 else 'have'} no such turn)" if ids else ""
-    notes.append(f"conversations: the assistant's last turn is the output, what stands before it the source{others}")
+    ids = (
+        next((tidy[role] for role in ("output", "source") if role in tidy), turns)[~answered]
+        .astype(str)
+        .nunique()
+    )
+    others = (
+        f" ({plural(ids, 'conversation')} {'has' if ids == 1 else 'have'} no such turn)"
+        if ids
+        else ""
+    )
+    notes.append(
+        "conversations: the assistant's last turn is the output, what stands before it the"
+        f" source{others}"
+    )
 
 
 def _count_what_is_no_text(tidy: pd.DataFrame, notes: list[str]) -> None:
     """Say what conversations have beside text: no judge is shown it."""
     kinds: Counter[str] = Counter()
     for role in set(tidy) & {"source_text", "text", *TEXTS}:
-        for cell in {str(cell): cell for cell in tidy[role]}.values():  # each once, however many rated it
+        # each once, however many rated it
+        for cell in {str(cell): cell for cell in tidy[role]}.values():
             kinds += not_text(cell)
     if kinds:
         parts = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())

@@ -1,4 +1,6 @@
-"""Decimal commas, decimal points, and what divides thousands: numbers as the countries of the world write them."""
+"""Decimal commas, decimal points, and what divides thousands: numbers as the countries of the world
+write them.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,11 @@ _DIVIDED = {
 
 @dataclass(frozen=True)
 class Numerals:
-    """Numbers in texts. texts: as given, numbers with a point for decimals and nothing between thousands.
+    """Numbers in texts. texts: as given, numbers with a point for decimals and nothing between
+    thousands.
 
-    note: what was decided; "" where there was no choice. doubtful: texts that contradict each other or the decimal
-    mark that the user named, or a single one that may be 1.5 or 1,500.
+    note: what was decided; "" where there was no choice. doubtful: texts that contradict each other
+    or the decimal mark that the user named, or a single one that may be 1.5 or 1,500.
     """
 
     texts: tuple[str, ...]
@@ -41,9 +44,9 @@ def is_numeral(text: str) -> bool:
 def with_points(texts: Sequence[str], decimal: str = "", highest: float | None = None) -> Numerals:
     """The texts with a decimal point in each number; those that are no numbers stay.
 
-    decimal: the user's decimal mark, one of MARKS, or "" to see it from the texts. A comma that can be read in one way
-    only is: `3,5` beside whole numbers is a decimal comma. Where each comma has three digits after it, `highest`, the
-    best or worst score, decides whether it divides thousands.
+    decimal: the user's decimal mark, one of MARKS, or "" to see it from the texts. A comma that can
+    be read in one way only is: `3,5` beside whole numbers is a decimal comma. Where each comma has
+    three digits after it, `highest`, the best or worst score, decides whether it divides thousands.
 
     >>> with_points(["3,5", "4"]).texts, with_points(["3,5", "4.0"]).doubtful
     (('3.5', '4'), ('3,5', '4.0'))
@@ -54,7 +57,9 @@ def with_points(texts: Sequence[str], decimal: str = "", highest: float | None =
         return Numerals(tuple(texts))
     commas = [text for text in texts if _WITH_COMMA.fullmatch(text)]
     points = [text for text in texts if _WITH_POINT.fullmatch(text)]
-    divided = {mark: [text for text in texts if mark in text and _both(text, mark)] for mark in MARKS}
+    divided = {
+        mark: [text for text in texts if mark in text and _both(text, mark)] for mark in MARKS
+    }
     marks = [mark for mark in MARKS if divided[mark]]
     if len(marks) == 2:
         return Numerals(tuple(texts), doubtful=(divided[","][0], divided["."][0]))
@@ -83,7 +88,9 @@ def _decimal_point(text: str) -> str:
 
 
 def _by_mark(texts: Sequence[str], decimal: str) -> Numerals:
-    """The texts read with that decimal mark; doubtful is the first number that has the other in its place."""
+    """The texts read with that decimal mark; doubtful is the first number that has the other in its
+    place.
+    """
     read, doubtful = [], []
     for text in texts:
         if decimal == "," and (_WITH_COMMA.fullmatch(text) or _DIVIDED[","].fullmatch(text)):
@@ -105,11 +112,17 @@ def about_doubtful(doubtful: Sequence[str], decimal: str, name: str) -> tuple[st
     same_mark = "Write all of them with the same decimal mark"
     if decimal:
         other = "point" if decimal == "," else "comma"
-        return f"{doubtful[0]!r} of {name} has a decimal {other}, against `decimal={decimal!r}`", same_mark
+        return (
+            f"{doubtful[0]!r} of {name} has a decimal {other}, against `decimal={decimal!r}`",
+            same_mark,
+        )
     if len(doubtful) == 1:
         problem = f"{doubtful[0]!r} of {name} may have a decimal comma or stand for a thousand"
         ends = {name: "1-5"}
-        return problem, f"Say which: `decimal=','` or `decimal='.'`; or the ends of the scale: `ranges={ends}`"
+        return (
+            problem,
+            f"Say which: `decimal=','` or `decimal='.'`; or the ends of the scale: `ranges={ends}`",
+        )
     comma, point = doubtful
     problem = f"{comma!r} and {point!r} of {name}: a decimal comma beside a decimal point"
     if _DIVIDED["."].fullmatch(comma):

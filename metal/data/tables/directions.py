@@ -1,4 +1,6 @@
-"""Which end of a criterion's scale is better: by its labels, by its name, or by its name and scores together."""
+"""Which end of a criterion's scale is better: by its labels, by its name, or by its name and scores
+together.
+"""
 
 from __future__ import annotations
 
@@ -12,23 +14,41 @@ from metal.data.formats import metal_criterion
 from metal.data.records import Criterion, Direction, Scale
 from metal.data.tables.cells import fold
 from metal.data.tables.levels import metal_name
-from metal.data.tables.names import ABSENCE, GRADES_1_BEST, GRADES_EITHER_WAY, OPPOSITE, PENALTIES, WORSE
+from metal.data.tables.names import (
+    ABSENCE,
+    GRADES_1_BEST,
+    GRADES_EITHER_WAY,
+    OPPOSITE,
+    PENALTIES,
+    WORSE,
+)
 from metal.data.tables.word_orders import order_of
 
 Scores: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 # Why a direction is what it is, where a guess is all there is.
-BY_NAME, BY_SCORES, ASSUMED = "by its name", "by its name and scores; see `directions`", "assumed; see `directions`"
+BY_NAME, BY_SCORES, ASSUMED = (
+    "by its name",
+    "by its name and scores; see `directions`",
+    "assumed; see `directions`",
+)
 GUESSED = (BY_NAME, BY_SCORES, ASSUMED)
 WORST_PENALTY = 25  # of a segment in MQM; scores that are mostly above it are points out of 100
 WORST_GRADE = 6  # of a school where 1 is the best
 # Words that say how bad an error is: the least severe is the best, whatever is asked.
-_SEVERITIES = frozenset({"none", "no", "no error", "neutral", "minor", "moderate", "major", "severe", "critical"})
-_ANCHOR = re.compile(r"(\d+)\s*[-–=:(]?\s*(best|excellent|very good|good|worst|terrible|very bad|very poor|bad|poor)\b")
+_SEVERITIES = frozenset(
+    {"none", "no", "no error", "neutral", "minor", "moderate", "major", "severe", "critical"}
+)
+_ANCHOR = re.compile(
+    r"(\d+)\s*[-–=:(]?\s*(best|excellent|very good|good|worst|terrible|very bad|very"
+    r" poor|bad|poor)\b"
+)
 
 
 def direction_of(name: str, scale: Scale, scores: Scores) -> Direction:
-    """The direction that is guessed for a table's criterion. scores: all of them, NaN for no answer."""
+    """The direction that is guessed for a table's criterion. scores: all of them, NaN for no
+    answer.
+    """
     if _of_quality(scale):
         return "higher"
     if _of_severity(scale):
@@ -55,18 +75,24 @@ def _by_scores(name: str, scores: Scores) -> Direction | None:
 
 
 def _of_quality(scale: Scale) -> bool:
-    """Whether the labels are bad < good: the last is better whatever is asked, also of hallucinations."""
+    """Whether the labels are bad < good: the last is better whatever is asked, also of
+    hallucinations.
+    """
     return (order_of([level.label for level in scale.levels]) or ("",))[0] == "quality"
 
 
 def _of_severity(scale: Scale) -> bool:
-    """Whether the labels are none < minor < major < critical, or some of these that only errors have."""
+    """Whether the labels are none < minor < major < critical, or some of these that only errors
+    have.
+    """
     labels = {fold(level.label) for level in scale.levels}
     return labels <= _SEVERITIES and len(labels & {"minor", "major", "critical"}) > 1
 
 
 def guessed_direction(name: str) -> Direction:
-    """METAL's direction of the criterion, or `lower` for a name of something one would rather not find."""
+    """METAL's direction of the criterion, or `lower` for a name of something one would rather not
+    find.
+    """
     if metal_name(name):
         return metal_criterion(metal_name(name)).direction
     folded = fold(name)
@@ -74,17 +100,29 @@ def guessed_direction(name: str) -> Direction:
     ends = {word.split()[-1] in good: float(number) for number, word in _ANCHOR.findall(folded)}
     if len(ends) == 2:  # `1=best, 6=worst`
         return "lower" if ends[True] < ends[False] else "higher"
-    return "lower" if OPPOSITE.search(folded) or (WORSE.search(folded) and not ABSENCE.search(folded)) else "higher"
+    return (
+        "lower"
+        if OPPOSITE.search(folded) or (WORSE.search(folded) and not ABSENCE.search(folded))
+        else "higher"
+    )
 
 
 def why_direction(criterion: Criterion, scores: Scores, *, given: bool) -> str:
-    """Where the direction of a table's criterion comes from; one of GUESSED where a guess is all there is."""
+    """Where the direction of a table's criterion comes from; one of GUESSED where a guess is all
+    there is.
+    """
     if given:
         return "as told"
-    if not _of_quality(criterion.scale) and criterion.direction == _by_scores(criterion.name, scores):
+    if not _of_quality(criterion.scale) and criterion.direction == _by_scores(
+        criterion.name, scores
+    ):
         return BY_SCORES
     of_severity = _of_severity(criterion.scale) and criterion.direction == "lower"
-    if _of_quality(criterion.scale) or of_severity or criterion.direction != guessed_direction(criterion.name):
+    if (
+        _of_quality(criterion.scale)
+        or of_severity
+        or criterion.direction != guessed_direction(criterion.name)
+    ):
         return "by its labels"
     if metal_name(criterion.name):
         return "METAL's criterion"
@@ -94,25 +132,39 @@ def why_direction(criterion: Criterion, scores: Scores, *, given: bool) -> str:
 def notes_on_directions(
     criteria: Sequence[Criterion], scores_of: Mapping[str, Scores], declared: Collection[str]
 ) -> list[str]:
-    """Which scores are taken for better, and why. declared: the criteria whose directions the options say."""
+    """Which scores are taken for better, and why. declared: the criteria whose directions the
+    options say.
+    """
     reasons: dict[tuple[str, str], list[str]] = {}
-    compared = [each for each in criteria if each.scale.measure != "nominal" or len(each.scale.levels) < 3]  # by order
+    # by order
+    compared = [
+        each for each in criteria if each.scale.measure != "nominal" or len(each.scale.levels) < 3
+    ]
     for criterion in compared:
         why = why_direction(criterion, scores_of[criterion.name], given=criterion.name in declared)
         reasons.setdefault((criterion.direction, why), []).append(criterion.name)
     if len(reasons) == 1 and len(compared) == len(criteria) > 2:
         reasons = {key: ["all criteria"] for key in reasons}
-    return [f"{', '.join(names)}: {direction} is better ({why})" for (direction, why), names in reasons.items()]
+    return [
+        f"{', '.join(names)}: {direction} is better ({why})"
+        for (direction, why), names in reasons.items()
+    ]
 
 
 def doubtful_directions(
     criteria: Sequence[Criterion], scores_of: Mapping[str, Scores], declared: Collection[str]
 ) -> list[str]:
-    """The criteria called like penalties or school grades whose direction is only assumed: it is often the opposite."""
+    """The criteria called like penalties or school grades whose direction is only assumed: it is
+    often the opposite.
+    """
     doubtful = []
     for criterion in criteria:
         folded = fold(criterion.name)
-        either_way = PENALTIES.search(folded) or GRADES_1_BEST.search(folded) or GRADES_EITHER_WAY.search(folded)
+        either_way = (
+            PENALTIES.search(folded)
+            or GRADES_1_BEST.search(folded)
+            or GRADES_EITHER_WAY.search(folded)
+        )
         why = why_direction(criterion, scores_of[criterion.name], given=criterion.name in declared)
         if either_way and why == ASSUMED:
             doubtful.append(criterion.name)

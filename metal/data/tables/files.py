@@ -1,6 +1,8 @@
-"""Table files as data frames, every cell as it is spelled: CSV and TSV with any separator, XLSX, JSON, JSONL, Parquet.
+"""Table files as data frames, every cell as it is spelled: CSV and TSV with any separator, XLSX,
+JSON, JSONL, Parquet.
 
-`007` stays `007`. Columns of text files are categories, so that later work is done once for each distinct text.
+`007` stays `007`. Columns of text files are categories, so that later work is done once for each
+distinct text.
 """
 
 from __future__ import annotations
@@ -47,15 +49,18 @@ def is_table(path: Path) -> bool:
 
 
 def _ending(path: Path) -> str:
-    return path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+    return (
+        path.with_suffix("").suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+    )
 
 
 def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progress) -> pd.DataFrame:
-    """The file as a data frame; `attrs["notes"]` says what was guessed. sheet: of XLSX the one to read. progress: in
-    rows of XLSX and JSONL, bytes of CSV and the like; Parquet takes no time to speak of.
+    """The file as a data frame; `attrs["notes"]` says what was guessed. sheet: of XLSX the one to
+    read. progress: in rows of XLSX and JSONL, bytes of CSV and the like; Parquet takes no time to
+    speak of.
 
-    Cells are texts as spelled, missing where the cell is empty; Parquet keeps its types. Raises UsageError or
-    DataError, with the row where there is one, when it cannot be read.
+    Cells are texts as spelled, missing where the cell is empty; Parquet keeps its types. Raises
+    UsageError or DataError, with the row where there is one, when it cannot be read.
     """
     path = Path(path)
     ending = _ending(path)
@@ -79,16 +84,22 @@ def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progre
         raise
     except Exception as error:  # depends on which part of the file is damaged
         problem = str(error).strip().splitlines()[-1:] or ["unreadable"]
-        raise DataError(path, f"not readable as {ending[1:].upper()} ({problem[0]})", WRITE_AGAIN) from None
+        raise DataError(
+            path, f"not readable as {ending[1:].upper()} ({problem[0]})", WRITE_AGAIN
+        ) from None
 
 
 def _without_bytes(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
     """The frame with texts in place of bytes. Raises DataError where they are none."""
     for name in [name for name in frame if frame[name].dtype == "object"]:
         try:
-            frame[name] = [cell.decode() if isinstance(cell, bytes) else cell for cell in frame[name]]
+            frame[name] = [
+                cell.decode() if isinstance(cell, bytes) else cell for cell in frame[name]
+            ]
         except UnicodeDecodeError:
-            raise DataError(path, f"column {name!r} holds bytes that are not UTF-8", "Write it as text") from None
+            raise DataError(
+                path, f"column {name!r} holds bytes that are not UTF-8", "Write it as text"
+            ) from None
     return frame
 
 
@@ -124,7 +135,9 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
     if above or wide or old_mac or decoded[0] in "\r\n":
         decoded = "".join(decoded.splitlines(keepends=True)[above:]).lstrip("\r\n")
         content = decoded.encode()  # the header is the first row
-    top = list(islice(filter(None, csv.reader(io.StringIO(decoded), delimiter=separator)), LOOKED_AT))
+    top = list(
+        islice(filter(None, csv.reader(io.StringIO(decoded), delimiter=separator)), LOOKED_AT)
+    )
     both = joined(top[0], top[1], top[2:]) if len(top) > 2 and not exported else None
     names = _column_names(both or top[0], path)
     notes = [f"cells are separated by {SEPARATORS[separator]}"]
@@ -138,7 +151,9 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
         "convert_options": arrow.ConvertOptions(
             column_types=dict.fromkeys(names, text), null_values=[""], strings_can_be_null=True
         ),
-        "read_options": arrow.ReadOptions(column_names=names, skip_rows_after_names=1 + bool(both), block_size=BLOCK),
+        "read_options": arrow.ReadOptions(
+            column_names=names, skip_rows_after_names=1 + bool(both), block_size=BLOCK
+        ),
     }
     try:
         table = arrow.read_csv(_Followed(content, progress), **options)
@@ -146,7 +161,9 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
         kept, left_out = _without_remarks(decoded, separator, len(names))
         if not left_out:
             raise _uneven(path, decoded, separator, names, error, above) from None
-        notes.append(f"{plural(len(left_out), 'line')} below the table left out: {first_few(left_out, 2)}")
+        notes.append(
+            f"{plural(len(left_out), 'line')} below the table left out: {first_few(left_out, 2)}"
+        )
         try:
             table = arrow.read_csv(pa.BufferReader(kept.encode()), **options)
         except pa.ArrowInvalid:
@@ -167,7 +184,9 @@ def _as_categories(table: Any) -> pd.DataFrame:
 
     dtypes: dict[tuple[str, ...], pd.CategoricalDtype] = {}
     columns: dict[str, pd.Categorical] = {}
-    for name, column in zip(table.column_names, table.unify_dictionaries().itercolumns(), strict=True):
+    for name, column in zip(
+        table.column_names, table.unify_dictionaries().itercolumns(), strict=True
+    ):
         array = column.combine_chunks()
         array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
         texts = tuple(array.dictionary.to_pylist()) if len(array.dictionary) <= FEW_TEXTS else ()
@@ -182,7 +201,9 @@ def _as_categories(table: Any) -> pd.DataFrame:
 
 
 def _above_header(text: str) -> tuple[int, str]:
-    """How many lines stand above the header (`sep=;`, `# comments`, a title), and the separator of the rest."""
+    """How many lines stand above the header (`sep=;`, `# comments`, a title), and the separator of
+    the rest.
+    """
     lines = text.splitlines(keepends=True)
     above = int(lines[0].lower().startswith("sep="))
     named = lines[0][4:].strip("\r\n") if above else ""
@@ -191,15 +212,24 @@ def _above_header(text: str) -> tuple[int, str]:
     starts = range(above, min(above + LOOKED_AT, len(lines)))
     divided = (separator_of("".join(lines[at:])) for at in starts)  # a title has none
     separator = named if named in SEPARATORS else next(filter(None, divided), ",")
-    rows = [next(csv.reader([line], delimiter=separator), []) for line in lines[: above + LOOKED_AT]]
+    rows = [
+        next(csv.reader([line], delimiter=separator), []) for line in lines[: above + LOOKED_AT]
+    ]
     filled = [sum(bool(cell.strip()) for cell in row) for row in rows]
-    if above and above < len(rows) and lines[above - 1].startswith("#") and filled[above - 1] == filled[above]:
+    if (
+        above
+        and above < len(rows)
+        and lines[above - 1].startswith("#")
+        and filled[above - 1] == filled[above]
+    ):
         above -= 1  # the header: `#,rater,score`
     return above + titles_above(rows[above:]), separator
 
 
 def _without_remarks(text: str, separator: str, columns: int) -> tuple[str, list[str]]:
-    """The text without the lines at its end that are no row, since nothing in them divides cells; and these lines."""
+    """The text without the lines at its end that are no row, since nothing in them divides cells;
+    and these lines.
+    """
     lines = text.rstrip().splitlines(keepends=True)
     end = len(lines)
     while end > 2 and columns > 2 and separator not in lines[end - 1] and '"' not in lines[end - 1]:
@@ -207,11 +237,15 @@ def _without_remarks(text: str, separator: str, columns: int) -> tuple[str, list
     return "".join(lines[:end]), [repr(line.strip()) for line in lines[end:] if line.strip()]
 
 
-def _uneven(path: Path, decoded: str, separator: str, names: list[str], error: Exception, above: int) -> DataError:
+def _uneven(
+    path: Path, decoded: str, separator: str, names: list[str], error: Exception, above: int
+) -> DataError:
     """The error for the first row that has more or fewer cells than the header names columns."""
     harness, columns = harness_of(names), len(names)
     if harness:
-        return DataError(path, f"looks like {harness.name}, which METAL does not read", harness.remedy)
+        return DataError(
+            path, f"looks like {harness.name}, which METAL does not read", harness.remedy
+        )
     rows = csv.reader(io.StringIO(decoded), delimiter=separator)
     for number, row in enumerate(filter(None, rows), start=above + 1):
         if len(row) != columns:
@@ -222,7 +256,8 @@ def _uneven(path: Path, decoded: str, separator: str, names: list[str], error: E
 
 
 def separator_of(text: str) -> str:
-    """The separator that divides the first rows into the most columns, as many in each; "" where none does.
+    """The separator that divides the first rows into the most columns, as many in each; "" where
+    none does.
 
     >>> separator_of("id;score\\na;1,5\\nb;2,0\\n")
     ';'
@@ -231,7 +266,9 @@ def separator_of(text: str) -> str:
 
     def columns(separator: str) -> int:
         try:
-            rows = [row for row in csv.reader(io.StringIO(whole_rows), delimiter=separator) if row][:50]
+            rows = [row for row in csv.reader(io.StringIO(whole_rows), delimiter=separator) if row][
+                :50
+            ]
         except csv.Error:
             return 0
         widths = [len(row) for row in rows]
@@ -242,38 +279,59 @@ def separator_of(text: str) -> str:
 
 
 def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
-    """JSON objects, one per line or in an array; numbers keep their spelling, lists and objects stay as they are."""
+    """JSON objects, one per line or in an array; numbers keep their spelling, lists and objects
+    stay as they are.
+    """
 
     def parse(text: str, place: str) -> Any:
         def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
             if len(record := dict(pairs)) < len(pairs):
                 twice = next(name for name in record if [key for key, _ in pairs].count(name) > 1)
-                raise DataError(place, f"the key {twice!r} occurs twice in an object", "Rename one of them")
+                raise DataError(
+                    place, f"the key {twice!r} occurs twice in an object", "Rename one of them"
+                )
             return record
 
         try:
             return parse_json(
-                text, parse_int=str, parse_float=str, parse_constant=lambda name: None, object_pairs_hook=once
+                text,
+                parse_int=str,
+                parse_float=str,
+                parse_constant=lambda name: None,
+                object_pairs_hook=once,
             )
         except json.JSONDecodeError as error:
             kind = "JSONL" if lines else "JSON"
-            raise DataError(place, f"not readable as {kind} ({error.msg})", "Each rating is one JSON object") from None
+            raise DataError(
+                place, f"not readable as {kind} ({error.msg})", "Each rating is one JSON object"
+            ) from None
 
     text = _bytes(path).decode("utf-8-sig") if path.suffix == ".gz" else read_text(path)
     if lines and not text.lstrip().startswith("["):
-        numbered = [(number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()]
-        records = [parse(line, f"{path} line {number}") for number, line in followed(numbered, progress, len(numbered))]
+        numbered = [
+            (number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()
+        ]
+        records = [
+            parse(line, f"{path} line {number}")
+            for number, line in followed(numbered, progress, len(numbered))
+        ]
     else:
         records = _records(parse(text, str(path)))
     if isinstance(records, dict) and (harness := harness_of(records)):
-        raise DataError(path, f"looks like {harness.name}, which METAL does not read", harness.remedy)
+        raise DataError(
+            path, f"looks like {harness.name}, which METAL does not read", harness.remedy
+        )
     if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
-        raise DataError(path, "not a list of JSON objects", 'Write one object per rating: [{"rater": ...}, ...]')
+        raise DataError(
+            path, "not a list of JSON objects", 'Write one object per rating: [{"rater": ...}, ...]'
+        )
     return pd.DataFrame(records)
 
 
 def _records(value: Any) -> Any:
-    """The list of objects in a JSON value: itself, one that an object holds, or columns as pandas writes them."""
+    """The list of objects in a JSON value: itself, one that an object holds, or columns as pandas
+    writes them.
+    """
     if not isinstance(value, dict):
         return value
     lists = [part for part in value.values() if isinstance(part, list) and part]
@@ -284,26 +342,35 @@ def _records(value: Any) -> Any:
     if len(lists) == 1 and all(isinstance(record, dict) for record in lists[0]):
         return lists[0]
     columns = list(value.values())
-    if columns and all(isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns):
+    if columns and all(
+        isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns
+    ):
         return [{name: column[row] for name, column in value.items()} for row in columns[0]]
     return value
 
 
 def _with_header(rows: list[list[str | None]], notes: list[str], path: Path) -> pd.DataFrame:
-    """The rows below the header, which names the columns; notes: what is said besides of how it was read."""
+    """The rows below the header, which names the columns; notes: what is said besides of how it was
+    read.
+    """
     if not rows:
         raise DataError(path, "the file is empty", "The first row names the columns")
     above = titles_above(rows[:LOOKED_AT])
     first, *below = rows[above:]
     both = joined(first, below[0], below[1:LOOKED_AT]) if below else None
     frame = pd.DataFrame(below[bool(both) :], columns=_column_names(both or first, path), dtype=str)
-    frame.attrs |= {"above": above + bool(both), "notes": notes + about_header(above, two_rows=both is not None)}
+    frame.attrs |= {
+        "above": above + bool(both),
+        "notes": notes + about_header(above, two_rows=both is not None),
+    }
     return _without_empty_columns(frame)
 
 
 def _column_names(header: Row, path: Path) -> list[str]:
     """The names without blanks around them; columns without a name are called after their place."""
-    names = [(name or "").strip() or f"column {place}" for place, name in enumerate(header, start=1)]
+    names = [
+        (name or "").strip() or f"column {place}" for place, name in enumerate(header, start=1)
+    ]
     for name, times in Counter(names).items():
         if times > 1 and sum(map(is_cell, names)) > 1:
             problem = f"the first row names no columns: {first_few(names, 4)}"
@@ -314,5 +381,7 @@ def _column_names(header: Row, path: Path) -> list[str]:
 
 
 def _without_empty_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    unnamed = [name for name in frame if str(name).startswith("column ") and frame[name].isna().all()]
+    unnamed = [
+        name for name in frame if str(name).startswith("column ") and frame[name].isna().all()
+    ]
     return frame.drop(columns=unnamed)

@@ -1,4 +1,6 @@
-"""Results of other evaluation harnesses, known by their columns: they are named, and nothing in them is guessed."""
+"""Results of other evaluation harnesses, known by their columns: they are named, and nothing in
+them is guessed.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +9,22 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 A_ROW_A_RATING = "Write a row for each rating: output, rater, criterion, score, language"
-FROM_LABEL_STUDIO = "Export it from Label Studio as CSV or JSON-MIN, which are read; or write a row for each rating"
+FROM_LABEL_STUDIO = (
+    "Export it from Label Studio as CSV or JSON-MIN, which are read; or write a row for each rating"
+)
 SUMMED_UP = (
-    "Each row is an error, not a rating: add up the penalties of each segment and rater, and write a row for each with "
-    "the columns language, system, source, target, seg_id, rater, mqm"
+    "Each row is an error, not a rating: add up the penalties of each segment and rater, and write"
+    " a row for each with the columns language, system, source, target, seg_id, rater, mqm"
 )
 
 
 @dataclass(frozen=True)
 class Harness:
-    """What the results of a harness are called, and the columns or keys that mark them, all of which must be there; *
-    stands for any letters.
+    """What the results of a harness are called, and the columns or keys that mark them, all of
+    which must be there; * stands for any letters.
 
-    answers: the pattern of the columns that hold answers; "" where ratings stand in lists and objects. remedy: what to
-    do about them. output: the column that tells outputs apart.
+    answers: the pattern of the columns that hold answers; "" where ratings stand in lists and
+    objects. remedy: what to do about them. output: the column that tells outputs apart.
     """
 
     name: str
@@ -32,7 +36,10 @@ class Harness:
 
 HARNESSES = (
     Harness(
-        "inspect_ai's samples_df", frozenset({"sample_id", "eval_id", "epoch", "input"}), "score_*", output="sample_id"
+        "inspect_ai's samples_df",
+        frozenset({"sample_id", "eval_id", "epoch", "input"}),
+        "score_*",
+        output="sample_id",
     ),
     Harness("a log of inspect_ai", frozenset({"eval", "plan", "samples"})),
     Harness("results of DeepEval", frozenset({"metrics_data"})),
@@ -40,7 +47,9 @@ HARNESSES = (
     Harness("a test run of DeepEval", frozenset({"metricsData"})),
     Harness("results of promptfoo", frozenset({"evalId", "results"})),
     Harness("results of promptfoo", frozenset({"gradingResult", "promptIdx"})),
-    Harness("results of promptfoo", frozenset({"Status", "Score", "Named Scores", "Grader Reason"})),
+    Harness(
+        "results of promptfoo", frozenset({"Status", "Score", "Named Scores", "Grader Reason"})
+    ),
     Harness("samples of lm-eval", frozenset({"doc", "resps", "filtered_resps"})),
     Harness("events of OpenAI Evals", frozenset({"run_id", "event_id", "type", "data"})),
     Harness("traces of MLflow", frozenset({"trace_id", "assessments"})),
@@ -49,10 +58,27 @@ HARNESSES = (
     Harness("records of Argilla", frozenset({"responses", "suggestions"})),
     Harness("records of Argilla", frozenset({"*.responses", "*.responses.users"})),
     Harness("records of Argilla", frozenset({"*-suggestion", "*-suggestion-metadata"})),
-    Harness("a JSON export of Label Studio", frozenset({"annotations", "data", "predictions"}), "", FROM_LABEL_STUDIO),
-    Harness("a JSON export of Label Studio", frozenset({"annotations", "data", "project"}), "", FROM_LABEL_STUDIO),
-    Harness("errors marked by MQM", frozenset({"system", "seg_id", "rater", "category", "severity"}), "", SUMMED_UP),
-    Harness("runs of LangSmith", frozenset({"inputs", "outputs", "feedback"}), "feedback.*", output="id"),
+    Harness(
+        "a JSON export of Label Studio",
+        frozenset({"annotations", "data", "predictions"}),
+        "",
+        FROM_LABEL_STUDIO,
+    ),
+    Harness(
+        "a JSON export of Label Studio",
+        frozenset({"annotations", "data", "project"}),
+        "",
+        FROM_LABEL_STUDIO,
+    ),
+    Harness(
+        "errors marked by MQM",
+        frozenset({"system", "seg_id", "rater", "category", "severity"}),
+        "",
+        SUMMED_UP,
+    ),
+    Harness(
+        "runs of LangSmith", frozenset({"inputs", "outputs", "feedback"}), "feedback.*", output="id"
+    ),
 )
 
 

@@ -19,8 +19,8 @@ _NUMBER = re.compile(r"\s*[+-]?\d+([.,]\d+)?\s*%?\s*")
 def titles_above(rows: Sequence[Row]) -> int:
     """How many rows stand above the header, which names more columns than each of them.
 
-    It is the first row that names two columns that METAL knows, or the row above where both make the header; without
-    one, the first of the widest where the first row of all is a title.
+    It is the first row that names two columns that METAL knows, or the row above where both make
+    the header; without one, the first of the widest where the first row of all is a title.
     """
     filled = [sum(bool(cell and cell.strip()) for cell in row) for row in rows]
     named = [sum(is_known(cell) for cell in row if cell) > 1 for row in rows]
@@ -33,13 +33,17 @@ def titles_above(rows: Sequence[Row]) -> int:
 def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
     """The names of a header in two rows, `A1__fluency`; None where the second is no part of it.
 
-    It is in SurveyMonkey's exports, and where the first leaves cells empty or repeats them, the second repeats names
-    under different ones of it, and numbers or other cells stand below. below: some rows of data.
+    It is in SurveyMonkey's exports, and where the first leaves cells empty or repeats them, the
+    second repeats names under different ones of it, and numbers or other cells stand below. below:
+    some rows of data.
     """
     if {*first} >= SURVEY_MONKEY and not second[0]:
         return _questions(first, second)
     width = max(len(first), len(second))
-    top, sub = ([(cell or "").strip() for cell in [*row, *[None] * (width - len(row))]] for row in (first, second))
+    top, sub = (
+        [(cell or "").strip() for cell in [*row, *[None] * (width - len(row))]]
+        for row in (first, second)
+    )
     given = [name for name in sub if name]
     if len(set(given)) == len(given) or any(map(_NUMBER.fullmatch, given)) or not below:
         return None
@@ -51,14 +55,18 @@ def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
         names.append(f"{above}__{under}" if above and under else above or under)
     repeats = {name for name in given if given.count(name) > 1}
     parts = [place for place, under in enumerate(sub) if under in repeats]
-    if not all("__" in names[place] for place in parts) or len({*filter(None, names)}) < len([*filter(None, names)]):
+    if not all("__" in names[place] for place in parts) or len({*filter(None, names)}) < len(
+        [*filter(None, names)]
+    ):
         return None
     cells = [row[place] for row in below for place in parts if place < len(row) and row[place]]
     return names if cells and not repeats & {str(cell).strip() for cell in cells} else None
 
 
 def _questions(first: Row, second: Row) -> list[str]:
-    """The names of a header of SurveyMonkey: a question, and below it one of its rows or `Response`."""
+    """The names of a header of SurveyMonkey: a question, and below it one of its rows or
+    `Response`.
+    """
     names, question = [], ""
     for over, under in zip(first, second, strict=True):
         question = (over or question).strip()

@@ -1,4 +1,6 @@
-"""What tells outputs and sources of a table apart: ids, ids in several columns, and the texts of the inputs."""
+"""What tells outputs and sources of a table apart: ids, ids in several columns, and the texts of
+the inputs.
+"""
 
 from __future__ import annotations
 
@@ -7,24 +9,51 @@ from collections.abc import Mapping
 import pandas as pd
 
 from metal.data.tables.cells import as_texts
-from metal.data.tables.names import GUESSES, MODEL, NO_OUTPUT, NUMBERS, SUBSETS, VARIANTS, plain, words_of
+from metal.data.tables.names import (
+    GUESSES,
+    MODEL,
+    NO_OUTPUT,
+    NUMBERS,
+    SUBSETS,
+    VARIANTS,
+    plain,
+    words_of,
+)
 
 DOCUMENTS = ("doc", "docid", "document", "documentid", "docno")
 SEGMENTS = ("segid", "segmentid", "segment", "seg", "segno", "sentenceid", "item", "itemid")
 
 
-def with_ids_in_parts(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]) -> dict[str, str]:
-    """The roles with ids of several columns (`subset+index`), where nothing else tells outputs, or what one judge said
-    under several prompts, apart. named: the roles that are told, which stay.
+def with_ids_in_parts(
+    frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
+) -> dict[str, str]:
+    """The roles with ids of several columns (`subset+index`), where nothing else tells outputs, or
+    what one judge said under several prompts, apart. named: the roles that are told, which stay.
     """
     free = {plain(str(name)): str(name) for name in frame if name not in roles.values()}
     parts = [free[name] for name in (*SUBSETS, *NUMBERS) if name in free]
-    if not roles.keys() & {"output", "source", "text", "source_text", "first_text"} and free.keys() & {*NUMBERS}:
+    if not roles.keys() & {
+        "output",
+        "source",
+        "text",
+        "source_text",
+        "first_text",
+    } and free.keys() & {*NUMBERS}:
         roles = {**roles, "output": "+".join(parts)}
     variant = next((free[name] for name in VARIANTS if name in free), "")
     if not variant or "rater" not in roles or {"rater"} & named.keys() or "generator" in roles:
         return roles  # with generators it may be what these were told
-    others = ("text", "source_text", "source", "output", "criterion", "language", "first_text", "second_text", "shown")
+    others = (
+        "text",
+        "source_text",
+        "source",
+        "output",
+        "criterion",
+        "language",
+        "first_text",
+        "second_text",
+        "shown",
+    )
     key = [*(roles[role] for role in ("rater", *others) if roles.get(role) in frame), *parts]
     judges = all(map(MODEL.search, as_texts(frame[roles["rater"]]).cat.categories))
     if judges and frame.duplicated(key).any() and not frame.duplicated([*key, variant]).any():
@@ -32,9 +61,12 @@ def with_ids_in_parts(frame: pd.DataFrame, roles: dict[str, str], named: Mapping
     return roles
 
 
-def with_unique_id(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]) -> dict[str, str]:
-    """The roles with a column called `*_id` as the output where nothing else names outputs, and it makes rows unique:
-    a rater has one row for each of its values. Of several, the one with the most values.
+def with_unique_id(
+    frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
+) -> dict[str, str]:
+    """The roles with a column called `*_id` as the output where nothing else names outputs, and it
+    makes rows unique: a rater has one row for each of its values. Of several, the one with the most
+    values.
     """
     if roles.keys() & {"output", "first_text", "winner"} or "output" in named:
         return roles
@@ -43,19 +75,35 @@ def with_unique_id(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[st
     candidates = []
     for column in frame.columns:
         words = words_of(column)
-        ends = ("id", "ids") if "rater" in roles else ("id", "ids", "no", "nr", "number", "sno", "slno")
-        if column in roles.values() or not NO_OUTPUT.isdisjoint(words) or words[-1:] not in [[end] for end in ends]:
+        ends = (
+            ("id", "ids")
+            if "rater" in roles
+            else ("id", "ids", "no", "nr", "number", "sno", "slno")
+        )
+        if (
+            column in roles.values()
+            or not NO_OUTPUT.isdisjoint(words)
+            or words[-1:] not in [[end] for end in ends]
+        ):
             continue
         numbers_rows = "rater" in roles and frame[column].nunique() == len(frame)
-        if frame[column].notna().all() and not numbers_rows and not frame.duplicated([*key, column]).any():
+        if (
+            frame[column].notna().all()
+            and not numbers_rows
+            and not frame.duplicated([*key, column]).any()
+        ):
             candidates.append(column)
     if not candidates:
         return roles
     return {**roles, "output": max(candidates, key=lambda column: frame[column].nunique())}
 
 
-def with_documents(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]) -> dict[str, str]:
-    """The roles with document and segment together as the source, where segments are numbered in each document."""
+def with_documents(
+    frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
+) -> dict[str, str]:
+    """The roles with document and segment together as the source, where segments are numbered in
+    each document.
+    """
     by_name = {plain(column): column for column in frame.columns}
     document = next((by_name[name] for name in DOCUMENTS if name in by_name), "")
     segment = next((by_name[name] for name in SEGMENTS if name in by_name), "")
@@ -69,20 +117,27 @@ def with_documents(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[st
     return {**kept, "source": f"{document}+{segment}" if numbered_anew else segment}
 
 
-def with_source_texts(frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]) -> dict[str, str]:
+def with_source_texts(
+    frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str]
+) -> dict[str, str]:
     """The roles with all columns that hold the input as its text: `instruction+input`."""
     if "source_text" not in roles or "source_text" in named:
         return roles
     taken = {column for role, column in roles.items() if role != "source_text"}
-    names = [name for name in frame.columns if plain(name) in GUESSES["source_text"] and name not in taken]
+    names = [
+        name
+        for name in frame.columns
+        if plain(name) in GUESSES["source_text"] and name not in taken
+    ]
     if roles["source_text"] not in names or len(names) < 2:
         return roles
     return {**roles, "source_text": "+".join(names)}
 
 
 def with_joined(frame: pd.DataFrame, named: Mapping[str, str]) -> pd.DataFrame:
-    """The frame with what stands in several columns as one (`subset+index`), in place of those: ids with a slash
-    between them, texts of the input below each other. Where a part is empty, the others stay.
+    """The frame with what stands in several columns as one (`subset+index`), in place of those: ids
+    with a slash between them, texts of the input below each other. Where a part is empty, the
+    others stay.
     """
     parts_of = {}
     for role, name in named.items():

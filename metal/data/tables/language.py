@@ -1,4 +1,6 @@
-"""The language of a table without a column called so: a column of language pairs or names, or the file's name."""
+"""The language of a table without a column called so: a column of language pairs or names, or the
+file's name.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from metal.data.tables.names import ENGLISH, NO_LANGUAGE, plain, words_of
 
 MOST = 400  # values of a column of languages
 LOOKED_AT = 300  # texts whose script is looked at
-# ISO 15924 -> how Unicode names the letters of the script; others are called as they are in `langcodes`.
+# ISO 15924 -> how Unicode names the letters of the script; others are called as they are in
+# `langcodes`.
 _SCRIPTS: Mapping[str, frozenset[str]] = {
     "Latn": frozenset({"LATIN"}),
     "Cyrl": frozenset({"CYRILLIC"}),
@@ -53,19 +56,30 @@ _SCRIPTS: Mapping[str, frozenset[str]] = {
 
 
 def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, str]:
-    """The roles with a column as the language whose values are all language pairs (`en-de`), names of languages or
-    codes, where no column is called so; of several, the first. The languages of input and output in two columns are a
-    pair.
+    """The roles with a column as the language whose values are all language pairs (`en-de`), names
+    of languages or codes, where no column is called so; of several, the first. The languages of
+    input and output in two columns are a pair.
     """
     if "language" in roles:
         by_name = {plain(str(name)): str(name) for name in frame.columns}
-        of_input = next((by_name[name] for name in ("srclang", "sourcelang", "sourcelanguage") if name in by_name), "")
+        of_input = next(
+            (
+                by_name[name]
+                for name in ("srclang", "sourcelang", "sourcelanguage")
+                if name in by_name
+            ),
+            "",
+        )
         if of_input and plain(roles["language"]) in ("tgtlang", "targetlang", "targetlanguage"):
             return {**roles, "language": f"{of_input}+{roles['language']}"}
         return dict(roles)
-    free = [(str(name), column) for name, column in frame.items() if name not in set(roles.values())]
+    free = [
+        (str(name), column) for name, column in frame.items() if name not in set(roles.values())
+    ]
     names = [name for name, column in free if _all(column, _is_pair_or_name)]
-    names += [name for name, column in free if _all(column, _is_code) and _may_be_codes(name, column)]
+    names += [
+        name for name, column in free if _all(column, _is_code) and _may_be_codes(name, column)
+    ]
     return {**roles, "language": names[0]} if names else dict(roles)
 
 
@@ -98,19 +112,23 @@ def _is_code(text: str) -> bool:
     >>> [_is_code(text) for text in ("sw", "zh-Hant", "pt_BR", "deu_Latn", "EN", "and", "cat")]
     [True, True, True, True, False, False, False]
     """
-    return re.fullmatch("[a-z]{2}|[a-z]{2,3}[-_][A-Z][A-Za-z]{1,3}", text) is not None and is_language(text)
+    return re.fullmatch(
+        "[a-z]{2}|[a-z]{2,3}[-_][A-Z][A-Za-z]{1,3}", text
+    ) is not None and is_language(text)
 
 
 def _may_be_codes(name: str, column: pd.Series) -> bool:
-    """Whether a column of codes is one of languages: not of countries by its name, of answers, or of words (`no`)."""
+    """Whether a column of codes is one of languages: not of countries by its name, of answers, or
+    of words (`no`).
+    """
     values = {*as_texts(column).cat.categories}
     of_countries = not {"country", "region", "market", "state", "nation"}.isdisjoint(words_of(name))
     return not (of_countries or values <= {*NO_LANGUAGE} or holds_answers(column))
 
 
 def pair_in_two(frame: pd.DataFrame) -> str:
-    """`src+tgt` where these columns hold codes or names of languages, those of input and output, in every row; else
-    "".
+    """`src+tgt` where these columns hold codes or names of languages, those of input and output, in
+    every row; else "".
     """
     by_name = {plain(str(name)): str(name) for name in frame.columns}
     for of_input, of_output in (("src", "tgt"), ("source", "target"), ("from", "to")):
@@ -141,20 +159,26 @@ def _is_name(text: str) -> bool:
 def language_of(stem: str, columns: Iterable[str], texts: pd.Series | None) -> tuple[str, str]:
     """The code of the language that a file is named after, or UNKNOWN; and why.
 
-    stem: the file's name without its end. columns: of the table. texts: the rated ones, or the inputs, if any.
-    A name counts where the texts are in the language's script, a code of two letters only then; not where it is a
-    column's name too (`da.csv` with a column `DA`).
+    stem: the file's name without its end. columns: of the table. texts: the rated ones, or the
+    inputs, if any. A name counts where the texts are in the language's script, a code of two
+    letters only then; not where it is a column's name too (`da.csv` with a column `DA`).
     """
     word = re.split(r"[^A-Za-z]+", stem)[-1]  # polish_quality.csv is not in Polish
     script = _script(texts) if texts is not None else ""
     code = find_language(word) if len(word) > 4 or (len(word) == 2 and word.islower()) else None
     named_otherwise = word in NO_LANGUAGE or word.lower() in map(plain, columns)
     if code is not None and not named_otherwise:
-        if script and script in _letters_of(code) and not (script == "LATIN" and code != "en" and _in_english(texts)):
+        if (
+            script
+            and script in _letters_of(code)
+            and not (script == "LATIN" and code != "en" and _in_english(texts))
+        ):
             return code, "by the file's name and the texts' script"
         if not script and len(word) > 4:
             return code, "by the file's name"
-    in_script = f"; the texts are in {script.capitalize()} script" if script and script != "LATIN" else ""
+    in_script = (
+        f"; the texts are in {script.capitalize()} script" if script and script != "LATIN" else ""
+    )
     return UNKNOWN, f"unknown: no column for it{in_script}"
 
 

@@ -18,7 +18,8 @@ _LETTERS_NUMBER = re.compile(r"(?P<letters>[^\W\d_]+)[\s_.\-]*(?P<number>\d+)")
 
 
 def levels_from(value: Any) -> tuple[Level, ...]:
-    """Levels from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (as they are), {0: "Bad"} or pairs. Raises UsageError.
+    """Levels from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (as they are), {0: "Bad"} or pairs.
+    Raises UsageError.
 
     >>> levels_from("Bad<Good") == levels_from("0=Bad,1=Good") == levels_from({0: "Bad", 1: "Good"})
     True
@@ -28,8 +29,14 @@ def levels_from(value: Any) -> tuple[Level, ...]:
         return tuple(Level(float(number), str(label)) for number, label in pairs)
     if "<" in value:
         labels = [label.strip() for label in value.split("<")]
-        numbers = [float(label) for label in labels] if all(map(is_number, labels)) else range(len(labels))
-        return tuple(Level(float(number), label) for number, label in zip(numbers, labels, strict=True))
+        numbers = (
+            [float(label) for label in labels]
+            if all(map(is_number, labels))
+            else range(len(labels))
+        )
+        return tuple(
+            Level(float(number), label) for number, label in zip(numbers, labels, strict=True)
+        )
     levels = []
     for part in filter(None, value.split(",")):
         number, _, label = part.partition("=")
@@ -67,7 +74,8 @@ def in_list(text: str) -> str:
 
 
 def numbers_in(labels: Iterable[str]) -> dict[str, float]:
-    """Label -> its number, of labels such as S1, S2, ..., S5; nothing where one is no such label or two are alike.
+    """Label -> its number, of labels such as S1, S2, ..., S5; nothing where one is no such label or
+    two are alike.
 
     >>> numbers_in(["S1", "S3"]), numbers_in(["A1", "B1"])
     ({'S1': 1.0, 'S3': 3.0}, {})

@@ -1,4 +1,6 @@
-"""Batch results as Mechanical Turk exports them: `Input.NAME`, `Answer.NAME`, and what the site says of the work."""
+"""Batch results as Mechanical Turk exports them: `Input.NAME`, `Answer.NAME`, and what the site
+says of the work.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,16 @@ CHOICE = re.compile(r"(Answer\..+)\.([^.]+)")  # a radio button: true in one col
 
 
 def without_administration(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """The frame without rejected assignments and the site's own columns; radio buttons become one column with the
-    level that was chosen. Other tables are left as they are.
+    """The frame without rejected assignments and the site's own columns; radio buttons become one
+    column with the level that was chosen. Other tables are left as they are.
     """
     if not {"HITId", "WorkerId", "AssignmentStatus"} <= {*frame.columns}:
         return frame
     rejected = (frame["AssignmentStatus"].astype(str) == "Rejected").to_numpy()
-    notes.append(f"Mechanical Turk: {rejected.sum():,} of {len(rejected):,} assignments were rejected and are left out")
+    notes.append(
+        f"Mechanical Turk: {rejected.sum():,} of {len(rejected):,} assignments were rejected and"
+        " are left out"
+    )
     frame = frame.loc[~rejected, [column for column in frame.columns if KEPT.match(column)]].copy()
     buttons: dict[str, dict[str, str]] = {}
     for column in frame.columns:
@@ -27,7 +32,11 @@ def without_administration(frame: pd.DataFrame, notes: list[str]) -> pd.DataFram
         if (match := CHOICE.fullmatch(column)) and answers <= {"true", "false"}:
             buttons.setdefault(match[1], {})[column] = match[2]
     for name, levels in buttons.items():
-        chosen = frame[list(levels)].apply(lambda cells: cells.astype(str).str.lower() == "true").rename(columns=levels)
+        chosen = (
+            frame[list(levels)]
+            .apply(lambda cells: cells.astype(str).str.lower() == "true")
+            .rename(columns=levels)
+        )
         frame[name] = chosen.idxmax(axis=1).where(chosen.sum(axis=1) == 1)
         frame = frame.drop(columns=list(levels))
     return frame

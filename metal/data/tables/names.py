@@ -1,4 +1,6 @@
-"""Names of columns and raters, and what they say: the role, the rater, the criterion, or none of these."""
+"""Names of columns and raters, and what they say: the role, the rater, the criterion, or none of
+these.
+"""
 
 from __future__ import annotations
 
@@ -23,24 +25,47 @@ NO_OUTPUT = frozenset(_WORDS["no_output"])
 NO_LANGUAGE = frozenset(_WORDS["no_language"])
 ENGLISH = frozenset(_WORDS["english"])
 # Words for kinds of raters besides their names.
-KIND_WORDS = {"model": "llm", "ai": "llm", "person": "human", "people": "human", "annotator": "human"}
-# Parts of ids, as `plain` spells them: of an output its set and its number in that, of a judge what it was told.
+KIND_WORDS = {
+    "model": "llm",
+    "ai": "llm",
+    "person": "human",
+    "people": "human",
+    "annotator": "human",
+}
+# Parts of ids, as `plain` spells them: of an output its set and its number in that, of a judge what
+# it was told.
 SUBSETS = ("dataset", "subset", "split", "section", "category")
 NUMBERS = ("index", "idx", "itemindex", "itemnumber")
 VARIANTS = ("prompt", "promptname", "promptid", "template", "prompttemplate", "setting", "variant")
-COMMENTS = ("comment", "comments", "justification", "reason", "reasoning", "explanation", "feedback", "rationale")
-ENDS = ("rating", "score", "label", "value", "grade")  # of columns: `ling_rating` is the criterion `ling`
-CHOICE = re.compile(r"[ _.-]?(winner|preference|preferred|choice)$", re.I)  # of a rater: `gpt4_winner`
+COMMENTS = (
+    "comment",
+    "comments",
+    "justification",
+    "reason",
+    "reasoning",
+    "explanation",
+    "feedback",
+    "rationale",
+)
+# of columns: `ling_rating` is the criterion `ling`
+ENDS = ("rating", "score", "label", "value", "grade")
+# of a rater: `gpt4_winner`
+CHOICE = re.compile(r"[ _.-]?(winner|preference|preferred|choice)$", re.I)
 NO_ANSWERS = re.compile(
-    r"(^|[ _.])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
+    r"(^|["
+    r" _.])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
     r"words|version|rate|mean|avg|average|split|fold|category|confidence)s?( ?[(\[][^)\]]*[)\]])?$"
 )
-# Words in names of columns that say that people answered there, and names that are nothing but such a word.
+# Words in names of columns that say that people answered there, and names that are nothing but such
+# a word.
 _PERSON_WORDS = (
     r"annotators?|raters?|workers?|humans?|judges?|persons?|people|experts?|coders?|reviewers?|evaluators?|assessors?|"
     r"graders?|labell?ers?|scorers?|participants?|respondents?|turkers?|crowd(worker)?s?|linguists?|volunteers?"
 )
-RATER = re.compile(rf"[arhpw][ _-]?\d+|(ann|user|{_PERSON_WORDS})([ _-]?\d+|[ _-][a-z])|humans?|experts?|crowd", re.I)
+RATER = re.compile(
+    rf"[arhpw][ _-]?\d+|(ann|user|{_PERSON_WORDS})([ _-]?\d+|[ _-][a-z])|humans?|experts?|crowd",
+    re.I,
+)
 PERSON = re.compile(rf"(?<![a-z])({_PERSON_WORDS})(?![a-z])|^[^@\s]+@[^@\s]+\.[a-z]+$", re.I)
 MODEL = re.compile(
     r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont
@@ -53,7 +78,8 @@ MODEL = re.compile(
     re.IGNORECASE,
 )
 METRIC = re.compile(
-    r"(sacre)?bleu(rt)?\b|rouge|bert-?score|\bcomet|chrf|meteor|moverscore|bartscore|summac|\bter\b", re.IGNORECASE
+    r"(sacre)?bleu(rt)?\b|rouge|bert-?score|\bcomet|chrf|meteor|moverscore|bartscore|summac|\bter\b",
+    re.IGNORECASE,
 )
 CRITERION = re.compile(
     r"fluen|coheren|relevan|consisten|adequa|accura|helpful|faithful|halluc|gramma|toxic|overall|quality|informat|"
@@ -64,21 +90,26 @@ CRITERION = re.compile(
 
 # Names of what one would rather not find, unless they speak of its absence.
 WORSE = re.compile(
-    r"hal+uc|toxic|error|mistake|problem|harm|bias|offens|contradict|hate|violat|redundan|verbos|perplex|edit distance|"
+    r"hal+uc|toxic|error|mistake|problem|harm|bias|offens|contradict|hate|violat|redundan|verbos|perplex|edit"
+    r" distance|"
     r"repetit|severity|fault|flaw|defect|omission|awkward|rude|profan|stereotyp|confusi|badness|wrong|nois[ey]|ambigu|"
     r"leak|post ?edit|decept|decei|sycophan|fabricat|insult|threat|\b[tw]er\b|\bcer\b|"
-    r"\b(in|un|im|ir|dis|mis) ?(consisten|correct|coheren|accura|appropriate|faithful|relevan|fluen|support|natural|"
+    r"\b(in|un|im|ir|dis|mis)"
+    r" ?(consisten|correct|coheren|accura|appropriate|faithful|relevan|fluen|support|natural|"
     r"complete|clear|readab|helpful|polite|inform|translat|truth|gramma|factual|adequa|leading)|"
     r"halluzin|galluzin|alucinac|halüsin|галлюцин|मतिभ्रम|হ্যালুসি|هلوس|幻觉|幻覚|환각|"
     r"erreur|errore|fehler|ошиб|\bhata|त्रुटि|गलत|ভুল|ত্রুটি|أخطاء|خطأ|错误|誤り|エラー|오류|\bmakosa|"
     r"tóxic|токсич|zehirli|विषाक्त|বিষাক্ত|سمية|毒性|有害|偏见|偏見|유해|\bsumu"
 )
 OPPOSITE = re.compile(r"\bnon ?(fluen|gramma|relevan|sens|factual|coheren)|\b(unsafe|rank(ing)?)\b")
-# Penalties, whose sign says which end is better; school grades with 1 as the best, and those of schools of both kinds.
+# Penalties, whose sign says which end is better; school grades with 1 as the best, and those of
+# schools of both kinds.
 PENALTIES = re.compile(r"\bmqm\b|penalt|\bdeduct|abzüge|штраф|罚分")
 GRADES_1_BEST = re.compile(r"schulnoten?\b|\bzensur(en)?\b|\bznámk|\bznamk")
 GRADES_EITHER_WAY = re.compile(r"(^|[\W_]|gesamt|end|teil|deutsch|stil)noten?\b")
-ABSENCE = re.compile(r"harmless|free|unbias|without|absence|\bno[nt]?[ _-]|avoid|lack|detect|robust|resist")
+ABSENCE = re.compile(
+    r"harmless|free|unbias|without|absence|\bno[nt]?[ _-]|avoid|lack|detect|robust|resist"
+)
 
 
 def plain(name: str) -> str:
@@ -98,16 +129,22 @@ def words_of(name: str) -> list[str]:
 
 @lru_cache(maxsize=16384)
 def is_nobodys(name: str) -> bool:
-    """Whether a column by its name counts, measures, sums up, or says something true or false of its row."""
+    """Whether a column by its name counts, measures, sums up, or says something true or false of
+    its row.
+    """
     words = words_of(name)
     if not words:
         return False
-    return not NO_RATER.isdisjoint(words) or words[0] in ("is", "has", "n", "num", "nr") or _is_probability(words)
+    return (
+        not NO_RATER.isdisjoint(words)
+        or words[0] in ("is", "has", "n", "num", "nr")
+        or _is_probability(words)
+    )
 
 
 def is_no_criterion(name: str) -> bool:
-    """Whether a column by its name is no criterion beside others: it counts, measures or sums up something, or says
-    what became of its row (`reviewed`, `is_final`).
+    """Whether a column by its name is no criterion beside others: it counts, measures or sums up
+    something, or says what became of its row (`reviewed`, `is_final`).
     """
     words = words_of(name)
     if not words:
@@ -125,15 +162,21 @@ def _is_probability(words: Sequence[str]) -> bool:
 GUESSES: Mapping[str, tuple[str, ...]] = {
     role: (*names, *map(plain, _OTHERS.get(role, ()))) for role, names in _ENGLISH.items()
 }
-_PEOPLE_ELSEWHERE = tuple(sorted(filter(lambda name: not name.isascii(), GUESSES["rater"]), key=len, reverse=True))
+_PEOPLE_ELSEWHERE = tuple(
+    sorted(filter(lambda name: not name.isascii(), GUESSES["rater"]), key=len, reverse=True)
+)
 
 
 @lru_cache(maxsize=16384)
 def is_person(name: str) -> bool:
-    """Whether a column's name says that a person answered there: `A1`, `human_score`, `annotator_anna`, `评分人 2`."""
+    """Whether a column's name says that a person answered there: `A1`, `human_score`,
+    `annotator_anna`, `评分人 2`.
+    """
     if is_nobodys(name):
         return False
-    return bool(RATER.fullmatch(name) or PERSON.search(name)) or plain(name).startswith(_PEOPLE_ELSEWHERE)
+    return bool(RATER.fullmatch(name) or PERSON.search(name)) or plain(name).startswith(
+        _PEOPLE_ELSEWHERE
+    )
 
 
 @lru_cache(maxsize=16384)

@@ -1,4 +1,6 @@
-"""Ratings inside a cell: objects become columns named by their path, lists a rater a place or a row a rater."""
+"""Ratings inside a cell: objects become columns named by their path, lists a rater a place or a row
+a rater.
+"""
 
 from __future__ import annotations
 
@@ -25,24 +27,39 @@ Paths: TypeAlias = Mapping[str, tuple[str, ...]]
 WRAPPED = re.compile(r'\[\{"(?:rating|number)": ?(-?\d+(?:\.\d+)?)\}\]')
 MOST = 50  # columns of their own; more are ids or embeddings
 MOST_PATHS = 1000  # columns that the objects of one column become
-_RATINGS = re.compile(r"annotat|rating|score|judg|label|eval|vote|rater|worker|human|people|person|expert|crowd", re.I)
+_RATINGS = re.compile(
+    r"annotat|rating|score|judg|label|eval|vote|rater|worker|human|people|person|expert|crowd", re.I
+)
 _ABOUT_ROWS = re.compile(r"^(meta|metadata|info|extra|attributes|tags)$", re.I)
 _END = re.compile(rf"[_ .-]?({'|'.join(ENDS)})s?$", re.I)
 # What an object that names its rater says of the rated text is no column: another one has it.
-_ABOUT = ("output", "source", "generator", "language", "text", "source_text", "reference", "content", "condition")
+_ABOUT = (
+    "output",
+    "source",
+    "generator",
+    "language",
+    "text",
+    "source_text",
+    "reference",
+    "content",
+    "condition",
+)
 _OF_THE_TEXT = {name for role in _ABOUT for name in GUESSES[role]}
 
 
 def flattened(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, Paths]:
-    """The frame with each object in its cells as columns named by their path (`metadata.language`), and those paths.
+    """The frame with each object in its cells as columns named by their path (`metadata.language`),
+    and those paths.
 
-    Columns of text whose cells are JSON are read as such where they are called like ratings or metadata. What is
-    a conversation, or has more than MOST_PATHS paths, stays as it is.
+    Columns of text whose cells are JSON are read as such where they are called like ratings or
+    metadata. What is a conversation, or has more than MOST_PATHS paths, stays as it is.
     """
     frame = _with_json_read(_without_wrapping(frame))
     paths: dict[str, tuple[str, ...]] = {}
     for column in [str(name) for name, cells in frame.items() if _holds_objects(cells)]:
-        leaves = [_leaves(cell, (column,)) if isinstance(cell, Mapping) else {} for cell in frame[column]]
+        leaves = [
+            _leaves(cell, (column,)) if isinstance(cell, Mapping) else {} for cell in frame[column]
+        ]
         of_column = {".".join(path): path for cell in leaves for path in cell}
         if len(of_column) > MOST_PATHS or not of_column.keys().isdisjoint(frame.columns):
             continue
@@ -55,10 +72,15 @@ def flattened(frame: pd.DataFrame, notes: list[str]) -> tuple[pd.DataFrame, Path
 
 
 def _with_json_read(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with lists and objects in place of the JSON that ratings and metadata are written as."""
+    """The frame with lists and objects in place of the JSON that ratings and metadata are written
+    as.
+    """
     cells_of: dict[str, pd.Series] = {}
     for name, column in frame.items():
-        if not (_RATINGS.search(str(name)) or _ABOUT_ROWS.search(str(name))) or column.dtype == object:
+        if (
+            not (_RATINGS.search(str(name)) or _ABOUT_ROWS.search(str(name)))
+            or column.dtype == object
+        ):
             continue
         if isinstance(column.dtype, pd.CategoricalDtype):
             first = next(iter(column.array.categories), "")
@@ -75,18 +97,25 @@ def _with_json_read(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _without_wrapping(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with numbers in place of the lists of one object of one number that Label Studio writes for a rating:
-    `[{"rating": 4}]`.
+    """The frame with numbers in place of the lists of one object of one number that Label Studio
+    writes for a rating: `[{"rating": 4}]`.
     """
     numbers: dict[str, pd.Series] = {}
     for name, column in frame.items():
         if is_numeric_dtype(column):
             continue
-        different = column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column.array
-        first = next((cell for cell in different if isinstance(cell, list | str) and len(cell)), None)
+        different = (
+            column.cat.categories if isinstance(column.dtype, pd.CategoricalDtype) else column.array
+        )
+        first = next(
+            (cell for cell in different if isinstance(cell, list | str) and len(cell)), None
+        )
         if not isinstance(first, list) and not str(first).startswith('[{"'):
             continue
-        wrapped = [cell if isinstance(cell, list) else WRAPPED.fullmatch(str(cell)) for cell in column.dropna()]
+        wrapped = [
+            cell if isinstance(cell, list) else WRAPPED.fullmatch(str(cell))
+            for cell in column.dropna()
+        ]
         if all(map(_number_in, wrapped)):
             cells = dict(zip(column.dropna().index, map(_number_in, wrapped), strict=True))
             numbers[str(name)] = pd.Series(cells, dtype="str").reindex(frame.index)
@@ -121,7 +150,9 @@ def _holds_objects(column: pd.Series) -> bool:
     if column.dtype != object:
         return False
     cells = column[column.notna()]
-    return bool(len(cells)) and all(isinstance(cell, Mapping) and not _is_message(cell) for cell in cells)
+    return bool(len(cells)) and all(
+        isinstance(cell, Mapping) and not _is_message(cell) for cell in cells
+    )
 
 
 def _is_message(value: Mapping[str, Any]) -> bool:
@@ -146,15 +177,17 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[tuple[str, 
 
 def nested_columns(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
     """The columns of lists that are called like ratings or raters. roles: columns that play a role."""
-    free = [column for column in frame.columns if column not in roles and frame[column].dtype == object]
+    free = [
+        column for column in frame.columns if column not in roles and frame[column].dtype == object
+    ]
     named = [column for column in free if _RATINGS.search(column) or MODEL.search(column)]
     return [column for column in named if _first(frame[column])]
 
 
 @dataclass(frozen=True)
 class FromLists:
-    """What came out of lists. by_place: raters who are known by their place in one. of_raters: the columns that say
-    something of a rater's rating; others say something of the output.
+    """What came out of lists. by_place: raters who are known by their place in one. of_raters: the
+    columns that say something of a rater's rating; others say something of the output.
     """
 
     by_place: frozenset[str] = frozenset()
@@ -167,36 +200,59 @@ NO_LISTS = FromLists()
 def unnested(
     frame: pd.DataFrame, columns: Sequence[str], notes: list[str], where: Path
 ) -> tuple[pd.DataFrame, FromLists]:
-    """The frame with the ratings in the lists of these columns in columns of their own; and which these are.
+    """The frame with the ratings in the lists of these columns in columns of their own; and which
+    these are.
 
-    A list of numbers, or of objects of numbers, gives a column for each place (`human_scores`: human_scores_1, ...).
-    Objects that name their rater are a row each. Raises DataError for anything else, such as lists beside each other:
-    nobody says what of the one belongs to what of the other.
+    A list of numbers, or of objects of numbers, gives a column for each place (`human_scores`:
+    human_scores_1, ...). Objects that name their rater are a row each. Raises DataError for
+    anything else, such as lists beside each other: nobody says what of the one belongs to what of
+    the other.
     """
     by_place, of_raters = set[str](), set[str]()
     for column in columns:
         cells = [_plain(cell) for cell in frame[column]]
         items = [item for cell in cells if isinstance(cell, list) for item in cell]
-        beside = [other for other in frame.columns if other != column and isinstance(_first(frame[other]), list)]
-        raters = bool(items) and all(isinstance(item, dict) and _keys(item) & {*GUESSES["rater"]} for item in items)
+        beside = [
+            other
+            for other in frame.columns
+            if other != column and isinstance(_first(frame[other]), list)
+        ]
+        raters = bool(items) and all(
+            isinstance(item, dict) and _keys(item) & {*GUESSES["rater"]} for item in items
+        )
         if raters:
             sure = not set(beside) & {*columns}
             frame = frame.assign(**{column: cells}).explode(column).dropna(subset=column)
             parts = [_said_by_a_rater(item) for item in frame[column]]
         else:
-            leaves = [leaf for item in items for leaf in (item.values() if isinstance(item, dict) else [item])]
+            leaves = [
+                leaf
+                for item in items
+                for leaf in (item.values() if isinstance(item, dict) else [item])
+            ]
             sure = all(isinstance(leaf, str | int | float | None) for leaf in leaves)
-            sure = sure and bool(np.isfinite(as_numbers(pd.Series([x for x in leaves if x is not None]))).all())
+            sure = sure and bool(
+                np.isfinite(as_numbers(pd.Series([x for x in leaves if x is not None]))).all()
+            )
             objects = all(isinstance(item, dict) for item in items)
             sure &= objects or all(isinstance(_first(frame[other])[0], dict) for other in beside)
             parts = [_by_place(cell, column) for cell in cells]
             by_place |= {name.partition(".")[0] for part in parts for name in part}
         if not sure or len({name for part in parts for name in part}) > MOST:
-            raise DataError(where, f"column {column!r} holds lists or objects", "Write a row for each rating in it")
+            raise DataError(
+                where,
+                f"column {column!r} holds lists or objects",
+                "Write a row for each rating in it",
+            )
         table = pd.DataFrame(parts, index=frame.index)
         frame = frame.drop(columns=column)
-        table.columns = [f"{column}_{name}" if name in frame else str(name) for name in table.columns]
-        notes.append(f"{column!r} holds lists or objects, read as columns: {first_few(list(table.columns), 8)}")
+        table.columns = [
+            f"{column}_{name}" if name in frame else str(name) for name in table.columns
+        ]
+        notes.append(
+            f"{column!r} holds lists or objects, read as columns:"
+            f" {first_few(list(table.columns), 8)}"
+        )
         of_raters |= {*table.columns} if raters else set()
         frame = pd.concat([frame, table], axis=1)
     return frame, FromLists(frozenset(by_place), frozenset(of_raters))
@@ -217,11 +273,13 @@ def _keys(item: Iterable[object]) -> set[str]:
 
 
 def _said_by_a_rater(item: Mapping[str, Any]) -> dict[str, Any]:
-    """Name of a column -> what stands in it, of an object that names its rater: without what it says of the text, and
-    with objects in it (`scores`) taken apart.
+    """Name of a column -> what stands in it, of an object that names its rater: without what it
+    says of the text, and with objects in it (`scores`) taken apart.
     """
     parts: dict[str, Any] = {}
-    for path, value in _leaves({key: item[key] for key in item if not _keys([key]) & _OF_THE_TEXT}, ()).items():
+    for path, value in _leaves(
+        {key: item[key] for key in item if not _keys([key]) & _OF_THE_TEXT}, ()
+    ).items():
         steps = [step for step in path[:-1] if not _RATINGS.search(step)]
         parts[".".join([*steps, path[-1]])] = value
     return parts

@@ -1,7 +1,9 @@
-"""Pairs of outputs compared: which one is better, in whatever words, and in which order they were shown.
+"""Pairs of outputs compared: which one is better, in whatever words, and in which order they were
+shown.
 
-A pair is an output whose `first` and `second` are what is compared; which is first does not depend on how it was shown.
-Shown the other way round it is another output, `of` the pair, with the condition SWAPPED.
+A pair is an output whose `first` and `second` are what is compared; which is first does not depend
+on how it was shown. Shown the other way round it is another output, `of` the pair, with the
+condition SWAPPED.
 """
 
 from __future__ import annotations
@@ -30,8 +32,24 @@ _WORDS = (
     re.compile(_ONE + r"(b|2|second|right)( is better| wins| better)?"),
     re.compile(r"(tie|tied|draw|equal|equally|both|neither|same|no preference)\b.*"),
 )
-_AS_IS = frozenset({"ab", "a b", "a,b", "12", "1 2", "original", "first second", "false", "no", "as is"})
-_TURNED = frozenset({"ba", "b a", "b,a", "21", "2 1", "swapped", "reversed", "flipped", "second first", "true", "yes"})
+_AS_IS = frozenset(
+    {"ab", "a b", "a,b", "12", "1 2", "original", "first second", "false", "no", "as is"}
+)
+_TURNED = frozenset(
+    {
+        "ba",
+        "b a",
+        "b,a",
+        "21",
+        "2 1",
+        "swapped",
+        "reversed",
+        "flipped",
+        "second first",
+        "true",
+        "yes",
+    }
+)
 
 
 def with_preferences(
@@ -39,19 +57,26 @@ def with_preferences(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """The rows with `score` in words (first, second, tie), and the options that go with them.
 
-    tidy: one judgement per row, with `winner`, and where known `first` and `second` (who wrote them), `first_text` and
-    `second_text`, and `shown`; without `winner` the first text was chosen. Adds `generator` ("A | B", in the order of
-    their names) and `swapped`, and of texts `text`; where nobody says who wrote them, `first` and `second` are named by
-    them. Raises DataError for a winner or an order that is not understood.
+    tidy: one judgement per row, with `winner`, and where known `first` and `second` (who wrote
+    them), `first_text` and `second_text`, and `shown`; without `winner` the first text was chosen.
+    Adds `generator` ("A | B", in the order of their names) and `swapped`, and of texts `text`;
+    where nobody says who wrote them, `first` and `second` are named by them. Raises DataError for a
+    winner or an order that is not understood.
     """
     order_known = "winner" in tidy
-    texts = [as_texts(tidy[role]).astype(object).fillna("").map(conversation) for role in TEXTS if role in tidy]
+    texts = [
+        as_texts(tidy[role]).astype(object).fillna("").map(conversation)
+        for role in TEXTS
+        if role in tidy
+    ]
     written_by = {"first", "second"} <= set(tidy.columns)
     if not order_known:
         tidy = tidy.assign(winner="first")
     if texts and not written_by:
         tidy = tidy.assign(first=texts[0].map(digest), second=texts[1].map(digest))
-    named = [level for levels in (options.get("levels") or {}).values() for level in levels_from(levels)]
+    named = [
+        level for levels in (options.get("levels") or {}).values() for level in levels_from(levels)
+    ]
     coded = {f"{level.value:g}": _meaning(level.label, coded={}) for level in named}
     systems = {"first", "second"} <= set(tidy.columns)
     parts = [as_texts(tidy[role]) for role in ("winner", *(("first", "second") if systems else ()))]
@@ -64,13 +89,20 @@ def with_preferences(
         problem = f"winner {distinct[unknown[0]][0]!r} is neither of the pair nor a tie"
         remedy = "Say what each stands for: `levels='NUMBER=first,NUMBER=second,NUMBER=tie'`"
         raise DataError(row_of(where, int(tidy.index[at])), problem, remedy)
-    numbers = sorted({str(key[0]) for key in distinct if str(key[0]).strip().isdigit()} - coded.keys())
+    numbers = sorted(
+        {str(key[0]) for key in distinct if str(key[0]).strip().isdigit()} - coded.keys()
+    )
     if numbers:
-        notes.append(f"winner: {' and '.join(numbers)} taken for the first and the second of a pair (`levels`)")
+        notes.append(
+            f"winner: {' and '.join(numbers)} taken for the first and the second of a pair"
+            " (`levels`)"
+        )
     winner = np.array(meanings, dtype=object)[codes]
     turned = _turned(tidy, where)
     if systems:
-        names = [[str(cell).strip() for cell in as_texts(tidy[role])] for role in ("first", "second")]
+        names = [
+            [str(cell).strip() for cell in as_texts(tidy[role])] for role in ("first", "second")
+        ]
         backwards = np.array([a > b for a, b in zip(*names, strict=True)])
         pairs = [sorted(pair) for pair in zip(*names, strict=True)]
         both = [f"{a} | {b}" for a, b in pairs]
@@ -78,38 +110,55 @@ def with_preferences(
         if written_by:
             tidy["generator"] = both
         elif "source" in tidy and "output" not in tidy:
-            tidy["output"] = as_texts(tidy["source"]).astype(str) + "/" + pd.Series(both, index=tidy.index)
+            tidy["output"] = (
+                as_texts(tidy["source"]).astype(str) + "/" + pd.Series(both, index=tidy.index)
+            )
         if texts:
-            ordered = [(b, a) if back else (a, b) for a, b, back in zip(*texts, backwards, strict=True)]
-            tidy = tidy.assign(first_text=[a for a, _ in ordered], second_text=[b for _, b in ordered])
+            ordered = [
+                (b, a) if back else (a, b) for a, b, back in zip(*texts, backwards, strict=True)
+            ]
+            tidy = tidy.assign(
+                first_text=[a for a, _ in ordered], second_text=[b for _, b in ordered]
+            )
             tidy["text"] = list(map(pair_text, ordered))
         other = {"first": "second", "second": "first"}
         winner = np.where(backwards, [other.get(word, word) for word in winner], winner)
         turned = (turned != backwards) & order_known
         first_shown = (
-            f"the {'system' if written_by else 'text'} named first was shown first, unless `shown` says otherwise"
+            f"the {'system' if written_by else 'text'} named first was shown first, unless `shown`"
+            " says otherwise"
         )
-        notes.append(f"pairs: {first_shown if order_known else 'which was shown first is not known'}")
+        notes.append(
+            f"pairs: {first_shown if order_known else 'which was shown first is not known'}"
+        )
         if not written_by:
-            notes.append("pairs: who wrote the two is not known; they are told apart by their texts")
+            notes.append(
+                "pairs: who wrote the two is not known; they are told apart by their texts"
+            )
     notes.append(
-        f"pairs: {plural(len(tidy), 'comparison')}, {int(turned.sum()):,} of them shown the other way round; "
-        "`winner` names one of the pair, whichever was shown first"
+        f"pairs: {plural(len(tidy), 'comparison')}, {int(turned.sum()):,} of them shown the other"
+        " way round; `winner` names one of the pair, whichever was shown first"
     )
     if "generator" not in tidy and not options.get("generator"):
         tidy["generator"] = "pair"
     tidy = tidy.drop(columns=["winner"]).assign(score=winner, swapped=turned)
     chosen = dict(options) | {"levels": {"*": LEVELS}, "measures": {"*": "nominal"}}
-    return tidy, chosen | {"criterion": options.get("criterion") or ("" if "criterion" in tidy else CRITERION)}
+    return tidy, chosen | {
+        "criterion": options.get("criterion") or ("" if "criterion" in tidy else CRITERION)
+    }
 
 
 def are_winners(column: pd.Series, names: Collection[str] = ()) -> bool:
     """Whether every cell says which of a pair is better. names: folded, of those who wrote the two."""
     words = as_texts(column).cat.categories
-    return len(words) > 0 and all(fold(word) in names or _meaning(word, coded={}) is not None for word in words)
+    return len(words) > 0 and all(
+        fold(word) in names or _meaning(word, coded={}) is not None for word in words
+    )
 
 
-def _meaning(winner: str, first: str = "", second: str = "", *, coded: Mapping[str, str | None]) -> str | None:
+def _meaning(
+    winner: str, first: str = "", second: str = "", *, coded: Mapping[str, str | None]
+) -> str | None:
     """`first`, `second`, `tie`, a missing answer as it is; None for anything else."""
     folded = fold(winner)
     if not folded or folded in MISSING:
@@ -125,7 +174,9 @@ def _meaning(winner: str, first: str = "", second: str = "", *, coded: Mapping[s
 
 
 def _turned(tidy: pd.DataFrame, where: Path) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Whether each pair was shown the other way round. Raises DataError for a word that is not understood."""
+    """Whether each pair was shown the other way round. Raises DataError for a word that is not
+    understood.
+    """
     if "shown" not in tidy:
         return np.zeros(len(tidy), dtype=bool)
     words = as_texts(tidy["shown"]).astype(object).fillna("ab").map(fold).to_numpy()
@@ -134,7 +185,9 @@ def _turned(tidy: pd.DataFrame, where: Path) -> np.ndarray[Any, np.dtype[np.bool
         at = int(unknown.argmax())
         place = row_of(where, int(tidy.index[at]))
         raise DataError(
-            place, f"order {words[at]!r} is not understood", "Write AB for the pair as named, BA for swapped"
+            place,
+            f"order {words[at]!r} is not understood",
+            "Write AB for the pair as named, BA for swapped",
         )
     return np.isin(words, list(_TURNED))
 

@@ -1,4 +1,6 @@
-"""Rater and criterion in the names of columns: `annotator_1__fluency`, `scores.gpt-4o.helpfulness.value`."""
+"""Rater and criterion in the names of columns: `annotator_1__fluency`,
+`scores.gpt-4o.helpfulness.value`.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from metal.data.tables.cells import fold
 from metal.data.tables.names import COMMENTS, CRITERION, ENDS, is_machine, is_person
 from metal.data.tables.nested import Paths
 
-_CONTAINER = re.compile(r"annotation|rating|score|judg|label|eval|vote|rater|worker|result|metadata|feedback", re.I)
+_CONTAINER = re.compile(
+    r"annotation|rating|score|judg|label|eval|vote|rater|worker|result|metadata|feedback", re.I
+)
 
 
 _SPACES = re.compile(r"[\s_–-]+")
@@ -20,7 +24,9 @@ _GAPS = ("(", "[", " - ", ": ", "__", "_", ".", ":", "/", " ", "-", _ANY_GAP)
 
 
 def places_of(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
-    """Whose answers, and on what, stand in the columns: those in objects by their paths, others by their names."""
+    """Whose answers, and on what, stand in the columns: those in objects by their paths, others by
+    their names.
+    """
     in_objects = [column for column in columns if column in paths]
     places = _by_path(in_objects, paths) if in_objects else []
     if len(in_objects) == len(columns):
@@ -33,7 +39,9 @@ def _each_a_rater(columns: Sequence[str], others: Collection[str]) -> list[Answe
 
 
 def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
-    """Columns that stood in objects: `scores.gpt-4o.helpfulness.value` is gpt-4o's answer on helpfulness."""
+    """Columns that stood in objects: `scores.gpt-4o.helpfulness.value` is gpt-4o's answer on
+    helpfulness.
+    """
     steps = {column: without_last_end(paths[column]) for column in columns}
     depths = [_depth_of_rater(path) for path in steps.values()]
     usual = next((depth for depth in depths if depth is not None), None)
@@ -48,13 +56,18 @@ def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
             places.append(AnswerColumn(column))
         else:
             places.append(AnswerColumn(column, without_end(path[at]), "".join(criteria), comment))
-    if len({place.criterion for place in places}) == 1 and len({place.rater for place in places}) == 1:
+    if (
+        len({place.criterion for place in places}) == 1
+        and len({place.rater for place in places}) == 1
+    ):
         return []
     return places
 
 
 def name_of_path(path: tuple[str, ...]) -> str:
-    """What a column is called by its path, without the objects that only hold ratings: `ratings.anna` is anna."""
+    """What a column is called by its path, without the objects that only hold ratings:
+    `ratings.anna` is anna.
+    """
     if len(path) == 1:
         return path[0]
     steps = [name for name in without_last_end(path) if not _CONTAINER.search(name)]
@@ -73,15 +86,19 @@ def _depth_of_rater(path: tuple[str, ...]) -> int | None:
 
 def _comment_beside(path: tuple[str, ...], paths: Paths) -> str:
     """The column with the comment of the same object: `scores.gpt-4o.explanation`."""
-    beside = {other[-1].lower(): column for column, other in paths.items() if other[:-1] == path[:-1]}
+    beside = {
+        other[-1].lower(): column for column, other in paths.items() if other[:-1] == path[:-1]
+    }
     return next((beside[word] for word in COMMENTS if word in beside), "")
 
 
 def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
-    """Columns as raters, or as each rater's answer on each criterion where their names are pairs of two parts: all of
-    them, or those that are called like raters.
+    """Columns as raters, or as each rater's answer on each criterion where their names are pairs of
+    two parts: all of them, or those that are called like raters.
     """
-    called_like_raters = [name for name in columns if is_person(without_end(name)) or is_machine(name)]
+    called_like_raters = [
+        name for name in columns if is_person(without_end(name)) or is_machine(name)
+    ]
     places = _pairs_of_parts(columns)
     if places:
         return places
@@ -96,10 +113,11 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
 
 
 def _pairs_of_parts(columns: Sequence[str]) -> list[AnswerColumn]:
-    """Rater and criterion of each column, where the names are all pairs of the two; none where they are not.
+    """Rater and criterion of each column, where the names are all pairs of the two; none where they
+    are not.
 
-    Where some raters were not asked everything, the way to part the names that leaves the fewest gaps, with the
-    shorter criteria.
+    Where some raters were not asked everything, the way to part the names that leaves the fewest
+    gaps, with the shorter criteria.
     """
     incomplete: list[tuple[int, int, list[AnswerColumn]]] = []
     for gap in _GAPS:
@@ -142,7 +160,9 @@ def _halves(
 
 
 def _halves_of_any_gap(columns: Sequence[str], place: int) -> list[tuple[str, str]]:
-    """The parts before and after the first or last gap, each as the first name that has it spells it."""
+    """The parts before and after the first or last gap, each as the first name that has it spells
+    it.
+    """
     halves = []
     spelled: dict[str, str] = {}
     for column in columns:
@@ -150,7 +170,9 @@ def _halves_of_any_gap(columns: Sequence[str], place: int) -> list[tuple[str, st
             begin, end = gaps[place]
             parts = column[:begin], column[end:]
             keys = [fold(part).replace(" ", "") for part in parts]
-            left, right = [spelled.setdefault(key, part) for key, part in zip(keys, parts, strict=True)]
+            left, right = [
+                spelled.setdefault(key, part) for key, part in zip(keys, parts, strict=True)
+            ]
             halves.append((left, right))
     return halves
 

@@ -1,4 +1,6 @@
-"""Who rates in a table: kinds and groups of raters, judges asked again, and metrics on scales of their own."""
+"""Who rates in a table: kinds and groups of raters, judges asked again, and metrics on scales of
+their own.
+"""
 
 from __future__ import annotations
 
@@ -18,13 +20,22 @@ from metal.data.text import first_few, plural
 from metal.errors import UsageError
 
 
-def metrics_apart(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]) -> tuple[pd.DataFrame, bool]:
-    """Scores of metrics off the scale of people and judges, under METAL's criterion for metrics; whether there are any.
+def metrics_apart(
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
+) -> tuple[pd.DataFrame, bool]:
+    """Scores of metrics off the scale of people and judges, under METAL's criterion for metrics;
+    whether there are any.
 
     Left out where that criterion is taken or an output has several.
     """
-    kinds = tidy.reindex(columns=["rater", "kind"]).drop_duplicates("rater").astype(object).fillna("")
-    names = [name for name, given in kinds.itertuples(index=False) if kind_of(name, str(given), options) == "metric"]
+    kinds = (
+        tidy.reindex(columns=["rater", "kind"]).drop_duplicates("rater").astype(object).fillna("")
+    )
+    names = [
+        name
+        for name, given in kinds.itertuples(index=False)
+        if kind_of(name, str(given), options) == "metric"
+    ]
     if not names:
         return tidy, False
     by_metric, score = tidy["rater"].isin(names).to_numpy(), as_numbers(tidy["score"])
@@ -33,16 +44,21 @@ def metrics_apart(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[st
         rows = (tidy["criterion"] == criterion).to_numpy()
         numbers, others = score[rows & by_metric], score[rows & ~by_metric]
         numbers = numbers[np.isfinite(numbers)]
-        between = numbers.between(others.min(), others.max()) & (numbers.mod(1).eq(0) | bool(others.mod(1).gt(0).any()))
+        between = numbers.between(others.min(), others.max()) & (
+            numbers.mod(1).eq(0) | bool(others.mod(1).gt(0).any())
+        )
         if others.notna().any() and not between.all():
             off |= rows & by_metric
     if not off.any():
         return tidy, False
     rated = tidy[off & tidy["score"].notna().to_numpy()]
-    lost = rated.duplicated(["output", "rater"]).any() or METRIC_SCORE.name in set(tidy["criterion"])
+    lost = rated.duplicated(["output", "rater"]).any() or METRIC_SCORE.name in set(
+        tidy["criterion"]
+    )
     where = "left out" if lost else f"kept as METAL's criterion for metrics, {METRIC_SCORE.name!r}"
     notes.append(
-        f"metrics whose scores are off the scale of the others, {where}: {first_few(sorted(set(rated['rater'])))}"
+        f"metrics whose scores are off the scale of the others, {where}:"
+        f" {first_few(sorted(set(rated['rater'])))}"
     )
     if lost:
         return tidy[~off], False
@@ -65,12 +81,14 @@ def raters_of(
     by_place: Collection[str],
     notes: list[str],
 ) -> tuple[Rater, ...]:
-    """The raters by name. again: of those that are a judge asked again, the judge and which time it was. by_place:
-    those who are known by their place in a list.
+    """The raters by name. again: of those that are a judge asked again, the judge and which time it
+    was. by_place: those who are known by their place in a list.
     """
     raters, by_name = [], []
     replying = set(tidy["rater"][tidy["reply"].notna()]) if "reply" in tidy else set()
-    for name, given_kind, given_group in sorted(first_rows(tidy, no_progress, "rater", "kind", "group")):
+    for name, given_kind, given_group in sorted(
+        first_rows(tidy, no_progress, "rater", "kind", "group")
+    ):
         kind: Any = kind_of(name, given_kind, options, guess=False)
         if kind not in (*KINDS, ""):
             raise UsageError(f"rater {name!r} has kind {kind!r}; kinds are {', '.join(KINDS)}")
@@ -78,9 +96,13 @@ def raters_of(
             kind = "llm" if name in replying else kind_of(name, "", {})
             if name not in again:
                 by_name.append((name, kind))
-        details: dict[str, Any] = {"repeats": again[name][0], "sample": again[name][1]} if name in again else {}
+        details: dict[str, Any] = (
+            {"repeats": again[name][0], "sample": again[name][1]} if name in again else {}
+        )
         details |= PLACE_IN_A_LIST if name in by_place else {}
-        raters.append(Rater(name, kind, _matching(name, options.get("groups") or {}) or given_group, details))
+        raters.append(
+            Rater(name, kind, _matching(name, options.get("groups") or {}) or given_group, details)
+        )
     taken: list[str] = []
     for kind, called in (("human", "people"), ("llm", "LLM judges"), ("metric", "metrics")):
         names = [name for name, guess in by_name if guess == kind]
@@ -93,7 +115,9 @@ def raters_of(
 
 
 def kind_of(name: str, given: str, options: Mapping[str, Any], *, guess: bool = True) -> str:
-    """The kind as named in the options or the table, else by the rater's name; "" where that is not asked for."""
+    """The kind as named in the options or the table, else by the rater's name; "" where that is not
+    asked for.
+    """
     kind = _matching(name, options.get("kinds") or {}) or fold(given)
     guessed = "llm" if MODEL.search(name) else "metric" if METRIC.search(name) else "human"
     return KIND_WORDS.get(kind, kind) or (guessed if guess else "")
@@ -103,12 +127,18 @@ def _matching(name: str, by_pattern: Mapping[str, str]) -> str:
     return next((value for pattern, value in by_pattern.items() if fnmatchcase(name, pattern)), "")
 
 
-def first_rows(tidy: pd.DataFrame, progress: Progress, name: str, *others: str) -> Iterator[tuple[str, ...]]:
-    """The cells of the first row of each output, source or rater as texts; cells that are not there are empty."""
+def first_rows(
+    tidy: pd.DataFrame, progress: Progress, name: str, *others: str
+) -> Iterator[tuple[str, ...]]:
+    """The cells of the first row of each output, source or rater as texts; cells that are not there
+    are empty.
+    """
     first = tidy[~tidy[name].duplicated()]
     empty = [""] * len(first)
     cells = {
-        role: as_texts(first[role]).astype(object).fillna("").tolist() for role in (name, *others) if role in first
+        role: as_texts(first[role]).astype(object).fillna("").tolist()
+        for role in (name, *others)
+        if role in first
     }
     rows = zip(*(cells.get(role, empty) for role in (name, *others)), strict=True)
     return followed(rows, progress, len(first))

@@ -1,4 +1,6 @@
-"""Ratings that a rater gave again: an epoch, a round, a trial is a repeat of its rater, and no other output."""
+"""Ratings that a rater gave again: an epoch, a round, a trial is a repeat of its rater, and no
+other output.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,24 @@ from metal.data.text import first_few, plural
 KEY = ["output", "criterion", "rater"]
 
 
-def without_copies_of_rows(frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
-    """The table without ratings of rows that stand in the file before with the same cells; how many is noted.
+def without_copies_of_rows(
+    frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str]
+) -> pd.DataFrame:
+    """The table without ratings of rows that stand in the file before with the same cells; how many
+    is noted.
 
-    frame: the file, with the rows of the table as its index. Rows are only compared where a rating is given twice.
+    frame: the file, with the rows of the table as its index. Rows are only compared where a rating
+    is given twice.
     """
     if not tidy.duplicated(KEY).any():
         return tidy
     texts = frame.apply(lambda column: as_texts(column).astype(object))
     copies = tidy.index.isin(frame.index[texts.duplicated()]) & tidy.duplicated(KEY).to_numpy()
     if copies.any():
-        notes.append(f"{plural(int(copies.sum()), 'rating')} left out, as the same row stands in the file before")
+        notes.append(
+            f"{plural(int(copies.sum()), 'rating')} left out, as the same row stands in the file"
+            " before"
+        )
     kept: pd.DataFrame = tidy[~copies]
     return kept
 
@@ -31,15 +40,20 @@ def without_copies_of_rows(frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[
 def with_repeats(
     tidy: pd.DataFrame, is_person: Callable[[str], bool], notes: list[str]
 ) -> tuple[pd.DataFrame, Mapping[str, tuple[str, int]]]:
-    """The table with what a judge said the second time under a name of its own (`gpt-4o#2`); and of each such name the
-    judge and the number of the repeat. Of people the first answer is kept, and how many later ones are not is noted.
+    """The table with what a judge said the second time under a name of its own (`gpt-4o#2`); and of
+    each such name the judge and the number of the repeat. Of people the first answer is kept, and
+    how many later ones are not is noted.
 
-    tidy: with the column `repeat`, which is gone afterwards. Where nothing was rated twice it only says when.
+    tidy: with the column `repeat`, which is gone afterwards. Where nothing was rated twice it only
+    says when.
     """
     rows = tidy.index
     tidy = tidy.reset_index(drop=True)
     repeat = tidy.pop("repeat")
-    if not tidy.duplicated(KEY).any() or tidy.assign(repeat=repeat).duplicated([*KEY, "repeat"]).any():
+    if (
+        not tidy.duplicated(KEY).any()
+        or tidy.assign(repeat=repeat).duplicated([*KEY, "repeat"]).any()
+    ):
         return tidy.set_index(rows), {}
     numbers = as_numbers(repeat)
     rounds = numbers if np.isfinite(numbers).all() else as_texts(repeat).cat.codes
@@ -52,10 +66,14 @@ def with_repeats(
     if of_people.any():
         names = first_few(sorted(set(rater[of_people])), 3)
         count = plural(int(of_people.sum()), "rating")
-        notes.append(f"{count} that people gave again left out, as their first answer counts: {names}")
+        notes.append(
+            f"{count} that people gave again left out, as their first answer counts: {names}"
+        )
     repeated: dict[str, tuple[str, int]] = {}
     names_of = rater.copy()
-    for name, number in sorted(set(zip(rater[later & ~of_people], time[later & ~of_people], strict=True))):
+    for name, number in sorted(
+        set(zip(rater[later & ~of_people], time[later & ~of_people], strict=True))
+    ):
         repeated[f"{name}#{number + 1}"] = (name, int(number) + 1)
         names_of[(rater == name) & (time == number)] = f"{name}#{number + 1}"
     if repeated:

@@ -1,4 +1,6 @@
-"""Judges' replies in a table: the scores that they give, and whether those are the scores beside them."""
+"""Judges' replies in a table: the scores that they give, and whether those are the scores beside
+them.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +19,36 @@ from metal.data.tables.scales import NO_ANSWER, whole_scale
 from metal.data.text import first_few
 from metal.errors import UsageError
 
-# A reply, its scale and criterion -> score, reason for none, comment, whether the reply contradicts itself.
+# A reply, its scale and criterion -> score, reason for none, comment, whether the reply contradicts
+# itself.
 ReplyReader: TypeAlias = Callable[[str, Scale, str], tuple[float | None, str, str, bool]]
 
 
 def read_replies(
-    tidy: pd.DataFrame, criteria: list[Criterion], options: Mapping[str, Any], notes: list[str], where: Path
+    tidy: pd.DataFrame,
+    criteria: list[Criterion],
+    options: Mapping[str, Any],
+    notes: list[str],
+    where: Path,
 ) -> None:
-    """Give `tidy` the scores, reasons and comments that it lacks from its column `reply`; each distinct reply is read
-    once for a criterion. A scale that was taken from the levels that occur, in `criteria`, becomes the whole numbers
-    between them, and that is noted: a judge may use a level that nobody else did.
+    """Give `tidy` the scores, reasons and comments that it lacks from its column `reply`; each
+    distinct reply is read once for a criterion. A scale that was taken from the levels that occur,
+    in `criteria`, becomes the whole numbers between them, and that is noted: a judge may use a
+    level that nobody else did.
 
-    options: `reader`, a ReplyReader. A column that was not named in `columns` is dropped, and that is noted, where most
-    rows have a score and it may be the rated text: most of it does not give the score beside it, or its scale is
-    not known. Raises UsageError for a scale that is not known, since what was read must not decide it.
+    options: `reader`, a ReplyReader. A column that was not named in `columns` is dropped, and that
+    is noted, where most rows have a score and it may be the rated text: most of it does not give
+    the score beside it, or its scale is not known. Raises UsageError for a scale that is not known,
+    since what was read must not decide it.
     """
     column = as_texts(tidy.pop("reply"))
     rows = np.flatnonzero(column.array.codes >= 0)
     score = tidy["score"].to_numpy(copy=True)
     beside = score[rows]
     lacking = np.isnan(beside)
-    doubtful = "reply" not in (options.get("columns") or {}) and 2 * np.count_nonzero(lacking) < len(rows)
+    doubtful = "reply" not in (options.get("columns") or {}) and 2 * np.count_nonzero(
+        lacking
+    ) < len(rows)
     of_criterion = tidy["criterion"].array.codes[rows].astype(np.int64)
     problem = _problem([criteria[code] for code in np.unique(of_criterion)], options)
     if problem and not doubtful:
@@ -48,7 +59,9 @@ def read_replies(
     names = [criterion.name for criterion in criteria]
     scales = [whole_scale(criterion, names, options) for criterion in criteria]
     texts = column.cat.categories.tolist()
-    key, place = np.unique(of_criterion * len(texts) + column.array.codes[rows], return_inverse=True)
+    key, place = np.unique(
+        of_criterion * len(texts) + column.array.codes[rows], return_inverse=True
+    )
     verdicts: Any = pd.DataFrame(
         [
             options["reader"](texts[pair % len(texts)], scales[at] or criteria[at].scale, names[at])
@@ -61,7 +74,8 @@ def read_replies(
     differ = np.flatnonzero(~lacking & (beside != read))
     if doubtful and 2 * len(differ) > len(rows):
         notes.append(
-            'replies not read: most do not give the score beside them (`columns={"reply": COLUMN}` if they do)'
+            'replies not read: most do not give the score beside them (`columns={"reply": COLUMN}`'
+            " if they do)"
         )
         return
     tidy["reply"] = column
@@ -69,7 +83,9 @@ def read_replies(
         if scale := scales[at]:
             criteria[at] = replace(criteria[at], scale=scale)
             ends = f"{scale.values[0]:g} to {scale.values[-1]:g}"
-            notes.append(f"{names[at]}: replies read on {ends}, as the scores in the table go; see `levels`")
+            notes.append(
+                f"{names[at]}: replies read on {ends}, as the scores in the table go; see `levels`"
+            )
     notes.append(_counted(verdicts))
     if len(differ):
         at = differ[0]
@@ -83,7 +99,12 @@ def read_replies(
     unexplained = lacking & (~np.isnan(read) | (reason[rows] == NO_ANSWER))
     reason[rows] = np.where(unexplained, verdicts["reason"], reason[rows])
     tidy["reason"] = reason
-    comment = as_texts(tidy.reindex(columns=["comment"])["comment"]).astype(object).fillna("").to_numpy(copy=True)
+    comment = (
+        as_texts(tidy.reindex(columns=["comment"])["comment"])
+        .astype(object)
+        .fillna("")
+        .to_numpy(copy=True)
+    )
     replies = np.where(lacking, verdicts["comment"], column.iloc[rows])
     comment[rows] = np.where(comment[rows] == "", replies, comment[rows])
     tidy["comment"] = comment
@@ -94,14 +115,22 @@ def _problem(criteria: Sequence[Criterion], options: Mapping[str, Any]) -> str:
     for criterion in criteria:
         if not criterion.scale.levels and criterion.scale.low is None:
             ends = {criterion.name: "0-100"}
-            return f"the scale of {criterion.name} is not known; say it, e.g. `ranges={ends}` or `levels`"
-    return "`shifts` moves scores, not what replies say; leave it out" if options.get("shifts") else ""
+            return (
+                f"the scale of {criterion.name} is not known; say it, e.g. `ranges={ends}` or"
+                " `levels`"
+            )
+    return (
+        "`shifts` moves scores, not what replies say; leave it out" if options.get("shifts") else ""
+    )
 
 
 def _counted(verdicts: pd.DataFrame) -> str:
     """How many replies have a score, and why others have none."""
     reasons = verdicts["reason"][verdicts["score"].isna()].value_counts()
-    line = f"replies: {len(verdicts):,}; {len(verdicts) - reasons.sum():,} read, {reasons.sum():,} without a score"
+    line = (
+        f"replies: {len(verdicts):,}; {len(verdicts) - reasons.sum():,} read, {reasons.sum():,}"
+        " without a score"
+    )
     if len(reasons):
         line += f" ({first_few([f'{reason} {count:,}' for reason, count in reasons.items()])})"
     wavering = int(verdicts["wavering"].sum())

@@ -23,7 +23,8 @@ from metal.data.text import first_few
 from metal.data.text import name as shortened
 from metal.errors import DataError, UsageError
 
-# Objects that hold ratings, whose members play no role by their names; members that do wherever they stand.
+# Objects that hold ratings, whose members play no role by their names; members that do wherever
+# they stand.
 _OF_RATERS = re.compile(r"annotat|rating|score|judg|eval|vote|rater|worker|human|feedback", re.I)
 _SURE_LEAVES = {
     *GUESSES["language"],
@@ -37,7 +38,9 @@ MOST_NAMED = 40  # columns in a message
 _TRANSLATED = frozenset({"source", "src", "sourcetext", "lp", "langpair", "languagepair"})
 
 
-def roles_of(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path) -> dict[str, str]:
+def roles_of(
+    frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any], where: Path
+) -> dict[str, str]:
     """{role: column}: as named in the options, else by the names of the columns."""
     roles: dict[str, str] = dict(options.get("columns") or {})
     for role, column in roles.items():
@@ -61,9 +64,14 @@ def roles_of(frame: pd.DataFrame, wide: Sequence[str], options: Mapping[str, Any
 
 
 def _guessed(
-    frame: pd.DataFrame, roles: Mapping[str, str], wide: Sequence[str], refuted: Collection[tuple[str, str]]
+    frame: pd.DataFrame,
+    roles: Mapping[str, str],
+    wide: Sequence[str],
+    refuted: Collection[tuple[str, str]],
 ) -> dict[str, str]:
-    """{role: column} by the names of columns, for roles that are not named. refuted: guesses that cells contradict."""
+    """{role: column} by the names of columns, for roles that are not named. refuted: guesses that
+    cells contradict.
+    """
     by_name = _by_name(frame)
     guessed: dict[str, str] = {}
     for role, guesses in GUESSES.items():
@@ -85,12 +93,17 @@ def _guessed(
 
 
 def _by_name(frame: pd.DataFrame) -> dict[str, str]:
-    """Column by its plain name; one with a path (`metadata.language`, `output.text`) also by the end of that."""
+    """Column by its plain name; one with a path (`metadata.language`, `output.text`) also by the
+    end of that.
+    """
     columns: dict[str, str] = {}
     for column in frame.columns:
         *containers, leaf = column.split(".")
         if containers and not any(map(_OF_RATERS.search, containers)):
-            for end in (f"{containers[-1]}{leaf}", *([leaf] if plain(leaf) in _SURE_LEAVES else [])):
+            for end in (
+                f"{containers[-1]}{leaf}",
+                *([leaf] if plain(leaf) in _SURE_LEAVES else []),
+            ):
                 columns.setdefault(plain(end), column)
     return columns | {plain(asked(column)): column for column in frame.columns}
 
@@ -105,27 +118,45 @@ def without_pairs(
     """
     named = options.get("columns") or {}
     texts = {"first_text", "second_text"} <= roles.keys()
-    if texts and "score" in roles and not {"winner", "score"} & named.keys() and are_winners(frame[roles["score"]]):
+    if (
+        texts
+        and "score" in roles
+        and not {"winner", "score"} & named.keys()
+        and are_winners(frame[roles["score"]])
+    ):
         roles["winner"] = roles.pop("score")
     first_chosen = texts and plain(roles["first_text"]) == "chosen" and not chosen
-    pairs = chosen or first_chosen or ("winner" in roles and ("score" not in roles or "winner" in named))
+    pairs = (
+        chosen
+        or first_chosen
+        or ("winner" in roles and ("score" not in roles or "winner" in named))
+    )
     gone = {"score"} if pairs else {"winner", "first", "second", "shown"}
     gone |= {"winner"} if chosen or first_chosen else set()
     gone |= set() if pairs and texts else {"first_text", "second_text"}
     return {role: column for role, column in roles.items() if role not in gone or role in named}
 
 
-def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any]) -> dict[str, str]:
+def _without_misfits(
+    frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any]
+) -> dict[str, str]:
     """The roles without guesses that the cells refute.
 
-    Long texts are no criterion, language or id; what nearly every row has anew is no criterion, and what every row has
-    anew is no output where texts repeat.
+    Long texts are no criterion, language or id; what nearly every row has anew is no criterion, and
+    what every row has anew is no output where texts repeat.
     """
     named = options.get("columns") or {}
-    objects = [role for role, column in roles.items() if {*map(type, frame[column].dropna().head(1))} == {dict}]
+    objects = [
+        role
+        for role, column in roles.items()
+        if {*map(type, frame[column].dropna().head(1))} == {dict}
+    ]
     for role in {*objects} - {*named, "text", "source_text"}:
         del roles[role]  # what is inside may play a role
-    for role, text_role, known_by in (("source", "source_text", "source_id"), ("output", "text", "system")):
+    for role, text_role, known_by in (
+        ("source", "source_text", "source_id"),
+        ("output", "text", "system"),
+    ):
         mturk = roles.get(role) == f"Input.{role}" and f"Input.{known_by}" in frame
         if mturk and role not in named and text_role not in roles:
             roles[text_role] = roles.pop(role)
@@ -134,19 +165,26 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
     def long_texts(role: str) -> bool:
         texts = as_texts(frame[roles[role]]).cat.categories.tolist()
         long = sum(
-            (len(text) > 40 and (" " in text or not text.isascii())) or (role == "source" and len(text.split()) > 3)
+            (len(text) > 40 and (" " in text or not text.isascii()))
+            or (role == "source" and len(text.split()) > 3)
             for text in texts
         )
         return 2 * long > len(texts)
 
     def many(role: str) -> bool:
         distinct = frame[roles[role]].nunique()
-        answered = bool({"text", "first_text"} & roles.keys()) or _one_to_each(frame, roles.get("output"), roles[role])
+        answered = bool({"text", "first_text"} & roles.keys()) or _one_to_each(
+            frame, roles.get("output"), roles[role]
+        )
         inputs = answered and plain(roles[role]) == "question"
         return role == "criterion" and (inputs or distinct > max(10, len(frame) / 20))
 
     prompts = frame.get(roles.get("source_text", "")) if "source_text" not in named else None
-    if prompts is not None and few_words(prompts) and not as_texts(prompts).cat.categories.str.contains(r"\s").any():
+    if (
+        prompts is not None
+        and few_words(prompts)
+        and not as_texts(prompts).cat.categories.str.contains(r"\s").any()
+    ):
         del roles["source_text"]  # names of prompts: CoT, Vanilla
     if plain(roles.get("source_text", "")) == "src" and "source_text" not in named:
         inputs = as_texts(frame[roles["source_text"]]).cat.categories
@@ -163,7 +201,11 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
     ):
         if role in roles and role not in named and misfit(frame[roles[role]]):
             del roles[role]
-    if {"rater", "reference"} <= roles.keys() and "reference" not in named and holds_answers(frame[roles["reference"]]):
+    if (
+        {"rater", "reference"} <= roles.keys()
+        and "reference" not in named
+        and holds_answers(frame[roles["reference"]])
+    ):
         del roles["reference"]  # a label, which is no text
     if "rater" in roles and "rater" not in named and _is_no_rater(frame, roles):
         del roles["rater"]
@@ -171,32 +213,44 @@ def _without_misfits(frame: pd.DataFrame, roles: dict[str, str], options: Mappin
         texts = role in roles and role not in named and not is_numeric_dtype(frame[roles[role]])
         if texts and (long_texts(role) or many(role)):
             column = roles.pop(role)
-            text_role = {"output": "text", "criterion": "source_text", "source": "source_text"}.get(role, "")
+            text_role = {"output": "text", "criterion": "source_text", "source": "source_text"}.get(
+                role, ""
+            )
             if text_role and text_role not in roles:
                 roles[text_role] = column
-    if "score" in roles and "score" not in named and _is_text(frame, roles["score"], long_texts("score")):
+    if (
+        "score" in roles
+        and "score" not in named
+        and _is_text(frame, roles["score"], long_texts("score"))
+    ):
         roles.setdefault("text", roles.pop("score"))
     return roles
 
 
 def _one_to_each(frame: pd.DataFrame, output: str | None, column: str) -> bool:
-    """Whether outputs with several ratings each have one value in the column, and not all the same: an input's text."""
+    """Whether outputs with several ratings each have one value in the column, and not all the same:
+    an input's text.
+    """
     if output is None or frame[output].nunique() == len(frame) or frame[column].nunique() < 2:
         return False
     return not frame[[output, column]].drop_duplicates()[output].duplicated().any()
 
 
 def _is_text(frame: pd.DataFrame, column: str, long: bool) -> bool:
-    """Whether a column called like scores (`answer`) holds what was rated. long: whether its texts are."""
+    """Whether a column called like scores (`answer`) holds what was rated. long: whether its texts
+    are.
+    """
     if is_numeric_dtype(frame[column]):
         return False
-    no_answers = plain(column) in GUESSES["text"] and not (holds_answers(frame[column]) or few_words(frame[column]))
+    no_answers = plain(column) in GUESSES["text"] and not (
+        holds_answers(frame[column]) or few_words(frame[column])
+    )
     return long or no_answers
 
 
 def _is_no_rater(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
-    """Whether the column guessed for raters holds scores (`score`, `judge`), or those who translated: each has a text
-    of its own.
+    """Whether the column guessed for raters holds scores (`score`, `judge`), or those who
+    translated: each has a text of its own.
     """
     column = roles["rater"]
     if plain(column) == "translator":
@@ -206,14 +260,22 @@ def _is_no_rater(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
         return True
     if "score" in roles or not holds_answers(frame[column]):
         return False
-    others = [name for name in frame.columns if name not in roles.values() and is_person(without_end(name))]
+    others = [
+        name
+        for name in frame.columns
+        if name not in roles.values() and is_person(without_end(name))
+    ]
     return any(holds_answers(frame[name]) for name in others)
 
 
 def _are_kinds(frame: pd.DataFrame, kind: pd.Series, rater: str) -> bool:
     """Whether the column holds words for kinds of raters, the same in all rows of each."""
-    several = bool(rater) and frame[[rater]].assign(kind=kind).drop_duplicates()[rater].duplicated().any()
-    return not several and bool({fold(word) for word in as_texts(kind).cat.categories} & {*KINDS, *KIND_WORDS})
+    several = (
+        bool(rater) and frame[[rater]].assign(kind=kind).drop_duplicates()[rater].duplicated().any()
+    )
+    return not several and bool(
+        {fold(word) for word in as_texts(kind).cat.categories} & {*KINDS, *KIND_WORDS}
+    )
 
 
 def few_words(column: pd.Series) -> bool:
@@ -222,11 +284,19 @@ def few_words(column: pd.Series) -> bool:
     if np.isfinite(as_numbers(pd.Series(texts.cat.categories))).all():
         return False
     words = texts.cat.categories
-    return 1 < len(words) <= 11 and 3 * len(words) <= int(texts.notna().sum()) and bool(words.str.len().max() <= 40)
+    return (
+        1 < len(words) <= 11
+        and 3 * len(words) <= int(texts.notna().sum())
+        and bool(words.str.len().max() <= 40)
+    )
 
 
 def columns_of(frame: pd.DataFrame) -> str:
     """For messages: the columns there are."""
-    unnamed = sum(re.match(r"(column|Unnamed:) \d+$", column) is not None for column in frame.columns)
-    elsewhere = " (the header may stand in another row)" if len(frame.columns) < 2 or unnamed > 1 else ""
+    unnamed = sum(
+        re.match(r"(column|Unnamed:) \d+$", column) is not None for column in frame.columns
+    )
+    elsewhere = (
+        " (the header may stand in another row)" if len(frame.columns) < 2 or unnamed > 1 else ""
+    )
     return f"Columns found: {first_few([*map(shortened, frame.columns)], MOST_NAMED)}{elsewhere}"

@@ -1,4 +1,6 @@
-"""The criteria of a table: what its answers mean as scores, on which scale, and which end of it is better."""
+"""The criteria of a table: what its answers mean as scores, on which scale, and which end of it is
+better.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ from metal.data.records import DIRECTIONS, MEASURES, Criterion, Level, Scale
 from metal.data.tables.answers import read_answers, zero_may_be_no_answer
 from metal.data.tables.cells import MISSING, as_texts
 from metal.data.tables.decimals import MARKS, about_doubtful
-from metal.data.tables.directions import Scores, direction_of, doubtful_directions, notes_on_directions
+from metal.data.tables.directions import (
+    Scores,
+    direction_of,
+    doubtful_directions,
+    notes_on_directions,
+)
 from metal.data.tables.levels import (
     ends_of,
     in_list,
@@ -39,18 +46,26 @@ RARE = 0.01  # of the answers; so rare a level may be a typing error
 PER_CRITERION = ("directions", "levels", "measures", "missing", "ranges", "shifts")
 
 
-def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> list[Criterion]:
-    """The criteria in order of name; `tidy` gets its scores as numbers and the reasons of missing answers.
+def read_scores(
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
+) -> list[Criterion]:
+    """The criteria in order of name; `tidy` gets its scores as numbers and the reasons of missing
+    answers.
 
-    options: of each criterion, by name or pattern, those of PER_CRITERION (`missing`: texts that stand for no answer,
-    those of all fitting patterns and MISSING); where those do not say `described`, a function that gives a criterion by
-    its name, and with replies `scales`, {criterion: Scale}; of all, `decimal`, the mark of decimals.
-    Raises DataError for words among numbers, words of no known order and free text, UsageError and UnknownName for
-    options that do not fit.
+    options: of each criterion, by name or pattern, those of PER_CRITERION (`missing`: texts that
+    stand for no answer, those of all fitting patterns and MISSING); where those do not say
+    `described`, a function that gives a criterion by its name, and with replies `scales`,
+    {criterion: Scale}; of all, `decimal`, the mark of decimals. Raises DataError for words among
+    numbers, words of no known order and free text, UsageError and UnknownName for options that do
+    not fit.
     """
     if options.get("decimal", ",") not in MARKS:
-        raise UsageError(f"`decimal={options['decimal']!r}`: the mark of decimals is a comma or a point")
-    names = sorted(codes := {name: code for code, name in enumerate(tidy["criterion"].cat.categories)})
+        raise UsageError(
+            f"`decimal={options['decimal']!r}`: the mark of decimals is a comma or a point"
+        )
+    names = sorted(
+        codes := {name: code for code, name in enumerate(tidy["criterion"].cat.categories)}
+    )
     options = options if "reply" in tidy else {**options, "scales": {}}
     chosen = {name: _chosen(name, names, options) for name in names}
     numeric = is_numeric_dtype(tidy["score"]) and tidy["score"].dtype != bool
@@ -62,14 +77,22 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         rows = np.flatnonzero(of_criterion == codes[name])
         missing = MISSING | {str(text).strip().lower() for text in chosen[name].get("missing", ())}
         chosen[name]["decimal"] = options.get("decimal", "")
-        scale, scores[rows] = _scale_of(column.iloc[rows], name, chosen[name], missing, notes, where)
+        scale, scores[rows] = _scale_of(
+            column.iloc[rows], name, chosen[name], missing, notes, where
+        )
         criteria.append(_criterion(name, scale, scores[rows], chosen[name], options))
         counts.append(f"{name}: {_counted(scores[rows], scale)}")
     naming = {"levels", "ranges", "shifts"}
-    zeros = {c.name: "0" for c in criteria if zero_may_be_no_answer(c.scale) and not naming & chosen[c.name].keys()}
+    zeros = {
+        c.name: "0"
+        for c in criteria
+        if zero_may_be_no_answer(c.scale) and not naming & chosen[c.name].keys()
+    }
     if zeros:
         remedy = f"`missing={zeros if len(zeros) < len(criteria) else [0]}`"
-        notes.append(f"{', '.join(zeros)}: 0 is read as the lowest answer; if it means not rated: {remedy}")
+        notes.append(
+            f"{', '.join(zeros)}: 0 is read as the lowest answer; if it means not rated: {remedy}"
+        )
     scores_of = {name: scores[of_criterion == code] for name, code in codes.items()}
     declared = [name for name in names if "directions" in chosen[name]]
     notes += [*notes_on_directions(criteria, scores_of, declared), *counts]
@@ -80,15 +103,21 @@ def read_scores(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str]
         reason = tidy["reason"].astype(object)
         tidy["reason"] = reason.where(answered | (reason.notna() & (reason != "")), NO_ANSWER)
     else:
-        tidy["reason"] = pd.Categorical.from_codes((~answered).astype(np.int8), pd.Index(["", NO_ANSWER]))
+        tidy["reason"] = pd.Categorical.from_codes(
+            (~answered).astype(np.int8), pd.Index(["", NO_ANSWER])
+        )
     return criteria
 
 
 def _counted(scores: np.ndarray[Any, Any], scale: Scale) -> str:
-    """How often each level was given, and which are rare; of continuous scores, how many from where to where."""
+    """How often each level was given, and which are rare; of continuous scores, how many from where
+    to where.
+    """
     given = scores[~np.isnan(scores)]
     if not scale.levels or not len(given):
-        return f"{len(given):,} scores" + (f" from {given.min():g} to {given.max():g}" if len(given) else "")
+        return f"{len(given):,} scores" + (
+            f" from {given.min():g} to {given.max():g}" if len(given) else ""
+        )
     counts = {level.shown: int((given == level.value).sum()) for level in scale.levels}
     rare = [shown for shown, count in counts.items() if 0 < count < RARE * len(given)]
     listed = ", ".join(f"{shown} ({count:,})" for shown, count in counts.items())
@@ -107,9 +136,12 @@ def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict
             if not any(fnmatchcase(criterion, pattern) for criterion in names):
                 raise UnknownName(f"`{option}`: criterion", pattern, names)
         by_stars = sorted(patterns.items(), key=lambda item: (item[0].count("*"), -len(item[0])))
-        fitting = [value for pattern, value in by_stars if fnmatchcase(name, pattern)]  # first what says most
+        # first what says most
+        fitting = [value for pattern, value in by_stars if fnmatchcase(name, pattern)]
         if fitting:
-            chosen[option] = [text for texts in fitting for text in texts] if option == "missing" else fitting[0]
+            chosen[option] = (
+                [text for texts in fitting for text in texts] if option == "missing" else fitting[0]
+            )
     if isinstance(chosen.get("levels"), str) and "<" in chosen["levels"]:
         chosen.setdefault("directions", "higher")  # from the worst to the best
     for option, allowed in (("directions", DIRECTIONS), ("measures", MEASURES)):
@@ -119,7 +151,10 @@ def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict
     scale = own.scale if own else (options.get("scales") or {}).get(name)
     if scale and not chosen.keys() & {"levels", "ranges"}:
         ends = {} if scale.low is None else {"ranges": (scale.low, scale.high)}
-        levels = {"levels": [(level.value, level.label) for level in scale.levels], "measures": scale.measure}
+        levels = {
+            "levels": [(level.value, level.label) for level in scale.levels],
+            "measures": scale.measure,
+        }
         chosen |= (levels if scale.levels else ends) | {"of_dataset": True}
     return ({"directions": own.direction} if own else {}) | chosen
 
@@ -128,7 +163,12 @@ def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict
 
 
 def _scale_of(
-    column: pd.Series, name: str, chosen: Mapping[str, Any], missing: Iterable[str], notes: list[str], where: Path
+    column: pd.Series,
+    name: str,
+    chosen: Mapping[str, Any],
+    missing: Iterable[str],
+    notes: list[str],
+    where: Path,
 ) -> tuple[Scale, np.ndarray[Any, Any]]:
     """The scale of one criterion and its scores, NaN for no answer."""
 
@@ -155,7 +195,11 @@ def _scale_of(
     _check_missing(name, texts, chosen.get("missing", ()))
     labels, decimal = [level.label for level in levels], chosen.get("decimal", "")
     answers = read_answers(texts, frozenset(missing), say, labels, highest, decimal)
-    gone = {text: n for text, n, absent in zip(texts, answers.counts, answers.missing, strict=True) if absent}
+    gone = {
+        text: n
+        for text, n, absent in zip(texts, answers.counts, answers.missing, strict=True)
+        if absent
+    }
     if gone:
         listed = first_few([f"{text!r} {count}" for text, count in gone.items()], 5)
         say(f"{plural(sum(gone.values()), 'missing answer')} ({listed})")
@@ -164,7 +208,9 @@ def _scale_of(
         return row_of(where, int(column.index[int((by_text == used[answer]).argmax())]))
 
     def place_of(word: str) -> str:
-        return place_at(answers.words.index(word) if word in answers.words else [*texts].index(word))
+        return place_at(
+            answers.words.index(word) if word in answers.words else [*texts].index(word)
+        )
 
     if answers.doubtful:
         problem, remedy = about_doubtful(answers.doubtful, decimal, name)
@@ -176,7 +222,8 @@ def _scale_of(
         if answers.percent:
             chosen = {"ranges": (0, 100), **chosen}
         scale = _scale(name, np.unique(by_answer[~np.isnan(by_answer)]), chosen)
-    by_code = np.full(len(counts) + 1, np.nan)  # the last stands for an empty cell, whose code is -1
+    # the last stands for an empty cell, whose code is -1
+    by_code = np.full(len(counts) + 1, np.nan)
     by_code[used] = by_answer
     return scale, by_code[by_text]
 
@@ -190,7 +237,9 @@ def _check_missing(name: str, texts: Iterable[str], missing: Collection[str]) ->
             raise UsageError(f"{name}: {problem}; in quotes it is one: `missing={[in_list(text)]}`")
 
 
-def _by_labels(scores: np.ndarray[Any, Any], name: str, chosen: Mapping[str, Any]) -> np.ndarray[Any, Any]:
+def _by_labels(
+    scores: np.ndarray[Any, Any], name: str, chosen: Mapping[str, Any]
+) -> np.ndarray[Any, Any]:
     """Numbers on levels such as 0=S1,1=S2: 2 is S2, not the level of value 2.
 
     Raises UsageError where each may be both.
@@ -203,14 +252,20 @@ def _by_labels(scores: np.ndarray[Any, Any], name: str, chosen: Mapping[str, Any
     if not given or not given <= by_label.keys() or values == by_label.keys():
         return scores
     if given <= values:
-        numbered_levels = ",".join(f"{number:g}={level.label}" for number, level in by_label.items())
+        numbered_levels = ",".join(
+            f"{number:g}={level.label}" for number, level in by_label.items()
+        )
         problem = f"{min(given):g} may be {by_label[min(given)].label} or the level of that value"
         raise UsageError(f"{name}: {problem}; say which, e.g. `levels={ {name: numbered_levels} }`")
-    return np.array([by_label[score].value if score in by_label else np.nan for score in scores.tolist()])
+    return np.array(
+        [by_label[score].value if score in by_label else np.nan for score in scores.tolist()]
+    )
 
 
 def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -> Scale:
-    """The scale of scores in numbers: as named in options, METAL's where they fit, else the levels that occur."""
+    """The scale of scores in numbers: as named in options, METAL's where they fit, else the levels
+    that occur.
+    """
     measure = chosen.get("measures", "")
     if chosen.get("ranges"):
         return Scale("interval", (), *ends_of(chosen["ranges"]))
@@ -225,16 +280,25 @@ def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -
     return Scale(measure or "ordinal", tuple(Level(float(value), f"{value:g}") for value in values))
 
 
-def whole_scale(criterion: Criterion, names: Sequence[str], options: Mapping[str, Any]) -> Scale | None:
-    """The scale with every whole number between its levels; None where it does not come from the levels that occur.
+def whole_scale(
+    criterion: Criterion, names: Sequence[str], options: Mapping[str, Any]
+) -> Scale | None:
+    """The scale with every whole number between its levels; None where it does not come from the
+    levels that occur.
 
     names: of all criteria of the table.
     """
     levels, chosen = criterion.scale.levels, _chosen(criterion.name, names, options)
-    if chosen.keys() & {"levels", "ranges"} or not levels or any(level.label != f"{level.value:g}" for level in levels):
+    if (
+        chosen.keys() & {"levels", "ranges"}
+        or not levels
+        or any(level.label != f"{level.value:g}" for level in levels)
+    ):
         return None
     numbers = np.arange(levels[0].value, levels[-1].value + 1)
-    return _scale(criterion.name, numbers, chosen) if len(numbers) <= MOST_LEVELS else criterion.scale
+    return (
+        _scale(criterion.name, numbers, chosen) if len(numbers) <= MOST_LEVELS else criterion.scale
+    )
 
 
 # ---------------------------------------------------------------- METAL's criteria
@@ -249,6 +313,9 @@ def _criterion(
         criterion = replace(own, scale=scale)
     elif metal_name(name):
         ours = metal_criterion(metal_name(name))
-        asked = (ours.direction, ours.scale.values) == (guessed, scale.values)  # the question: it names the answers
-        criterion = replace(ours, name=name, scale=scale, direction=guessed, question=ours.question if asked else "")
+        # the question: it names the answers
+        asked = (ours.direction, ours.scale.values) == (guessed, scale.values)
+        criterion = replace(
+            ours, name=name, scale=scale, direction=guessed, question=ours.question if asked else ""
+        )
     return replace(criterion, direction=chosen.get("directions", criterion.direction))

@@ -20,10 +20,12 @@ MOST_BLANKS = 10_000_000  # blank cells between those that hold something
 def sheet_rows(
     path: Path, notes: list[str], name: str = "", progress: Progress = no_progress
 ) -> list[list[str | None]]:
-    """The rows of a sheet, as wide as its header, without empty ones at the end; None for an empty cell.
+    """The rows of a sheet, as wide as its header, without empty ones at the end; None for an empty
+    cell.
 
-    name: of the sheet; else it is the first whose header names two columns that METAL knows. notes: get which it is,
-    and which others there are. progress: in bytes. Raises UnknownName for a sheet that is not there.
+    name: of the sheet; else it is the first whose header names two columns that METAL knows. notes:
+    get which it is, and which others there are. progress: in bytes. Raises UnknownName for a sheet
+    that is not there.
 
     pandas makes every row as wide as the widest: one cell at XFD1048576 takes 8 GB.
     """
@@ -47,12 +49,25 @@ def sheet_rows(
                 headers[sheet.title] = top[above : above + 2]
             if name and name not in headers:
                 raise UnknownName("sheet", name, list(headers))
-            tables = [title for title, rows in headers.items() if any(sum(map(is_known, row)) > 1 for row in rows)]
+            tables = [
+                title
+                for title, rows in headers.items()
+                if any(sum(map(is_known, row)) > 1 for row in rows)
+            ]
             title = name or (tables or list(headers))[0]
             others = [other for other in headers if other != title]
-            notes += [f"only the sheet {title!r} is read, not {first_few(others)} (`sheet`)"] if others else []
+            notes += (
+                [f"only the sheet {title!r} is read, not {first_few(others)} (`sheet`)"]
+                if others
+                else []
+            )
             sheet = book[title]
-            named = [place for row in headers[title] for place, cell in enumerate(row, 1) if cell is not None]
+            named = [
+                place
+                for row in headers[title]
+                for place, cell in enumerate(row, 1)
+                if cell is not None
+            ]
             width = max(named, default=1)
             text = archive.open(sheet._worksheet_path)
             sheet._get_source = lambda: text
@@ -62,12 +77,17 @@ def sheet_rows(
             blanks = 0
             for number, row in enumerate(cells, 1):
                 if number > MOST_ROWS:
-                    raise DataError(path, f"a sheet of more than {MOST_ROWS:,} rows", "Save the table as CSV")
+                    raise DataError(
+                        path, f"a sheet of more than {MOST_ROWS:,} rows", "Save the table as CSV"
+                    )
                 texts = [_text(cell) for cell in row]
                 if any(text is not None for text in texts):
                     blanks += width * (number - 1 - end) + (width - len(texts)) + texts.count(None)
                     if blanks > max(MOST_BLANKS, 100 * (width * number - blanks)):
-                        problem = f"{blanks:,} blank cells up to row {number:,}, among few that hold something"
+                        problem = (
+                            f"{blanks:,} blank cells up to row {number:,}, among few that hold"
+                            " something"
+                        )
                         raise DataError(path, problem, "Save the table as CSV")
                     rows += [[None] * width for _ in range(number - 1 - end)]
                     rows.append(texts + [None] * (width - len(texts)))
@@ -87,7 +107,9 @@ def _read_since(text: SheetText) -> Iterator[int]:
 
 
 def _merged_down(ranges: Iterable[bytes]) -> list[tuple[int, int, int, int]]:
-    """Left, top, right and bottom of cells merged over several rows: what stands in the first holds for all."""
+    """Left, top, right and bottom of cells merged over several rows: what stands in the first holds
+    for all.
+    """
     from openpyxl.utils import range_boundaries
 
     corners = (range_boundaries(merged.decode()) for merged in ranges)

@@ -1,4 +1,6 @@
-"""The sources of outputs by the texts of the inputs, where no column names them: answers to one question are alike."""
+"""The sources of outputs by the texts of the inputs, where no column names them: answers to one
+question are alike.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ LONGEST = 40  # characters of a text that may name its source
 
 
 def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], where: Path) -> None:
-    """Name sources and outputs by their texts where the table has no ids. Raises NoColumn where it has no texts.
+    """Name sources and outputs by their texts where the table has no ids. Raises NoColumn where it
+    has no texts.
 
     unread: columns to choose from.
     """
@@ -29,7 +32,10 @@ def by_text(tidy: pd.DataFrame, unread: Sequence[str], notes: list[str], where: 
         raise NoColumn(where, "output", unread, "no column for the output or its source", remedy)
     for role in texts:
         _write_alike(tidy, role, notes)
-    for role, of in (("source", [role for role in texts if role == "source_text"]), ("output", texts)):
+    for role, of in (
+        ("source", [role for role in texts if role == "source_text"]),
+        ("output", texts),
+    ):
         if not of:
             continue  # the text of the output alone: said where sources are missing
         columns = [as_texts(tidy[text]).astype(object).fillna("") for text in of]
@@ -58,21 +64,26 @@ def _same(text: str) -> str:
 
 
 def by_inputs(tidy: pd.DataFrame, column: str, ids: str, notes: list[str]) -> bool:
-    """Give outputs with the same input one source; whether that is done. Each output has an id in `output`.
+    """Give outputs with the same input one source; whether that is done. Each output has an id in
+    `output`.
 
-    A source is named by the digest of its text, or by the text itself where that has no blank (`q7`). An output without
-    an input is a source of its own. Not where one input stands for all outputs, which is an instruction, where each
-    output has its own, and, which is said, where an output has two. column, ids: where inputs and ids of outputs stand,
-    for notes.
+    A source is named by the digest of its text, or by the text itself where that has no blank
+    (`q7`). An output without an input is a source of its own. Not where one input stands for all
+    outputs, which is an instruction, where each output has its own, and, which is said, where an
+    output has two. column, ids: where inputs and ids of outputs stand, for notes.
     """
     texts = as_texts(tidy["source_text"])
-    first = pd.DataFrame({"output": tidy["output"], "language": tidy["language"], "text": texts}).astype(object)
+    first = pd.DataFrame(
+        {"output": tidy["output"], "language": tidy["language"], "text": texts}
+    ).astype(object)
     first = first.fillna("").drop_duplicates()
     first["text"] = first["text"].map({text: _same(text) for text in first["text"].unique()})
     first = first.drop_duplicates()
     if first["output"].duplicated().any():
         output = first["output"][first["output"].duplicated()].iloc[0]
-        notes.append(f"output {output!r} has two texts in {column!r}: these are not taken for the sources")
+        notes.append(
+            f"output {output!r} has two texts in {column!r}: these are not taken for the sources"
+        )
         return False
     filled = first[first["text"] != ""]
     inputs = filled[["language", "text"]].drop_duplicates()
@@ -83,11 +94,14 @@ def by_inputs(tidy: pd.DataFrame, column: str, ids: str, notes: list[str]) -> bo
     if inputs["text"].duplicated().any():  # a question that is asked in several languages
         names = first["language"] + "/" + names
     names = names.where(first["text"] != "", first["output"])
-    tidy["source"] = as_texts(tidy["output"].astype(object).map(dict(zip(first["output"], names, strict=True))))
+    tidy["source"] = as_texts(
+        tidy["output"].astype(object).map(dict(zip(first["output"], names, strict=True)))
+    )
     outputs = plural(len(first), "output")
     notes.append(
-        f"{distinct} different texts in {column!r} behind {outputs}: taken for the sources, as answers to one question "
-        f"are alike. If they are instructions and the inputs differ: `columns={ {'source': ids} }`"
+        f"{distinct} different texts in {column!r} behind {outputs}: taken for the sources, as"
+        " answers to one question are alike. If they are instructions and the inputs differ:"
+        f" `columns={ {'source': ids} }`"
     )
     return True
 

@@ -19,11 +19,37 @@ EACH_ROW = "{output}"  # the template of `wide` that takes every column of answe
 ON_ITS_SIDE = f'if each row is a rater and each column an output: `wide=["{EACH_ROW}"]`'
 FEWEST = 3  # columns that may be outputs
 _TEXT_LENGTH, _TEXT_WORDS = 40, 4  # from which on the name of a column is the text that was rated
-_ABOUT_OUTPUTS = ("output", "source", "text", "source_text", "generator", "first_text", "winner", "reply", "criterion")
+_ABOUT_OUTPUTS = (
+    "output",
+    "source",
+    "text",
+    "source_text",
+    "generator",
+    "first_text",
+    "winner",
+    "reply",
+    "criterion",
+)
 # Google Forms' first column, in the languages of METAL and its neighbours, as `plain` spells it.
 _TIMESTAMPS = frozenset(
-    {"timestamp", "zeitstempel", "horodateur", "marcatemporal", "carimbodedata/hora", "отметкавремени", "时间戳记"}
-    | {"時間戳記", "タイムスタンプ", "informazionicronologiche", "zamandamgası", "टाइमस्टैम्प", "টাইমস্ট্যাম্প", "طابعزمني"}
+    {
+        "timestamp",
+        "zeitstempel",
+        "horodateur",
+        "marcatemporal",
+        "carimbodedata/hora",
+        "отметкавремени",
+        "时间戳记",
+    }
+    | {
+        "時間戳記",
+        "タイムスタンプ",
+        "informazionicronologiche",
+        "zamandamgası",
+        "टाइमस्टैम्प",
+        "টাইমস্ট্যাম্প",
+        "طابعزمني",
+    }
     | {"타임스탬프", "tijdstempel"}
 )
 # What marks the exports of survey tools, and their column of respondents.
@@ -33,16 +59,21 @@ _IN_TWO_ROWS = re.compile(r"(?P<first>.+?)(?P<gap>__)(?P<second>.+)(?P<end>)", r
 _NUMBERED = re.compile(r"(?P<first>.*?)(?P<gap>[ _.-]?)(?P<second>\d+)(?P<end>)", re.S)
 _OF_A_PERSON = re.compile(
     r"^(age|sex|gender|country|education|occupation|nationality)\b|\b(how old|are you|consent)\b|"
-    r"\bnative (language|speaker)|\byour (full |first |last |native )?(name|age|gender|sex|language|education|country|"
+    r"\bnative (language|speaker)|\byour (full |first |last |native"
+    r" )?(name|age|gender|sex|language|education|country|"
     r"occupation|nationality|e-?mail|initials)\b",
     re.I,
 )
 
 
-def respondents_of(frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str]) -> dict[str, str] | None:
-    """The roles of a table whose rows are respondents, without what no column of it can be; None of other tables.
+def respondents_of(
+    frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str]
+) -> dict[str, str] | None:
+    """The roles of a table whose rows are respondents, without what no column of it can be; None of
+    other tables.
 
-    It is one where nothing names outputs or their texts, and each rater has one row; or a survey tool marked it.
+    It is one where nothing names outputs or their texts, and each rater has one row; or a survey
+    tool marked it.
     """
     for marks, respondent in _TOOLS:
         if marks <= {*frame.columns} and not named:
@@ -51,7 +82,9 @@ def respondents_of(frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping
         return None
     if "rater" in roles:
         raters = frame[roles["rater"]]
-        return dict(roles) if raters.notna().all() and raters.is_unique and len(raters) > 1 else None
+        return (
+            dict(roles) if raters.notna().all() and raters.is_unique and len(raters) > 1 else None
+        )
     of_google = plain(str(frame.columns[0])) in _TIMESTAMPS
     return dict(roles) if of_google and not named else None
 
@@ -64,29 +97,39 @@ def with_respondents(
         return frame, roles
     notes.append('each row is another person, known by its number (`columns={"rater": COLUMN}`)')
     numbers = [f"{RESPONDENT} {number}" for number in range(1, len(frame) + 1)]
-    return frame.assign(**{RESPONDENT: pd.Categorical(numbers, categories=numbers)}), {**roles, "rater": RESPONDENT}
+    return frame.assign(**{RESPONDENT: pd.Categorical(numbers, categories=numbers)}), {
+        **roles,
+        "rater": RESPONDENT,
+    }
 
 
 def outputs_asked_about(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[AnswerColumn]:
-    """The columns of answers, each about an output; none where they may be criteria, or are too few.
+    """The columns of answers, each about an output; none where they may be criteria, or are too
+    few.
 
     What a name holds besides the output, such as the question before a bracket, is the criterion.
     """
     taken = {*roles.values()}
-    columns = [str(name) for name in frame.columns if name not in taken and _may_be_asked(frame[name])]
+    columns = [
+        str(name) for name in frame.columns if name not in taken and _may_be_asked(frame[name])
+    ]
     for pattern in (_IN_BRACKETS, _IN_TWO_ROWS, _NUMBERED):
         places = _in_parts(columns, pattern)
         if len(places) >= FEWEST:
             return places
     columns = _alike(frame, columns)
-    called_otherwise = [name for name in columns if CRITERION.search(name) or is_person(name) or is_machine(name)]
+    called_otherwise = [
+        name for name in columns if CRITERION.search(name) or is_person(name) or is_machine(name)
+    ]
     if len(columns) < FEWEST or (called_otherwise and not are_texts(columns)):
         return []
     return [AnswerColumn(name, output=name) for name in columns]
 
 
 def every_column(frame: pd.DataFrame) -> list[AnswerColumn]:
-    """The columns that the template EACH_ROW means: all that hold answers and do not name the rater."""
+    """The columns that the template EACH_ROW means: all that hold answers and do not name the
+    rater.
+    """
     columns = [str(name) for name in frame.columns if plain(str(name)) not in GUESSES["rater"]]
     columns = [name for name in columns if _may_be_asked(frame[name])]
     return [AnswerColumn(name, output=name) for name in _alike(frame, columns)]
@@ -99,7 +142,9 @@ def are_texts(names: Sequence[str]) -> bool:
 
 
 def _may_be_asked(column: pd.Series) -> bool:
-    """Whether a column holds answers and asks nothing of the respondents themselves. Its name may be any text."""
+    """Whether a column holds answers and asks nothing of the respondents themselves. Its name may
+    be any text.
+    """
     name = str(column.name)
     if _OF_A_PERSON.search(name.partition("[")[0]) or plain(name) in COMMENTS:
         return False
@@ -107,12 +152,17 @@ def _may_be_asked(column: pd.Series) -> bool:
 
 
 def _in_parts(columns: Sequence[str], pattern: re.Pattern[str]) -> list[AnswerColumn]:
-    """Criterion and output of the columns whose names have the two parts of a pattern; none where most have not.
+    """Criterion and output of the columns whose names have the two parts of a pattern; none where
+    most have not.
 
-    Of several questions about several outputs, those are outputs that there are more of. With one question, it is the
-    criterion unless it is a word such as `Q` or `item`.
+    Of several questions about several outputs, those are outputs that there are more of. With one
+    question, it is the criterion unless it is a word such as `Q` or `item`.
     """
-    matches = {column: match for column in columns if (match := pattern.fullmatch(column)) and match["first"]}
+    matches = {
+        column: match
+        for column in columns
+        if (match := pattern.fullmatch(column)) and match["first"]
+    }
     if 2 * len(matches) <= len(columns):
         return []
     first = {match["first"] for match in matches.values()}
@@ -121,12 +171,18 @@ def _in_parts(columns: Sequence[str], pattern: re.Pattern[str]) -> list[AnswerCo
     if len(first) == 1 and not are_texts([*second]) and any(map(CRITERION.search, second)):
         return []  # one output, on several criteria
     if len(first) > len(second) and not numbered:
-        return [AnswerColumn(column, criterion=m["second"], output=m["first"]) for column, m in matches.items()]
+        return [
+            AnswerColumn(column, criterion=m["second"], output=m["first"])
+            for column, m in matches.items()
+        ]
     if numbered and len(first) == 1 and not CRITERION.search(next(iter(first))):
         return [AnswerColumn(column, output=match["second"]) for column, match in matches.items()]
     if numbered and not all(map(CRITERION.search, first)):
         return []
-    return [AnswerColumn(column, criterion=m["first"], output=m["second"]) for column, m in matches.items()]
+    return [
+        AnswerColumn(column, criterion=m["first"], output=m["second"])
+        for column, m in matches.items()
+    ]
 
 
 def _alike(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:

@@ -1,4 +1,6 @@
-"""Texts of sources that a dataset lacks, joined by the id of the source: from XL-Sum, or a file of ids and texts."""
+"""Texts of sources that a dataset lacks, joined by the id of the source: from XL-Sum, or a file of
+ids and texts.
+"""
 
 from __future__ import annotations
 
@@ -24,24 +26,35 @@ XLSUM_SPLITS = ("test", "validation", "train")
 def join_texts(dataset: Dataset, place: str) -> Dataset:
     """The dataset with the texts that its sources lack; its report says how many were found.
 
-    place: `xlsum` (all its splits), a folder as `find_passages` reads it, or a table with columns IDS and TEXTS. A
-    source's id may carry its language (`sw/12`) where theirs does not. Titles and references are filled in as well.
-    Raises UsageError where `place` is none of these, DataError for an id with two texts, and where no id meets.
+    place: `xlsum` (all its splits), a folder as `find_passages` reads it, or a table with columns
+    IDS and TEXTS. A source's id may carry its language (`sw/12`) where theirs does not. Titles and
+    references are filled in as well. Raises UsageError where `place` is none of these, DataError
+    for an id with two texts, and where no id meets.
     """
     if place != "xlsum" and not Path(place).exists():
         raise no_such(place, remedy="; `texts` is one, or xlsum")
     lacking = {name: source.language for name, source in dataset.sources.items() if not source.text}
     if not lacking:
         return replace(dataset, report=(*dataset.report, "every source has its text already"))
-    bare = {name: name.removeprefix(f"{source.language}/") for name, source in dataset.sources.items()}
+    bare = {
+        name: name.removeprefix(f"{source.language}/") for name, source in dataset.sources.items()
+    }
     times = Counter(bare.values())
-    names = {short: name for name, short in bare.items() if times[short] == 1} | {name: name for name in bare}
+    names = {short: name for name, short in bare.items() if times[short] == 1} | {
+        name: name for name in bare
+    }
     passages: dict[str, Passage] = {}
     met, example = False, ""
-    for language, passage in _passages(place, sorted({sides(language)[0] for language in lacking.values()})):
+    for language, passage in _passages(
+        place, sorted({sides(language)[0] for language in lacking.values()})
+    ):
         name = names.get(f"{language}/{passage.id}") or names.get(passage.id, "")
         met, example = met or bool(name), example or passage.id
-        if name in lacking and passage.text.strip() and passages.setdefault(name, passage).text != passage.text:
+        if (
+            name in lacking
+            and passage.text.strip()
+            and passages.setdefault(name, passage).text != passage.text
+        ):
             raise DataError(passage.where, f"id {passage.id!r} has two texts", "Keep one of them")
         if place == "xlsum" and len(passages) == len(lacking):
             break
@@ -63,7 +76,9 @@ def join_texts(dataset: Dataset, place: str) -> Dataset:
 
 
 def _passages(place: str, languages: Sequence[str]) -> Iterator[tuple[str, Passage]]:
-    """The passages of these languages, each with its language; those of a table may be in any (empty)."""
+    """The passages of these languages, each with its language; those of a table may be in any
+    (empty).
+    """
     if Path(place).is_file():
         for passage in _table(Path(place)):
             yield "", passage
@@ -86,7 +101,9 @@ def _table(path: Path) -> Iterator[Passage]:
     for choices in (IDS, TEXTS):
         named = [column for column in choices if column in frame]
         if not named:
-            problem = f"no column {' or '.join(choices)} (columns found: {', '.join(map(str, frame))})"
+            problem = (
+                f"no column {' or '.join(choices)} (columns found: {', '.join(map(str, frame))})"
+            )
             raise DataError(path, problem, "Rename the columns of ids and of texts")
         columns.append(frame[named[0]])
     for row, (name, text) in enumerate(zip(*columns, strict=True), 1):

@@ -18,7 +18,8 @@ def several_pairs(text: str) -> list[str]:
 
 
 def columns_apart(columns: Mapping[str, str], names: Collection[str]) -> dict[str, str]:
-    """Role -> column, of roles that were typed together (`rater=who,output=id`), where no column has that name.
+    """Role -> column, of roles that were typed together (`rater=who,output=id`), where no column
+    has that name.
 
     >>> columns_apart({"rater": "who,output=id"}, ["who", "id"])
     {'rater': 'who', 'output': 'id'}

@@ -1,4 +1,6 @@
-"""Columns that were not read: which may tell ratings or sources apart, so that leaving them out may mislead."""
+"""Columns that were not read: which may tell ratings or sources apart, so that leaving them out may
+mislead.
+"""
 
 from __future__ import annotations
 
@@ -10,24 +12,35 @@ import pandas as pd
 from metal.data.tables.cells import as_texts
 from metal.data.tables.names import COMMENTS, is_nobodys, words_of
 
-FEWEST_SOURCES, OUTPUTS_EACH = 10, 1.5  # values of a column that may name sources, and outputs to each
+# values of a column that may name sources, and outputs to each
+FEWEST_SOURCES, OUTPUTS_EACH = 10, 1.5
 LONGEST = 60  # characters of a value, on average, beyond which a column holds remarks
 
 
 def differing(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> list[str]:
-    """The unread columns whose values differ between ratings of one output, and that may so be a rater, a criterion,
-    a round or another output. tidy: one rating a row, with the index of the frame's rows.
+    """The unread columns whose values differ between ratings of one output, and that may so be a
+    rater, a criterion, a round or another output. tidy: one rating a row, with the index of the
+    frame's rows.
 
-    Not those that count or measure something, hold remarks, say something of a rater, or number the rows.
+    Not those that count or measure something, hold remarks, say something of a rater, or number the
+    rows.
     """
     outputs, raters = tidy["output"].cat.codes.to_numpy(), tidy["rater"].cat.codes.to_numpy()
     names = []
     for name in unread:
-        if name not in frame or is_nobodys(name) or not {*COMMENTS, "remarks", "notes"}.isdisjoint(words_of(name)):
+        if (
+            name not in frame
+            or is_nobodys(name)
+            or not {*COMMENTS, "remarks", "notes"}.isdisjoint(words_of(name))
+        ):
             continue
         values = as_texts(frame[name])
         texts = values.cat.categories
-        if len(texts) < 2 or 2 * len(texts) > len(frame) or texts.str.len().to_numpy().mean() > LONGEST:
+        if (
+            len(texts) < 2
+            or 2 * len(texts) > len(frame)
+            or texts.str.len().to_numpy().mean() > LONGEST
+        ):
             continue
         codes = values.cat.codes.reindex(tidy.index).to_numpy()
         if _several(outputs, codes) and _several(raters, codes):
@@ -46,17 +59,23 @@ def telling_apart(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame
 
 
 def may_be_sources(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> list[str]:
-    """The unread columns that may name sources: one value for each output, several outputs to most values, and a name
-    that ends like an id.
+    """The unread columns that may name sources: one value for each output, several outputs to most
+    values, and a name that ends like an id.
     """
     outputs = tidy["output"].cat.codes.to_numpy()
     names = []
     for name in unread:
-        if name not in frame or not name.lower().rstrip("s ").endswith(("id", "no", "nr", "number")):
+        if name not in frame or not name.lower().rstrip("s ").endswith(
+            ("id", "no", "nr", "number")
+        ):
             continue
         codes = as_texts(frame[name]).cat.codes.reindex(tidy.index).to_numpy()
         values, rated = len(np.unique(codes)), len(np.unique(outputs))
-        if not _several(outputs, codes) and values >= FEWEST_SOURCES and rated >= OUTPUTS_EACH * values:
+        if (
+            not _several(outputs, codes)
+            and values >= FEWEST_SOURCES
+            and rated >= OUTPUTS_EACH * values
+        ):
             names.append(name)
     return names
 

@@ -1,4 +1,6 @@
-"""Columns called like raters that hold scores, and judges' scores beside a column of people's names."""
+"""Columns called like raters that hold scores, and judges' scores beside a column of people's
+names.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,14 @@ from metal.errors import DataError
 # Ends of names of columns that hold ids or names, whatever these look like.
 _OF_OUTPUTS = ("output", "source", "text", "source_text")
 ROW = "row"  # the column that numbers outputs, where nothing else tells them apart
-_ABOUT_A_RATING = ("comment", "confidence", "reply", "reason", "group", "repeat")  # and not about the output
+# and not about the output
+_ABOUT_A_RATING = ("comment", "confidence", "reply", "reason", "group", "repeat")
 _OF_IDS = ("id", "name", "email", "emailaddress", "pid", "by", "model")
 
 
 def are_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bool:
-    """Whether a column called like raters holds scores: decimals, words of a known order, or, under `judge`, what the
-    column of scores holds, one for each output.
+    """Whether a column called like raters holds scores: decimals, words of a known order, or, under
+    `judge`, what the column of scores holds, one for each output.
     """
     if plain(column).endswith(_OF_IDS):
         return False
@@ -37,18 +40,26 @@ def are_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bo
     words = {fold(text) for text in values}
     if len(words) < 2 or min(map(len, words)) < 2:  # A, B and C are raters as often
         return False
-    return order_of(words) is not None or (roles.get("score") in frame and words <= _scored(frame, roles, column))
+    return order_of(words) is not None or (
+        roles.get("score") in frame and words <= _scored(frame, roles, column)
+    )
 
 
 def may_be_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bool:
-    """Whether names of raters may be scores: each output has one, and they are most of what others scored."""
+    """Whether names of raters may be scores: each output has one, and they are most of what others
+    scored.
+    """
     if not is_person(column) or plain(column).endswith(_OF_IDS):
         return False
     values = {fold(text) for text in as_texts(frame[column]).cat.categories}
     if len(values) < 2 or not np.isfinite(as_numbers(pd.Series([*values]))).all():
         return False
     scored = _scored(frame, roles, column)
-    return values <= scored and 2 * len(values) >= len(scored) and _one_to_each_output(frame, column, roles)
+    return (
+        values <= scored
+        and 2 * len(values) >= len(scored)
+        and _one_to_each_output(frame, column, roles)
+    )
 
 
 def _scored(frame: pd.DataFrame, roles: Mapping[str, str], column: str) -> set[str]:
@@ -61,7 +72,12 @@ def _scored(frame: pd.DataFrame, roles: Mapping[str, str], column: str) -> set[s
     for name in scores:
         cells = frame[name].dropna()
         if len(cells) and isinstance(cells.iloc[0], list | np.ndarray):
-            scored |= {fold(f"{item:g}") for cell in cells for item in cell if isinstance(item, int | float)}
+            scored |= {
+                fold(f"{item:g}")
+                for cell in cells
+                for item in cell
+                if isinstance(item, int | float)
+            }
         elif holds_answers(frame[name]):
             scored |= {fold(text) for text in as_texts(frame[name]).cat.categories}
     return scored
@@ -79,7 +95,9 @@ def _key(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
     """The columns that tell outputs, and criteria, apart."""
     told_apart_by = ("output", "source", "generator", "text", "criterion", "language")
     key = [roles[role] for role in told_apart_by if roles.get(role) in frame]
-    return [name for name in key if not isinstance(next(iter(frame[name].dropna()), None), list | dict)]
+    return [
+        name for name in key if not isinstance(next(iter(frame[name].dropna()), None), list | dict)
+    ]
 
 
 def _key_of_outputs(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
@@ -89,13 +107,20 @@ def _key_of_outputs(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
     return _key(frame, {**roles, "source": roles.get("source") or roles.get("source_text", "")})
 
 
-def check_raters(frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path) -> None:
-    """Raises DataError where nobody can tell whether a column guessed for raters holds their names or their scores."""
+def check_raters(
+    frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path
+) -> None:
+    """Raises DataError where nobody can tell whether a column guessed for raters holds their names
+    or their scores.
+    """
     column = roles["rater"]
     if "rater" in named or column not in frame or not may_be_scores(frame, column, roles):
         return
     scores = [roles["score"]] if "score" in roles else _answers(frame, roles)
-    problem = f"column {column!r} may hold names of raters or their scores: each output has one, and they look alike"
+    problem = (
+        f"column {column!r} may hold names of raters or their scores: each output has one, and they"
+        " look alike"
+    )
     as_scores = json.dumps([*scores, column], ensure_ascii=False)
     remedy = f"If these are names: `columns={ {'rater': column} }`; if scores: `wide={as_scores}`"
     remedy += f", and of a judge `kinds={ {column: 'llm'} }`"
@@ -105,11 +130,16 @@ def check_raters(frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[s
 def with_judging_model(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str], notes: list[str]
 ) -> dict[str, str]:
-    """The roles with `model` as the rater, not the generator, where models judged: beside a judge's scores
-    (`llm_score`) outputs occur with several models, each with one score of a person and with one text.
+    """The roles with `model` as the rater, not the generator, where models judged: beside a judge's
+    scores (`llm_score`) outputs occur with several models, each with one score of a person and with
+    one text.
     """
     model = roles.get("generator", "")
-    if plain(model) not in GUESSES["generator"] or "model" not in plain(model) or {"generator", "rater"} & named.keys():
+    if (
+        plain(model) not in GUESSES["generator"]
+        or "model" not in plain(model)
+        or {"generator", "rater"} & named.keys()
+    ):
         return roles
     others = {role: column for role, column in roles.items() if role not in ("generator", "score")}
     judges = judges_columns(frame, others.values())
@@ -120,34 +150,49 @@ def with_judging_model(
     judged_again = bool(key) and frame[[*key, model]].drop_duplicates().duplicated(key).any()
     if not judged_again:
         as_judges = json.dumps({"rater": model}, ensure_ascii=False)
-        notes.append(f"{model!r} is taken for what wrote the outputs; if it judged them: `columns={as_judges}`")
+        notes.append(
+            f"{model!r} is taken for what wrote the outputs; if it judged them:"
+            f" `columns={as_judges}`"
+        )
         return roles
-    same = [_one_to_each_output(frame, name, others) for name in (*people, roles.get("text")) if name]
+    same = [
+        _one_to_each_output(frame, name, others) for name in (*people, roles.get("text")) if name
+    ]
     return {**others, "rater": model, "score": judges[0]} if judged_again and all(same) else roles
 
 
 def people_beside(
     frame: pd.DataFrame, roles: dict[str, str], named: Mapping[str, str], where: Path
 ) -> tuple[dict[str, str], list[str]]:
-    """Where a row is a judge's (`judge_model`, `judge_score`): the roles with its score, and the columns of people
-    (`human_score`), each of whom rated the row's output once.
+    """Where a row is a judge's (`judge_model`, `judge_score`): the roles with its score, and the
+    columns of people (`human_score`), each of whom rated the row's output once.
 
-    Raises DataError where a person's scores of an output differ, or several columns may be the judge's.
+    Raises DataError where a person's scores of an output differ, or several columns may be the
+    judge's.
     """
     raters = as_texts(frame[roles["rater"]]).cat.categories
     called_model = plain(roles["rater"]).endswith("model")
     if "score" in named or not (called_model or all(is_machine(name) for name in raters)):
         return roles, []
-    free = [name for name in frame.columns if name not in roles.values() or name == roles.get("score")]
+    free = [
+        name for name in frame.columns if name not in roles.values() or name == roles.get("score")
+    ]
     people = _people_in(frame, free)
     if not people:
         return roles, []
     answers = [name for name in free if name not in people and holds_answers(frame[name])]
     key = _key_of_outputs(frame, roles)
-    each_once = not frame[[*key, *people]].drop_duplicates().duplicated(key).any() if key else len(raters) == 1
+    each_once = (
+        not frame[[*key, *people]].drop_duplicates().duplicated(key).any()
+        if key
+        else len(raters) == 1
+    )
     if len(answers) == 1 and each_once:
         return {**roles, "score": answers[0]}, people
-    problem = f"each row is a judge's ({roles['rater']!r}), and {people[0]!r} is called like a person's answers"
+    problem = (
+        f"each row is a judge's ({roles['rater']!r}), and {people[0]!r} is called like a person's"
+        " answers"
+    )
     remedy = f"Give people rows of their own, with their name in {roles['rater']!r}"
     if not key:
         remedy = "Add a column with the id of each output"
@@ -157,33 +202,52 @@ def people_beside(
 
 
 def with_people(
-    tidy: pd.DataFrame, frame: pd.DataFrame, roles: Mapping[str, str], people: Sequence[str], notes: list[str]
+    tidy: pd.DataFrame,
+    frame: pd.DataFrame,
+    roles: Mapping[str, str],
+    people: Sequence[str],
+    notes: list[str],
 ) -> pd.DataFrame:
-    """The judges' ratings, and below them those of people whose scores stand in columns beside these."""
+    """The judges' ratings, and below them those of people whose scores stand in columns beside
+    these.
+    """
     if not people:
         return tidy
     parts = [tidy.assign(kind=tidy.get("kind", "llm"))]
     key = _key_of_outputs(frame, roles)
     first = ~frame.duplicated(key) if key else pd.Series(data=True, index=frame.index)
     for column in people:
-        rated = tidy[first & frame[column].notna()].drop(columns=[*_ABOUT_A_RATING], errors="ignore")
-        parts.append(rated.assign(rater=without_end(column), kind="human", score=frame[column][rated.index]))
-    notes.append(f"each row is a judge's ({roles['rater']!r}), with people's scores beside it: {first_few(people)}")
-    texts = {name: joined_categories([as_texts(part[name]) for part in parts]) for name in ("rater", "score", "kind")}
+        rated = tidy[first & frame[column].notna()].drop(
+            columns=[*_ABOUT_A_RATING], errors="ignore"
+        )
+        parts.append(
+            rated.assign(rater=without_end(column), kind="human", score=frame[column][rated.index])
+        )
+    notes.append(
+        f"each row is a judge's ({roles['rater']!r}), with people's scores beside it:"
+        f" {first_few(people)}"
+    )
+    texts = {
+        name: joined_categories([as_texts(part[name]) for part in parts])
+        for name in ("rater", "score", "kind")
+    }
     return pd.concat([part.drop(columns=[*texts]) for part in parts]).assign(**texts)
 
 
 def with_rows_as_outputs(
     frame: pd.DataFrame, roles: dict[str, str], notes: list[str]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
-    """The frame and roles with a column that numbers the rows, where nothing tells outputs apart and each row holds the
-    scores of several raters.
+    """The frame and roles with a column that numbers the rows, where nothing tells outputs apart
+    and each row holds the scores of several raters.
     """
     if not roles.keys().isdisjoint(_OF_OUTPUTS) or "first_text" in roles:
         return frame, roles
     notes.append('each row is another output, known by its number (`columns={"output": COLUMN}`)')
     numbers = [f"{ROW} {number}" for number in range(1, len(frame) + 1)]
-    return frame.assign(**{ROW: pd.Categorical(numbers, categories=numbers)}), {**roles, "output": ROW}
+    return frame.assign(**{ROW: pd.Categorical(numbers, categories=numbers)}), {
+        **roles,
+        "output": ROW,
+    }
 
 
 def _people_in(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
@@ -192,23 +256,38 @@ def _people_in(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
     return [name for name in called if holds_answers(frame[name])]
 
 
-def check_no_judge_beside(frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path) -> None:
-    """Raises DataError where rows are people's, named in a column, and another column holds a judge's scores."""
+def check_no_judge_beside(
+    frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path
+) -> None:
+    """Raises DataError where rows are people's, named in a column, and another column holds a
+    judge's scores.
+    """
     if "score" in named or roles["rater"] not in frame:
         return
     judges = judges_columns(frame, roles.values())
     raters = as_texts(frame[roles["rater"]]).cat.categories
     if not judges or all(MODEL.search(name) for name in raters):
         return
-    people = [roles["score"]] if "score" in roles else [name for name in _answers(frame, roles) if name not in judges]
+    people = (
+        [roles["score"]]
+        if "score" in roles
+        else [name for name in _answers(frame, roles) if name not in judges]
+    )
     if not people:
         return
-    problem = f"each row is a person's ({roles['rater']!r}), and {judges[0]!r} is called like a judge's scores"
-    each_once = len(people) == 1 and all(_one_to_each_output(frame, name, roles) for name in (*people, *judges))
+    problem = (
+        f"each row is a person's ({roles['rater']!r}), and {judges[0]!r} is called like a judge's"
+        " scores"
+    )
+    each_once = len(people) == 1 and all(
+        _one_to_each_output(frame, name, roles) for name in (*people, *judges)
+    )
     if each_once and "rater" not in named:
         remedy = f"To read both: `wide={json.dumps([*people, *judges], ensure_ascii=False)}`"
     else:
-        remedy = f"To read both, give the judge rows of its own, with its name in {roles['rater']!r}"
+        remedy = (
+            f"To read both, give the judge rows of its own, with its name in {roles['rater']!r}"
+        )
     leave_out = f"`wide={json.dumps(people, ensure_ascii=False)}`"
     if len(people) == 1:
         leave_out = f"`columns={ {'rater': roles['rater'], 'score': people[0]} }`"
@@ -231,7 +310,10 @@ def note_on_scores(columns: Sequence[str], notes: list[str]) -> None:
     for column in columns:
         if plain(column) in GUESSES["rater"]:
             as_names = json.dumps({"rater": column}, ensure_ascii=False)
-            notes.append(f"{column!r} holds scores, not the names of raters (`columns={as_names}` reads names)")
+            notes.append(
+                f"{column!r} holds scores, not the names of raters (`columns={as_names}` reads"
+                " names)"
+            )
 
 
 def _answers(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:

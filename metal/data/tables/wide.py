@@ -1,7 +1,7 @@
 """Which columns of a wide table hold answers, and whose: a column a criterion, a rater, or both.
 
-A column is a rater's only if its name says so (`annotator_1`, `human_score`, `gpt_4o`), or the user does. Where names
-leave open whose answers stand in a table, METAL asks.
+A column is a rater's only if its name says so (`annotator_1`, `human_score`, `gpt_4o`), or the user
+does. Where names leave open whose answers stand in a table, METAL asks.
 """
 
 from __future__ import annotations
@@ -56,10 +56,12 @@ _SUMMED_UP = frozenset({"avg", "average", "mean", "median", "majority", "consens
 
 @dataclass(frozen=True)
 class WideTable:
-    """A table on its way to ratings: its cells, the columns that play a role, and where columns stood in objects.
+    """A table on its way to ratings: its cells, the columns that play a role, and where columns
+    stood in objects.
 
-    people: further raters who are people: a column called like scores beside a judge's, places in a list.
-    of_raters: if not empty, the columns among which those of criteria are; the others say something of outputs.
+    people: further raters who are people: a column called like scores beside a judge's, places in a
+    list. of_raters: if not empty, the columns among which those of criteria are; the others say
+    something of outputs.
     """
 
     frame: pd.DataFrame
@@ -79,17 +81,20 @@ class WideTable:
 def answer_columns(
     table: WideTable, kinds: Mapping[str, str], notes: list[str], described: Callable[[str], object]
 ) -> tuple[list[AnswerColumn], list[str]]:
-    """The columns that hold answers, where no column does for all; none where they may stand in lists. And those left
-    out, as their names do not say whose they are.
+    """The columns that hold answers, where no column does for all; none where they may stand in
+    lists. And those left out, as their names do not say whose they are.
 
-    kinds: of raters, as the user names them. described: a criterion by its name; its scale is the order of its words.
-    Raises NoColumn, with the columns to choose from, where names do not say whose the answers are.
+    kinds: of raters, as the user names them. described: a criterion by its name; its scale is the
+    order of its words. Raises NoColumn, with the columns to choose from, where names do not say
+    whose the answers are.
     """
     doubtful: list[str] = []
     if "rater" in table.roles:
         columns = _criteria(table, notes, described)
         doubtful = [name for name in table.free if table.of_raters and name not in table.of_raters]
-        doubtful = [name for name in doubtful if not is_nobodys(name) and holds_answers(table.frame[name])]
+        doubtful = [
+            name for name in doubtful if not is_nobodys(name) and holds_answers(table.frame[name])
+        ]
     else:
         columns, doubtful = _raters(table, kinds, notes)
     if columns or nested_columns(table.frame, list(table.roles.values())):
@@ -99,13 +104,20 @@ def answer_columns(
 
 def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
     missing = next(role for role in ("rater", "score") if role not in table.roles)
-    remedy = f'{columns_of(table.frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table: `wide=RATERS`'
+    remedy = (
+        f'{columns_of(table.frame)}. Name it: `columns={{"{missing}": COLUMN}}`; a wide table:'
+        " `wide=RATERS`"
+    )
     sheets = [note for note in notes if note.startswith("only the sheet")]
     if missing == "score":
         remedy += '; judges\' replies: `columns={"reply": COLUMN}`'
     elif sheets:
-        remedy += f"; {sheets[0]}: with a sheet a rater, put them into one, with a column for the rater"
-    answers = [name for name in table.free if not is_nobodys(name) and _may_hold_answers(table.frame[name])]
+        remedy += (
+            f"; {sheets[0]}: with a sheet a rater, put them into one, with a column for the rater"
+        )
+    answers = [
+        name for name in table.free if not is_nobodys(name) and _may_hold_answers(table.frame[name])
+    ]
     if len(answers) == 1:  # a judge's, beside what sums people up
         answers += [name for name in table.free if not _SUMMED_UP.isdisjoint(words_of(name))]
         if is_person(answers[0]) and "score" in table.roles:
@@ -115,7 +127,9 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
         remedy += f"; {ON_ITS_SIDE}" if len(answers) >= FEWEST else ""
         if answers[0] == table.roles.get("score"):
             remedy += f"; if a judge's: `kinds={ {answers[1]: 'llm'} }`"
-    return NoColumn(table.where, missing, table.free, f"no column for the {missing}", remedy, answers)
+    return NoColumn(
+        table.where, missing, table.free, f"no column for the {missing}", remedy, answers
+    )
 
 
 def _may_hold_answers(column: pd.Series) -> bool:
@@ -129,10 +143,14 @@ def _may_hold_answers(column: pd.Series) -> bool:
 # ---------------------------------------------------------------- a column a criterion
 
 
-def _criteria(table: WideTable, notes: list[str], described: Callable[[str], object]) -> list[AnswerColumn]:
+def _criteria(
+    table: WideTable, notes: list[str], described: Callable[[str], object]
+) -> list[AnswerColumn]:
     """Beside a column of raters: the columns of answers, each on a criterion."""
     frame = table.frame
-    columns = [name for name in table.free if holds_answers(frame[name]) or described(without_end(name))]
+    columns = [
+        name for name in table.free if holds_answers(frame[name]) or described(without_end(name))
+    ]
     if not columns:
         columns = [name for name in table.free if CRITERION.search(name) and few_words(frame[name])]
     columns = [name for name in columns if not table.of_raters or name in table.of_raters]
@@ -143,11 +161,15 @@ def _criteria(table: WideTable, notes: list[str], described: Callable[[str], obj
     _check_one_output(frame, columns, table.where)
     if "criterion" in table.roles:
         return with_comments([AnswerColumn(columns[0])], frame.columns)
-    return with_comments([AnswerColumn(name, criterion=without_end(name)) for name in columns], frame.columns)
+    return with_comments(
+        [AnswerColumn(name, criterion=without_end(name)) for name in columns], frame.columns
+    )
 
 
 def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
-    """Raises DataError where answers are about several outputs of a row: gpt_output, gpt_score, llama_output, ..."""
+    """Raises DataError where answers are about several outputs of a row: gpt_output, gpt_score,
+    llama_output, ...
+    """
     words = (*GUESSES["text"], "output")
     wanted = {f"{fold(without_end(name))} {word}" for name in columns for word in words}
     ends = {match[1] for match in map(_NUMBERED.search, columns) if match}
@@ -165,18 +187,25 @@ def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) 
 # ---------------------------------------------------------------- a column a rater
 
 
-def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tuple[list[AnswerColumn], list[str]]:
-    """Where no column names the rater: the columns of answers that are raters' by their names, and those that are not.
+def _raters(
+    table: WideTable, kinds: Mapping[str, str], notes: list[str]
+) -> tuple[list[AnswerColumn], list[str]]:
+    """Where no column names the rater: the columns of answers that are raters' by their names, and
+    those that are not.
 
-    Answers under other names are left unread where people and judges are there without them. Raises NoColumn where
-    they are not, and where models may be judges or what was judged.
+    Answers under other names are left unread where people and judges are there without them. Raises
+    NoColumn where they are not, and where models may be judges or what was judged.
     """
     free = [name for name in table.free if words_of(name)[-1:] not in [[word] for word in COMMENTS]]
     answering = columns_with_answers(table.frame, free)
     columns = [name for name in free if name in answering or _words_of_a_rater(table, name)]
     score = table.roles.get("score")
     if score:
-        columns = [name for name in columns if is_person(without_end(name)) or is_machine(without_end(name))]
+        columns = [
+            name
+            for name in columns
+            if is_person(without_end(name)) or is_machine(without_end(name))
+        ]
     columns = asides.raters_by_name(columns, notes)
     if len(columns) < 2:
         return [], []
@@ -185,13 +214,18 @@ def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tup
         return [], []
     _check_no_languages(table, places)
     by_criterion = any(place.criterion for place in places)
-    raters_named = [place for place in places if place.rater in table.people or _is_rater(place.rater, kinds)]
+    raters_named = [
+        place for place in places if place.rater in table.people or _is_rater(place.rater, kinds)
+    ]
     raters_named = [place for place in raters_named if bool(place.criterion) == by_criterion]
     of_raters = {place.column for place in raters_named}
     rest = [place for place in places if place.column not in of_raters]
     people = [place for place in raters_named if not is_machine(place.rater)]
     machines = len(raters_named) - len(people)
-    inputs_alone = table.roles.keys() & {"source", "source_text"} and not table.roles.keys() & {"text", "output"}
+    inputs_alone = table.roles.keys() & {"source", "source_text"} and not table.roles.keys() & {
+        "text",
+        "output",
+    }
     if not people and machines > 1 and inputs_alone:
         raise _judges_or_judged(table, places)
     if rest and not (people and machines):
@@ -201,13 +235,25 @@ def _raters(table: WideTable, kinds: Mapping[str, str], notes: list[str]) -> tup
     doubtful += [name for name in free if name not in read and _may_be_a_raters(table, name)]
     if doubtful:
         names = first_few(doubtful)
-        notes.append(f"not read, as their names do not say whose answers they hold: {names} (`wide` reads them)")
-    kept = asides.without_summaries([(place.rater, place.column) for place in raters_named], table.frame, notes)
-    return with_comments([place for place in raters_named if place.rater in kept], table.frame.columns), doubtful
+        notes.append(
+            f"not read, as their names do not say whose answers they hold: {names} (`wide` reads"
+            " them)"
+        )
+    kept = asides.without_summaries(
+        [(place.rater, place.column) for place in raters_named], table.frame, notes
+    )
+    return (
+        with_comments(
+            [place for place in raters_named if place.rater in kept], table.frame.columns
+        ),
+        doubtful,
+    )
 
 
 def _check_no_languages(table: WideTable, places: Sequence[AnswerColumn]) -> None:
-    """Raises DataError where the columns are a rater's answers in one language each: score_en, score_sw."""
+    """Raises DataError where the columns are a rater's answers in one language each: score_en,
+    score_sw.
+    """
     languages = {place.criterion for place in places}
     if len(languages) > 1 and all(map(is_language, languages)):
         listed = first_few(sorted(languages))
@@ -225,7 +271,9 @@ def _may_be_a_raters(table: WideTable, column: str) -> bool:
 
 
 def _words_of_a_rater(table: WideTable, column: str) -> bool:
-    """Whether a column named like a rater holds short words over and over, whose order METAL may not know."""
+    """Whether a column named like a rater holds short words over and over, whose order METAL may
+    not know.
+    """
     name = without_end(column)
     said_of_it = {"name", "model", "group", "email", "type", "kind"}
     if not (is_person(name) or is_machine(name)) or not said_of_it.isdisjoint(words_of(name)[-1:]):
@@ -243,33 +291,52 @@ def _is_rater(name: str, kinds: Mapping[str, str]) -> bool:
     return named or is_person(name) or is_machine(name) or asides.is_reference(name)
 
 
-def _whose(table: WideTable, raters_named: Sequence[AnswerColumn], rest: Sequence[AnswerColumn]) -> NoColumn:
+def _whose(
+    table: WideTable, raters_named: Sequence[AnswerColumn], rest: Sequence[AnswerColumn]
+) -> NoColumn:
     names = first_few([shortened(place.column) for place in rest], 8)
     problem = f"no column for the rater, and the names do not say whose answers these are: {names}"
     called = "a rater's on a criterion" if _in_parts([*raters_named, *rest]) else "a rater"
-    remedy = f"If each column is {called}: {_as_raters(table, [*raters_named, *rest])}; leave out those that are not"
+    remedy = (
+        f"If each column is {called}: {_as_raters(table, [*raters_named, *rest])}; leave out those"
+        " that are not"
+    )
     if not raters_named:
         remedy += f"; {ON_ITS_SIDE}"
     templates = [*_in_parts([*raters_named, *rest]), *([] if raters_named else [EACH_ROW])]
-    return _asked(table, [*raters_named, *rest], problem, f"{remedy}. {columns_of(table.frame)}", templates)
+    return _asked(
+        table, [*raters_named, *rest], problem, f"{remedy}. {columns_of(table.frame)}", templates
+    )
 
 
 def _judges_or_judged(table: WideTable, places: Sequence[AnswerColumn]) -> NoColumn:
     names = first_few([shortened(place.column) for place in places])
-    problem = f"columns named like models ({names}): are they judges, or the generators that one judge scored?"
-    remedy = f"If judges: {_as_raters(table, places)}; if not, write a row a score, with columns generator and rater"
+    problem = (
+        f"columns named like models ({names}): are they judges, or the generators that one judge"
+        " scored?"
+    )
+    remedy = (
+        f"If judges: {_as_raters(table, places)}; if not, write a row a score, with columns"
+        " generator and rater"
+    )
     return _asked(table, places, problem, remedy)
 
 
 def _asked(
-    table: WideTable, places: Sequence[AnswerColumn], problem: str, remedy: str, templates: Sequence[str] = ()
+    table: WideTable,
+    places: Sequence[AnswerColumn],
+    problem: str,
+    remedy: str,
+    templates: Sequence[str] = (),
 ) -> NoColumn:
     columns = [place.column for place in places]
     return NoColumn(table.where, "rater", table.free, problem, remedy, columns, templates)
 
 
 def _in_parts(places: Sequence[AnswerColumn]) -> list[str]:
-    """The one template that reads rater and criterion from the names of all columns; none where there is none."""
+    """The one template that reads rater and criterion from the names of all columns; none where
+    there is none.
+    """
     templates = {as_wide(place) for place in places}
     in_two_parts = all(place.rater and place.criterion for place in places)
     return [*templates] if in_two_parts and len(templates) == 1 else []
@@ -290,7 +357,9 @@ def as_wide(place: AnswerColumn) -> str:
 def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
     """The option that reads each of the columns as a rater's."""
     if all(place.column in table.paths for place in places):
-        templates = list(dict.fromkeys(_template_of(place, table.paths[place.column]) for place in places))
+        templates = list(
+            dict.fromkeys(_template_of(place, table.paths[place.column]) for place in places)
+        )
         if len(templates) < len(places):
             return f"`wide={templates}`"
     if in_parts := _in_parts(places):
@@ -299,11 +368,17 @@ def _as_raters(table: WideTable, places: Sequence[AnswerColumn]) -> str:
 
 
 def _as_option(columns: Sequence[str], every: Sequence[str]) -> str:
-    """The option that reads just these columns of every one: their names, or of many what they begin with."""
+    """The option that reads just these columns of every one: their names, or of many what they
+    begin with.
+    """
     start = os.path.commonprefix(list(columns))  # noqa: RUF071  of names, letter by letter
     pattern = f"{escape(start)}*"
     many = len(columns) > MOST_LISTED
-    listed = [pattern] if many and {name for name in every if fnmatchcase(name, pattern)} == {*columns} else columns
+    listed = (
+        [pattern]
+        if many and {name for name in every if fnmatchcase(name, pattern)} == {*columns}
+        else columns
+    )
     return f"`wide={json.dumps([*listed], ensure_ascii=False)}`"
 
 
@@ -321,10 +396,15 @@ def _template_of(place: AnswerColumn, path: tuple[str, ...]) -> str:
 
 
 def beside_a_judge(frame: pd.DataFrame, roles: Mapping[str, str]) -> bool:
-    """Whether scores, or a reference, stand beside the only other column of answers, which is called like a judge."""
-    answers = [name for name in frame.columns if name not in roles.values() and holds_answers(frame[name])]
+    """Whether scores, or a reference, stand beside the only other column of answers, which is
+    called like a judge.
+    """
+    answers = [
+        name for name in frame.columns if name not in roles.values() and holds_answers(frame[name])
+    ]
     judge = without_end(answers[0]) if len(answers) == 1 else ""
-    named_by_its_start = MODEL.match(judge) or not re.search(r"(?<!auto)[_ ]", judge)  # no base_model
+    # no base_model
+    named_by_its_start = MODEL.match(judge) or not re.search(r"(?<!auto)[_ ]", judge)
     if not (is_machine(judge) and named_by_its_start):
         return False
     cells = [pd.Series(as_texts(frame[name]).cat.categories) for name in (roles["score"], *answers)]

@@ -6,9 +6,10 @@ A file holds tables like this one, from the worst or least to the best or most:
     kind = "quality"
     words = ["cold", ["tepid", "lukewarm"], "warm"]
 
-A list holds spellings of one place. Case, blanks, dashes, commas and accents do not count. A scale may lack places
-and uses one spelling of each. kind: truth (whether something is so), quality (the last is better whatever is asked),
-degree, or agreement. `stars = ["star", "stars"]` above the tables names what follows the number in "4 stars".
+A list holds spellings of one place. Case, blanks, dashes, commas and accents do not count. A scale
+may lack places and uses one spelling of each. kind: truth (whether something is so), quality (the
+last is better whatever is asked), degree, or agreement. `stars = ["star", "stars"]` above the
+tables names what follows the number in "4 stars".
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ from metal.errors import DataError, UsageError
 
 FOLDER = Path(__file__).with_name("orders")
 ORDER_KINDS = ("truth", "quality", "degree", "agreement")
-FORMAT = "Write [[order]] tables with kind (" + ", ".join(ORDER_KINDS) + ') and words = ["WORST", ..., "BEST"]'
+FORMAT = (
+    "Write [[order]] tables with kind ("
+    + ", ".join(ORDER_KINDS)
+    + ') and words = ["WORST", ..., "BEST"]'
+)
 _SAME_LETTER = str.maketrans(
     {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "’": "'", "ʼ": "'", "ँ": "ं"}
     | {"أ": "ا", "إ": "ا", "آ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ة": "ه"}
@@ -41,7 +46,8 @@ _NOT_READ = re.compile("[\u0640\u064b-\u0652\u200b-\u200f\u093c\u09bc,،、]|[.!
 
 @dataclass(frozen=True)
 class Order:
-    """A known order of words. places: spelling, as `spelled` writes it -> its place, the worst or least being 0.
+    """A known order of words. places: spelling, as `spelled` writes it -> its place, the worst or
+    least being 0.
 
     kind: one of ORDER_KINDS. of: the language, or the user's file.
     """
@@ -73,24 +79,32 @@ def spelled(word: str) -> str:
     if not letters.isascii():
         letters = _JOINER.sub(" ", letters).translate(_SAME_LETTER)
         decomposed = unicodedata.normalize("NFD", letters)
-        letters = unicodedata.normalize("NFC", re.sub("(?<=[a-zеЕ])[\u0300-\u036f]+", "", decomposed))
+        letters = unicodedata.normalize(
+            "NFC", re.sub("(?<=[a-zеЕ])[\u0300-\u036f]+", "", decomposed)
+        )
     return _NOT_READ.sub("", letters)
 
 
 def read_orders(path: Path) -> OrderFile:
-    """The orders of a TOML file. Raises DataError, with the number of the table, for one that is no order."""
+    """The orders of a TOML file. Raises DataError, with the number of the table, for one that is no
+    order.
+    """
     if not path.is_file():
         raise UsageError(f"`word_orders`: {path}: no such file")
     content = read_toml(path)
     unknown = sorted(content.keys() - {"order", "stars"})
     tables = content.get("order")
     if unknown or not isinstance(tables, list) or not tables:
-        problem = f"{unknown[0]!r} is no part of a file of orders" if unknown else "no [[order]] in it"
+        problem = (
+            f"{unknown[0]!r} is no part of a file of orders" if unknown else "no [[order]] in it"
+        )
         raise DataError(path, problem, FORMAT)
     stars = content.get("stars", [])
     if not _are_words(stars):
         raise DataError(path, "stars is no list of words", 'Write stars = ["star", "stars"]')
-    orders = [_order(table, path, f"{path} order {number}") for number, table in enumerate(tables, 1)]
+    orders = [
+        _order(table, path, f"{path} order {number}") for number, table in enumerate(tables, 1)
+    ]
     return OrderFile(tuple(orders), tuple(stars))
 
 
@@ -110,7 +124,9 @@ def _order(table: Any, path: Path, where: str) -> Order:
     for rank, spellings in enumerate(table["words"]):
         spellings = [spellings] if isinstance(spellings, str) else spellings
         if not _are_words(spellings) or not spellings:
-            raise DataError(where, f"place {rank + 1} is neither a word nor a list of spellings", FORMAT)
+            raise DataError(
+                where, f"place {rank + 1} is neither a word nor a list of spellings", FORMAT
+            )
         for word in map(spelled, spellings):
             if places.setdefault(word, rank) != rank:
                 raise DataError(where, f"{word!r} stands in two places", "Keep one of them")
@@ -119,7 +135,9 @@ def _order(table: Any, path: Path, where: str) -> Order:
 
 @lru_cache(maxsize=1)
 def _metal_orders() -> tuple[OrderFile, ...]:
-    """METAL's files, English first: where two orders agree on the ranks, the first says which kind they are."""
+    """METAL's files, English first: where two orders agree on the ranks, the first says which kind
+    they are.
+    """
     paths = sorted(FOLDER.glob("*.toml"), key=lambda path: (path.stem != "en", path.stem))
     return tuple(map(read_orders, paths))
 
@@ -137,7 +155,9 @@ def _by_word() -> dict[str, list[Order]]:
 
 @contextmanager
 def own_orders(path: str | Path | None) -> Iterator[None]:
-    """Within it, the orders of the file come before METAL's. path: None for no file. Raises what `read_orders` does."""
+    """Within it, the orders of the file come before METAL's. path: None for no file. Raises what
+    `read_orders` does.
+    """
     file = read_orders(Path(path)) if path else NO_ORDERS
     token = _OWN.set(file)
     try:
@@ -153,20 +173,23 @@ def star_words() -> list[str]:
 
 
 def fitting_orders(words: Collection[str]) -> list[tuple[Order, dict[str, int]]]:
-    """The orders that hold all words, each at a place of its own, and word -> rank by each; the user's alone where one
-    of them does.
+    """The orders that hold all words, each at a place of its own, and word -> rank by each; the
+    user's alone where one of them does.
 
     Places without a word close up: `poor` and `good` are 0 and 1.
     """
     by_spelling = {spelled(word): word for word in words}
-    a_letter = len(words) == 1 and re.fullmatch("[a-z]", next(iter(by_spelling)))  # it may stand for anything
+    # it may stand for anything
+    a_letter = len(words) == 1 and re.fullmatch("[a-z]", next(iter(by_spelling)))
     if not words or a_letter or len(by_spelling) < len(words):
         return []
     first = next(iter(by_spelling))
     for orders in (_OWN.get().orders, _by_word().get(first, ())):
         fitting = []
         for order in orders:
-            places = {word: order.places.get(spelling, -1) for spelling, word in by_spelling.items()}
+            places = {
+                word: order.places.get(spelling, -1) for spelling, word in by_spelling.items()
+            }
             if min(places.values()) >= 0 and len(set(places.values())) == len(words):
                 in_order = sorted(words, key=places.__getitem__)
                 fitting.append((order, {word: rank for rank, word in enumerate(in_order)}))
@@ -176,8 +199,8 @@ def fitting_orders(words: Collection[str]) -> list[tuple[Order, dict[str, int]]]
 
 
 def order_of(words: Collection[str]) -> tuple[str, dict[str, int]] | None:
-    """The kind of the first known order that holds all words, and word -> rank; None where there is none, and where
-    two that do contradict each other.
+    """The kind of the first known order that holds all words, and word -> rank; None where there is
+    none, and where two that do contradict each other.
 
     >>> order_of(["Good", "bad", "Medium"])
     ('quality', {'bad': 0, 'Medium': 1, 'Good': 2})
@@ -189,6 +212,8 @@ def order_of(words: Collection[str]) -> tuple[str, dict[str, int]] | None:
 
 
 def in_upper_half(word: str) -> bool:
-    """Whether a word stands nearer the end than the beginning of the first known order that holds it."""
+    """Whether a word stands nearer the end than the beginning of the first known order that holds
+    it.
+    """
     order = fitting_orders([word])[0][0]
     return 2 * order.places[spelled(word)] > max(order.places.values())

@@ -1,4 +1,6 @@
-"""Answers in words: their scale, from the levels named in options, the numbers in them, or a known order."""
+"""Answers in words: their scale, from the levels named in options, the numbers in them, or a known
+order.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ _MONTHS = (
 )
 # What spreadsheets make of 1-3 and 1/3: 1-Mar, Mar-01, 01.03.2024, 2024-03-01 00:00:00, 3月1日.
 _DATE = re.compile(
-    rf"\d{{1,2}}[-. /]+(?:{_MONTHS})\.?|(?:{_MONTHS})\.?[-. /]+\d{{1,2}}|\d{{1,2}}([./-])\d{{1,2}}\1\d{{4}}"
+    rf"\d{{1,2}}[-. /]+(?:{_MONTHS})\.?|(?:{_MONTHS})\.?[-."
+    r" /]+\d{1,2}|\d{1,2}([./-])\d{1,2}\1\d{4}"
     r"|\d{4}-\d{2}-\d{2}(?:[T ][\d:.]+)?|\d{1,2}月\d{1,2}日",
     re.IGNORECASE,
 )
@@ -39,8 +42,9 @@ def scale_of_words(
 ) -> tuple[Scale, np.ndarray[Any, Any]]:
     """Scale and scores of a criterion's answers, of which some or all are words.
 
-    place_of: the file and row of a word. say: takes a line on what was decided. Raises DataError for dates, free text,
-    words among numbers and answers that are none of the levels, UnknownOrder for words whose order is not known.
+    place_of: the file and row of a word. say: takes a line on what was decided. Raises DataError
+    for dates, free text, words among numbers and answers that are none of the levels, UnknownOrder
+    for words whose order is not known.
     """
     words = answers.in_words
     numbers = [number for number in answers.numbers if not np.isnan(number)]
@@ -70,14 +74,19 @@ def scale_of_words(
     if measure != "nominal":
         say(f"in words, taken as {' < '.join(level.label for level in levels)}")
     by_word = {word: value for word, (value, _) in coded.items()}
-    scores = [by_word.get(word, number) for word, number in zip(answers.words, answers.numbers, strict=True)]
+    scores = [
+        by_word.get(word, number)
+        for word, number in zip(answers.words, answers.numbers, strict=True)
+    ]
     return Scale(measure, levels), np.array(scores)
 
 
 def _scores_on(
     levels: Sequence[Level], name: str, answers: AnswerTexts, place_of: Callable[[str], str]
 ) -> np.ndarray[Any, Any]:
-    """Scores of answers on levels that are known. A number among labels such as S1 and S2 is that of a label."""
+    """Scores of answers on levels that are known. A number among labels such as S1 and S2 is that
+    of a label.
+    """
     by_word = {fold(level.label): level.value for level in levels}
     numbered = numbers_in(level.label for level in levels)
     by_number = {level.value: level.value for level in levels}
@@ -99,10 +108,15 @@ def _check_dates(name: str, words: Mapping[str, int], place_of: Callable[[str], 
     date = next(filter(_DATE.fullmatch, words), None)
     if date is None:
         return
-    problem = f"answer {date!r} of {name} is a date, which spreadsheets make of answers such as 1-3 or 1/3"
+    problem = (
+        f"answer {date!r} of {name} is a date, which spreadsheets make of answers such as 1-3"
+        " or 1/3"
+    )
     remedy = "Format the column as text, enter the answers again and save"
     levels = {name: f"{date}<...<BEST"}
-    raise DataError(place_of(date), problem, f"{remedy}; or say what the dates stand for: `levels={levels}`")
+    raise DataError(
+        place_of(date), problem, f"{remedy}; or say what the dates stand for: `levels={levels}`"
+    )
 
 
 def _check_free_text(name: str, answers: AnswerTexts, place_of: Callable[[str], str]) -> None:
@@ -114,11 +128,15 @@ def _check_free_text(name: str, answers: AnswerTexts, place_of: Callable[[str], 
     if is_free_text(len(words), answered):
         word = next(iter(words))
         remedy = 'Name the column that holds scores, or replies: `columns={"reply": COLUMN}`'
-        problem = f"{len(words):,} different texts as scores of {name}, such as {_shown(word)}: free text"
+        problem = (
+            f"{len(words):,} different texts as scores of {name}, such as {_shown(word)}: free text"
+        )
         raise DataError(place_of(word), problem, remedy)
 
 
-def _unknown_order(name: str, words: Mapping[str, int], place_of: Callable[[str], str]) -> UnknownOrder:
+def _unknown_order(
+    name: str, words: Mapping[str, int], place_of: Callable[[str], str]
+) -> UnknownOrder:
     """The error for words that no order holds, or that several hold and rank differently."""
     listed = first_few([_shown(word) for word in words], 5)
     problem = f"answers in words whose order METAL does not know ({listed})"
@@ -132,7 +150,9 @@ def _unknown_order(name: str, words: Mapping[str, int], place_of: Callable[[str]
     if len(rankings) < 2 and len(without) < len(words) and order_of(without):
         gone = [word for word in words if word not in without]
         no_answer = f"`missing={ {name: ','.join(map(in_list, gone))} }`"
-        remedy = f"If they stand for no answer: {no_answer}; else `levels={ {name: 'WORST<...<BEST'} }`"
+        remedy = (
+            f"If they stand for no answer: {no_answer}; else `levels={ {name: 'WORST<...<BEST'} }`"
+        )
         return UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
     remedy = (
         f"Say it: `levels={ {name: 'WORST<...<BEST'} }` or, for many, `word_orders=FILE`; "
@@ -145,11 +165,17 @@ def _shown(word: str) -> str:
     return repr(word if len(word) <= 40 else f"{word[:39]}…")
 
 
-def _coded(name: str, words: Mapping[str, int], numbers: Sequence[float]) -> dict[str, tuple[float, str]] | None:
-    """Word -> (score, label) by METAL's levels, the numbers in the words, or a known order; None where none fits."""
+def _coded(
+    name: str, words: Mapping[str, int], numbers: Sequence[float]
+) -> dict[str, tuple[float, str]] | None:
+    """Word -> (score, label) by METAL's levels, the numbers in the words, or a known order; None
+    where none fits.
+    """
     ours = metal_levels(name)
     by_label = {fold(level.label): level for level in ours}
-    if all(fold(word) in by_label for word in words) and {level.value for level in ours} >= set(numbers):
+    if all(fold(word) in by_label for word in words) and {level.value for level in ours} >= set(
+        numbers
+    ):
         return {word: (by_label[fold(word)].value, by_label[fold(word)].label) for word in words}
     numbered, pattern = numbered_words(words), "{:g}"
     if numbered is None and (by_number := numbers_in(words)):
@@ -165,14 +191,22 @@ def _coded(name: str, words: Mapping[str, int], numbers: Sequence[float]) -> dic
     kind, places = order
     if len(places) == 1:
         return {word: (float(in_upper_half(word)), word) for word in places}
-    labels = [level.label for level in ours] if kind == "truth" and len(ours) == len(places) else list(places)
+    labels = (
+        [level.label for level in ours]
+        if kind == "truth" and len(ours) == len(places)
+        else list(places)
+    )
     return {word: (float(place), labels[place]) for word, place in places.items()}
 
 
 def _two_or_more(coded: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
-    """The levels in order; a scale has at least two answers, also where all raters always gave the same one."""
+    """The levels in order; a scale has at least two answers, also where all raters always gave the
+    same one.
+    """
     levels = tuple(Level(value, label) for value, label in sorted(set(coded.values())))
     if len(levels) > 1:
         return levels
-    other = Level(1 - levels[0].value if levels[0].value in (0, 1) else levels[0].value + 1, "(other)")
+    other = Level(
+        1 - levels[0].value if levels[0].value in (0, 1) else levels[0].value + 1, "(other)"
+    )
     return tuple(sorted((*levels, other), key=lambda level: level.value))

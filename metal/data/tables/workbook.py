@@ -1,4 +1,6 @@
-"""An XLSX file as its parts: read as a stream, without the blanks that make a small file a large one."""
+"""An XLSX file as its parts: read as a stream, without the blanks that make a small file a large
+one.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,17 @@ from typing import IO, Any
 from metal.errors import DataError
 
 MOST_ROWS = 1 << 20  # that Excel knows
-CHUNK = 1 << 14  # bytes of a sheet that are read at once; more are slower, as their elements wait in memory
+# bytes of a sheet that are read at once; more are slower, as their elements wait in memory
+CHUNK = 1 << 14
 LONGEST_TEXT = 1 << 24  # bytes of one cell; Excel writes 32,767 characters
 LARGE = 1 << 31  # bytes of a sheet that are read whatever its cells hold
 BYTES_OF_A_CELL = 10_000  # of a sheet that is larger, for each cell that holds something
-LARGE_PART, PACKED = 1 << 26, 100  # bytes of any other part; how many times smaller it may be in the file
-COUNTED_PART, TIMES = 1 << 20, 10  # of another part whose elements are counted, since each takes memory
-MOST_ELEMENTS = 500_000  # of a row, or of another part but texts; Excel has 16,384 cells a row, 64,000 formats
+# bytes of any other part; how many times smaller it may be in the file
+LARGE_PART, PACKED = 1 << 26, 100
+# of another part whose elements are counted, since each takes memory
+COUNTED_PART, TIMES = 1 << 20, 10
+# of a row, or of another part but texts; Excel has 16,384 cells a row, 64,000 formats
+MOST_ELEMENTS = 500_000
 _FEW_BLANKS = b" " * 64
 _BLANKS = re.compile(rb">[ \t\r\n]{64,}<")
 _BLANK_CELLS = re.compile(rb'<c r="[A-Z]+[0-9]+"[^<>]*(?:/>|></c>)(?=<c r=|</row>)')
@@ -26,10 +32,11 @@ _MERGED = re.compile(rb'<(?:\w+:)?mergeCell ref="([A-Z]+\d+:[A-Z]+\d+)"')
 
 
 class Workbook(zipfile.ZipFile):
-    """The file; its sheets are opened as `SheetText`. Raises DataError for a part that is packed too tightly.
+    """The file; its sheets are opened as `SheetText`. Raises DataError for a part that is packed
+    too tightly.
 
-    rows_wanted: until it is set a sheet opens as an empty one. openpyxl looks for the size of each while it lists them,
-    to the very end of those that state none: as long as its reading takes.
+    rows_wanted: until it is set a sheet opens as an empty one. openpyxl looks for the size of each
+    while it lists them, to the very end of those that state none: as long as its reading takes.
     """
 
     rows_wanted = False
@@ -39,25 +46,37 @@ class Workbook(zipfile.ZipFile):
         for part in self.infolist():
             packed = part.file_size > LARGE_PART and part.file_size > PACKED * part.compress_size
             if packed and not _is_sheet(part.filename):
-                problem = f"{part.filename} is {part.file_size:,} bytes, packed into {part.compress_size:,}"
+                problem = (
+                    f"{part.filename} is {part.file_size:,} bytes, packed into"
+                    f" {part.compress_size:,}"
+                )
                 raise DataError(path, problem, "Save the table as CSV")
-            if part.file_size > max(COUNTED_PART, TIMES * part.compress_size) and not _is_sheet(part.filename):
+            if part.file_size > max(COUNTED_PART, TIMES * part.compress_size) and not _is_sheet(
+                part.filename
+            ):
                 self._check_elements(part, path)
             if _is_sheet(part.filename) and part.file_size > MOST_ROWS * len("<row/>"):
                 self._check_rows(part, path)
 
     def _check_elements(self, part: zipfile.ZipInfo, path: Path) -> None:
-        """Raises DataError where a part has very many elements, each packed into less than a byte: blanks."""
+        """Raises DataError where a part has very many elements, each packed into less than a byte:
+        blanks.
+        """
         elements = 0
         with super().open(part) as opened:
             while piece := opened.read(COUNTED_PART):
                 elements += piece.count(b"<")
         if elements > max(MOST_ELEMENTS, part.compress_size):
-            problem = f"{part.filename} holds {elements:,} elements, packed into {part.compress_size:,} bytes"
+            problem = (
+                f"{part.filename} holds {elements:,} elements, packed into {part.compress_size:,}"
+                " bytes"
+            )
             raise DataError(path, problem, "Save the table as CSV")
 
     def _check_rows(self, part: zipfile.ZipInfo, path: Path) -> None:
-        """Raises DataError where a sheet has more rows than Excel knows; parsing them would take a minute."""
+        """Raises DataError where a sheet has more rows than Excel knows; parsing them would take a
+        minute.
+        """
         rows, rest = 0, b""
         with super().open(part) as opened:
             while piece := opened.read(COUNTED_PART):
@@ -65,14 +84,20 @@ class Workbook(zipfile.ZipFile):
                 rows += piece.count(b"<row ") + piece.count(b"<row>") + piece.count(b"<row/")
                 rest = piece[-4:]  # less than is counted
                 if rows > MOST_ROWS:
-                    raise DataError(path, f"a sheet of more than {MOST_ROWS:,} rows", "Save the table as CSV")
+                    raise DataError(
+                        path, f"a sheet of more than {MOST_ROWS:,} rows", "Save the table as CSV"
+                    )
 
     def open(self, name: Any, *arguments: Any, **options: Any) -> Any:
         """A part of the file, as `zipfile.ZipFile.open` gives it; of a sheet its text."""
         opened = super().open(name, *arguments, **options)
         if not _is_sheet(opened.name):
             return opened
-        return SheetText(opened, Path(str(self.filename))) if self.rows_wanted else io.BytesIO(b"<worksheet/>")
+        return (
+            SheetText(opened, Path(str(self.filename)))
+            if self.rows_wanted
+            else io.BytesIO(b"<worksheet/>")
+        )
 
 
 def _is_sheet(part: str) -> bool:
@@ -80,9 +105,11 @@ def _is_sheet(part: str) -> bool:
 
 
 class SheetText:
-    """The XML of a sheet as a stream, without blank cells, blank rows and long blanks between elements.
+    """The XML of a sheet as a stream, without blank cells, blank rows and long blanks between
+    elements.
 
-    done: bytes that were read. cells: those that hold something. merged: the ranges of merged cells so far.
+    done: bytes that were read. cells: those that hold something. merged: the ranges of merged cells
+    so far.
     """
 
     def __init__(self, opened: IO[bytes], path: Path) -> None:
@@ -119,11 +146,15 @@ class SheetText:
     def _checked(self, rest: bytes) -> bytes:
         """What is left of an element that is not complete. Raises DataError where that has no end."""
         if len(rest) > LONGEST_TEXT:
-            raise DataError(self._path, f"a cell of more than {LONGEST_TEXT:,} bytes", "Save the table as CSV")
+            raise DataError(
+                self._path, f"a cell of more than {LONGEST_TEXT:,} bytes", "Save the table as CSV"
+            )
         return _FEW_BLANKS if len(rest) > len(_FEW_BLANKS) and rest.isspace() else rest
 
     def _full(self, text: bytes) -> bytes:
-        """The text without what is blank. Raises DataError where hardly anything is left of very much."""
+        """The text without what is blank. Raises DataError where hardly anything is left of very
+        much.
+        """
         text = _BLANKS.sub(b"><", text)
         if b"/>" in text or b"></c>" in text:
             text = _BLANK_CELLS.sub(b"", text)
@@ -136,6 +167,9 @@ class SheetText:
             problem = f"a row of more than {MOST_ELEMENTS:,} cells, or as much beside the rows"
             raise DataError(self._path, problem, "Save the table as CSV")
         if self.done > LARGE and self.done > BYTES_OF_A_CELL * self.cells:
-            problem = f"a sheet of more than {self.done:,} bytes, in which {self.cells:,} cells hold something"
+            problem = (
+                f"a sheet of more than {self.done:,} bytes, in which {self.cells:,} cells hold"
+                " something"
+            )
             raise DataError(self._path, problem, "Save the table as CSV")
         return text

@@ -43,13 +43,21 @@ def scope(run: AuditRun) -> str:
     people = sum(rater.kind == "human" for rater in run.raters.values())
     compared = run.tables["verdicts" if run.judge_names else "people"]
     items = int(compared.groupby("language", observed=True)["items"].max().sum())
-    judges = [plural(len(run.judge_names), "judge")] if len(run.judge_names) != 1 else list(run.judge_names)
+    judges = (
+        [plural(len(run.judge_names), "judge")]
+        if len(run.judge_names) != 1
+        else list(run.judge_names)
+    )
     parts = [*judges, plural(people, "person", "people"), plural(len(run.languages), "language")]
-    return " · ".join([*parts, f"{items:,} outputs {'compared' if run.judge_names else 'with a full panel'}"])
+    return " · ".join(
+        [*parts, f"{items:,} outputs {'compared' if run.judge_names else 'with a full panel'}"]
+    )
 
 
 def cards(run: AuditRun) -> Iterator[Remark]:
-    """What other runs say against a good verdict, beware, what order does, where people disagree, what to do next."""
+    """What other runs say against a good verdict, beware, what order does, where people disagree,
+    what to do next.
+    """
     cells = run.judged
     if against := _against(run, cells):
         yield against
@@ -67,8 +75,12 @@ def cards(run: AuditRun) -> Iterator[Remark]:
 
 
 def _against(run: AuditRun, cells: Cells) -> Remark | None:
-    """What runs given beside say against judges that are like a person, or informative; the gravest first."""
-    good = {PLACE(cell): rank(cell) for cell in cells if cell["verdict"] in (LIKE_A_PERSON, INFORMATIVE)}
+    """What runs given beside say against judges that are like a person, or informative; the gravest
+    first.
+    """
+    good = {
+        PLACE(cell): rank(cell) for cell in cells if cell["verdict"] in (LIKE_A_PERSON, INFORMATIVE)
+    }
     against = [row for row in run.lines if row["weight"] != NOTED and PLACE(row) in good]
     against.sort(key=lambda row: (row["weight"] != DISQUALIFIES, *good[PLACE(row)]))
     if not against:
@@ -81,11 +93,14 @@ def _against(run: AuditRun, cells: Cells) -> Remark | None:
 
 
 def _beware(run: AuditRun, cells: Cells) -> Remark | None:
-    """A case where F1 looks good and the most frequent answer's is as good, or where the judge is often silent."""
+    """A case where F1 looks good and the most frequent answer's is as good, or where the judge is
+    often silent.
+    """
     flattered = [
         cell
         for cell in cells
-        if known(cell["weighted_f1"]) and HIGH_F1 <= cell["weighted_f1"] < cell["majority_f1"] + LITTLE
+        if known(cell["weighted_f1"])
+        and HIGH_F1 <= cell["weighted_f1"] < cell["majority_f1"] + LITTLE
     ]
     if flattered:
         top = max(flattered, key=lambda cell: cell["weighted_f1"])
@@ -93,14 +108,16 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
         f1, constant = estimate(top, "weighted_f1"), estimate(top, "majority_f1")
         also = " as well" if figure(top["weighted_f1"]) == figure(top["majority_f1"]) else ""
         words = (
-            f"{within(top['judge'])} {place(run, top)} has F1 {f1}{_of_fewer(top)}; always giving the most frequent "
-            f"answer reaches {constant}{also}{more}."
+            f"{within(top['judge'])} {place(run, top)} has F1 {f1}{_of_fewer(top)}; always giving"
+            f" the most frequent answer reaches {constant}{also}{more}."
         )
         return Remark("Beware of F1 alone", words)
     silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < LOW_COVERAGE]
     if silent:
         least = min(silent, key=lambda cell: cell["coverage"])
-        often = f"{within(least['judge'])} answers {coverage(least['coverage'])} {place(run, least)}."
+        often = (
+            f"{within(least['judge'])} answers {coverage(least['coverage'])} {place(run, least)}."
+        )
         return Remark("Beware of silence", often)
     return None
 
@@ -119,15 +136,17 @@ def _own(run: AuditRun) -> Remark | None:
         return None
     most = max(preferring, key=lambda row: row["preference"] / run.span(row["criterion"]))
     words = (
-        f"{within(most['judge'])} gives outputs of its own family ({printable(most['own'])}) "
-        f"{estimate(most, 'preference', signed)} more than equally good ones of others, {place(run, most)} "
-        f"({plural(len(preferring), 'such case')} of {len(rows)})."
+        f"{within(most['judge'])} gives outputs of its own family ({printable(most['own'])})"
+        f" {estimate(most, 'preference', signed)} more than equally good ones of others,"
+        f" {place(run, most)} ({plural(len(preferring), 'such case')} of {len(rows)})."
     )
     return Remark("Beware of its own", words)
 
 
 def _first_place(run: AuditRun) -> Remark | None:
-    """How much a judge of pairs prefers whichever is shown first, where that is furthest from not at all."""
+    """How much a judge of pairs prefers whichever is shown first, where that is furthest from not
+    at all.
+    """
     rows = run.records("pairs") if "pairs" in run.tables else []
     rows = [row for row in rows if row["judge"] in run.judge_names and known(row["first_place"])]
     if not rows:
@@ -136,36 +155,54 @@ def _first_place(run: AuditRun) -> Remark | None:
     most = max(shown or rows, key=lambda row: abs(row["first_place"] - 0.5))
     low, high = (percent(most[f"first_place_{end}"]) for end in ("low", "high"))
     words = (
-        f"{within(most['judge'])} chooses what is shown first in {percent(most['first_place'])} [{low}, {high}] "
-        f"of its choices {place(run, most)}"
+        f"{within(most['judge'])} chooses what is shown first in {percent(most['first_place'])}"
+        f" [{low}, {high}] of its choices {place(run, most)}"
     )
     if not shown:
         return Remark("The first place", f"{words}; nowhere is it shown to matter.")
     same = f", and gives {percent(most['swap_consistency'])} of swapped pairs the same answer"
-    more = f"{same if known(most['swap_consistency']) else ''} ({plural(len(shown), 'such case')} of {len(rows)})"
+    more = (
+        f"{same if known(most['swap_consistency']) else ''} ({plural(len(shown), 'such case')} of"
+        f" {len(rows)})"
+    )
     return Remark("Beware of the order", f"{words}{more}.")
 
 
 def _people(run: AuditRun, cells: Cells) -> Remark | None:
     """Where people disagree, or agree least; None where that is unknown."""
-    rows = {(row["criterion"], row["language"]): row for row in run.records("people") if known(row["alpha"])}
-    split = {(cell["criterion"], cell["language"]) for cell in cells if cell["verdict"] == DISAGREE} & rows.keys()
+    rows = {
+        (row["criterion"], row["language"]): row
+        for row in run.records("people")
+        if known(row["alpha"])
+    }
+    split = {
+        (cell["criterion"], cell["language"]) for cell in cells if cell["verdict"] == DISAGREE
+    } & rows.keys()
     if not rows:
         return None
     named = sorted(split)[:MOST_NAMED] or [min(rows, key=lambda key: rows[key]["alpha"])]
-    where = listed([f"{place(run, rows[key])} (alpha {estimate(rows[key], 'alpha')})" for key in named])
+    where = listed(
+        [f"{place(run, rows[key])} (alpha {estimate(rows[key], 'alpha')})" for key in named]
+    )
     if not split:
         least = f"{capital(where)}: no judge can be measured better there than that."
         return Remark("People agree least", least) if rows[named[0]]["alpha"] < GOOD_ALPHA else None
     more = f", and {len(split) - len(named)} more" if len(split) > len(named) else ""
-    return Remark("People disagree", f"{capital(where)}{more}. No judge can be validated there before people agree.")
+    return Remark(
+        "People disagree",
+        f"{capital(where)}{more}. No judge can be validated there before people agree.",
+    )
 
 
 def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
-    """Where people hardly confirm each other's labels, so that agreement with them cannot show who is right."""
+    """Where people hardly confirm each other's labels, so that agreement with them cannot show who
+    is right.
+    """
     doubts: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
     for cell in cells:
-        words = confirmed_words(cell, bad_label(run, cell["criterion"])) if "confirmed" in cell else ""
+        words = (
+            confirmed_words(cell, bad_label(run, cell["criterion"])) if "confirmed" in cell else ""
+        )
         if words and cell["verdict"] != DISAGREE:  # which is said already
             doubts.setdefault((cell["criterion"], cell["language"]), (cell, words))
     if not doubts:
@@ -174,7 +211,9 @@ def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
     more = f" ({plural(len(doubts), 'such case')})" if len(doubts) > 1 else ""
     items = plural(int(worst["items"]), "item")
     todo = f"have somebody who knows the language decide on these {items} wherever people differ"
-    return Remark("People hardly confirm each other", f"{capital(place(run, worst))}, {words}{more}; {todo}.")
+    return Remark(
+        "People hardly confirm each other", f"{capital(place(run, worst))}, {words}{more}; {todo}."
+    )
 
 
 def _confirmed(doubt: tuple[dict[str, Any], str]) -> float:
@@ -189,7 +228,10 @@ def _second_person(run: AuditRun) -> Remark:
     hand_out = f"metal annotate export {folder} --to html --raters 1 --drawn"
     words = f"Have a second person rate {SECOND_PERSON} items of each language:"
     if bare := [run.criterion(name) for name in run.criteria if not run.criteria[name].question]:
-        asks = f"nothing says what {listed(bare)} asks; for a question of your own use `metal criterion new`"
+        asks = (
+            f"nothing says what {listed(bare)} asks; for a question of your own use `metal"
+            " criterion new`"
+        )
         words = f"{words.removesuffix(':')} ({asks}):"
     return Remark("What to do next", words, f"{first}{draw} && {hand_out}")
 
@@ -205,9 +247,16 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
         )
     if all(alone(cell) for cell in cells):
         return _second_person(run)
-    undecided = [cell for cell in cells if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]]
+    undecided = [
+        cell
+        for cell in cells
+        if known(cell["items_needed"]) and round(cell["items_needed"]) > cell["items"]
+    ]
     if all(NOTHING in cell["reason"] for cell in cells):
-        return Remark(title, "Have worse outputs rated, too: where all are alike, no judge is told from a constant.")
+        return Remark(
+            title,
+            "Have worse outputs rated, too: where all are alike, no judge is told from a constant.",
+        )
     differ = any(cell["weighted_f1"] != 1 for cell in cells)
     read = "Read where judge and people differ. " if differ else ""
     words = f"{read}What more ratings decide:"
@@ -216,7 +265,7 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
         what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
         who = "it" if len(run.judge_names) == 1 else within(near["judge"])
         words = (
-            f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) would tell half the time whether "
-            f"{who} is {what} {place(run, near)}. To tell 4 times in 5:"
+            f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) would tell half"
+            f" the time whether {who} is {what} {place(run, near)}. To tell 4 times in 5:"
         )
     return Remark(title, words, go_on(run, "design"))

@@ -42,7 +42,9 @@ Cells = Sequence[VerdictCell | None]
 
 
 def brief(run: AuditRun) -> Iterator[TableView]:
-    """A matrix for each judge; of many, a line each and the best judge's matrix. Without judges, how people agree."""
+    """A matrix for each judge; of many, a line each and the best judge's matrix. Without judges,
+    how people agree.
+    """
     judges = sorted(by_judge(run), key=standing)
     judges = [of for of in judges if of.kind != "baseline"] or judges
     if not judges:
@@ -58,14 +60,21 @@ def brief(run: AuditRun) -> Iterator[TableView]:
 def _tally(run: AuditRun, judges: list[JudgeVerdicts]) -> TableView:
     """How often each judge got each verdict, best judge first."""
     rows = [
-        (name(of.judge), Cell(", ".join(f"{number} {words.lower()}" for _, words, number in of.counts)))
+        (
+            name(of.judge),
+            Cell(", ".join(f"{number} {words.lower()}" for _, words, number in of.counts)),
+        )
         for of in judges
     ]
-    return TableView.of(run, "verdicts", "Judges, best first", ("", ""), rows, name="tally", turns=True)
+    return TableView.of(
+        run, "verdicts", "Judges, best first", ("", ""), rows, name="tally", turns=True
+    )
 
 
 def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
-    """The verdicts on a judge in words, with the share it keeps; of many languages, those with the same in one."""
+    """The verdicts on a judge in words, with the share it keeps; of many languages, those with the
+    same in one.
+    """
     criteria = judged_criteria(run)
     by_language = zip(*of.cells[:MOST_CRITERIA], strict=True)
     columns = [*zip(headings(run.languages), by_language, strict=True)] if criteria else []
@@ -75,16 +84,28 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         key = tuple(cell.words if cell else UNDEFINED for cell in cells) if many else language
         alike.setdefault(key, []).append((language, cells))
     groups = sorted(alike.values(), key=len, reverse=True)
-    shown = groups[: min(MOST_SHARED, MOST_CELLS // len(criteria[:MOST_CRITERIA]))] if many else groups
+    shown = (
+        groups[: min(MOST_SHARED, MOST_CELLS // len(criteria[:MOST_CRITERIA]))] if many else groups
+    )
     signs = len(criteria) > IN_WORDS[0] and len(criteria) * len(shown) > IN_WORDS[1]
     rows = [
-        (name(criterion.title), *(_shared([cells[place] for _, cells in group], signs) for group in shown))
+        (
+            name(criterion.title),
+            *(_shared([cells[place] for _, cells in group], signs) for group in shown),
+        )
         for place, criterion in enumerate(criteria[:MOST_CRITERIA])
     ]
-    notes = ["Languages with the same verdicts stand together."] if len(groups) < len(columns) else []
-    more = {"language": sum(map(len, groups[len(shown) :])), "criterion": len(criteria[MOST_CRITERIA:])}
+    notes = (
+        ["Languages with the same verdicts stand together."] if len(groups) < len(columns) else []
+    )
+    more = {
+        "language": sum(map(len, groups[len(shown) :])),
+        "criterion": len(criteria[MOST_CRITERIA:]),
+    }
     if left_out := [
-        plural(number, noun, "criteria" * (noun == "criterion")) for noun, number in more.items() if number
+        plural(number, noun, "criteria" * (noun == "criterion"))
+        for noun, number in more.items()
+        if number
     ]:
         notes.append(f"With -v also: {' and '.join(left_out)} more.")
     cells_of = [cell for row in rows for cell in row if isinstance(cell, Cell)]
@@ -94,7 +115,12 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     if meant:
         notes.insert(0, capital(f"{'; '.join(meant)}."))
     if signs:
-        shapes = {(list(WORDS).index(cell.style), *_sign(cell)) for _, cells in columns for cell in cells if cell}
+        shapes = {
+            (list(WORDS).index(cell.style), *_sign(cell))
+            for _, cells in columns
+            for cell in cells
+            if cell
+        }
         notes.insert(0, f"{'; '.join(f'{sign} {words}' for _, sign, words in sorted(shapes))}.")
     named = {language for group in shown if len(group) <= MOST_NAMED + 1 for language, _ in group}
     good = [
@@ -104,13 +130,19 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         if cell and cell.row["verdict"] == run.best_verdict
     ]
     if not {language for language, _ in good} <= named:
-        notes.insert(0, f"{capital(run.best_verdict)}: {each_place(run, [row for _, row in good])}.")
+        notes.insert(
+            0, f"{capital(run.best_verdict)}: {each_place(run, [row for _, row in good])}."
+        )
     heads = ("", *(_called([language for language, _ in group]) for group in shown))
-    return TableView.of(run, "verdicts", f"Verdicts on {name(of.judge)}", heads, rows, notes=notes, turns=True)
+    return TableView.of(
+        run, "verdicts", f"Verdicts on {name(of.judge)}", heads, rows, notes=notes, turns=True
+    )
 
 
 def _sign(cell: VerdictCell) -> tuple[str, str]:
-    """The sign of a verdict and its words; what holds once recalibrated has the sign of what it was before, too."""
+    """The sign of a verdict and its words; what holds once recalibrated has the sign of what it was
+    before, too.
+    """
     words = cell.words.lower()
     if cell.style == "once":
         return f"{cell.sign}→{SIGNS[LIKE_A_PERSON][0]}", words
@@ -123,11 +155,15 @@ def _called(languages: list[str]) -> str:
     """`Hindi`; `Bangla, Hindi and 12 more`."""
     languages = [*map(name, languages)]
     more = len(languages) - MOST_NAMED
-    return listed(languages) if more <= 1 else f"{', '.join(languages[:MOST_NAMED])} and {more} more"
+    return (
+        listed(languages) if more <= 1 else f"{', '.join(languages[:MOST_NAMED])} and {more} more"
+    )
 
 
 def _shared(cells: Cells, signs: bool) -> Cell | str:
-    """Equal verdicts in words, with what the judge keeps at least and at most. signs: in place of words."""
+    """Equal verdicts in words, with what the judge keeps at least and at most. signs: in place of
+    words.
+    """
     first = cells[0]
     if not first:
         return UNDEFINED

@@ -14,9 +14,10 @@ if TYPE_CHECKING:
 def demo(*, progress: Progress | None = None) -> dict[str, Audit]:
     """Audit the two datasets that come with METAL.
 
-    `mlqe`: what three people a language pair and Mixtral think of the same 1,052 translations. The people and the judge
-    are real; the dataset holds their scores, and says where the texts are. `demo`: summaries in four languages, people
-    and four judges, all constructed so that every verdict occurs.
+    `mlqe`: what three people a language pair and Mixtral think of the same 1,052 translations. The
+    people and the judge are real; the dataset holds their scores, and says where the texts are.
+    `demo`: summaries in four languages, people and four judges, all constructed so that every
+    verdict occurs.
 
     progress: called with the cells done and the cells in all, of one audit after the other.
 
@@ -27,7 +28,8 @@ def demo(*, progress: Progress | None = None) -> dict[str, Audit]:
 
     audits, here = {}, Path.cwd()
     for name in ("mlqe", "demo"):
-        folder = bundled(f"datasets/{name}")  # as commands name it: a page need not tell whose disk it was made on
+        # as commands name it: a page need not tell whose disk it was made on
+        folder = bundled(f"datasets/{name}")
         folder = folder.relative_to(here) if folder.is_relative_to(here) else folder
         audits[name] = audit(folder, progress=progress or no_progress)
     return audits

@@ -1,4 +1,6 @@
-"""What a page's script shows of a verdict that was chosen: its figures, classes and confusions, as many as fit."""
+"""What a page's script shows of a verdict that was chosen: its figures, classes and confusions, as
+many as fit.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,26 @@ from metal.show.commands import in_commands, of_run
 from metal.show.pages import blob
 
 FIGURES = {
-    "verdicts": ("share_kept", "order_kept", "kappa_kept", "below_person", "above_constant", "items_needed"),
+    "verdicts": (
+        "share_kept",
+        "order_kept",
+        "kappa_kept",
+        "below_person",
+        "above_constant",
+        "items_needed",
+    ),
     "judges": (
         *("weighted_f1", "majority_f1", "kappa", *OF_ORDER),
         *("leniency", "alt_test_winning_rate", "coverage"),
     ),
-    "scores": ("skill", "person_skill", "skill_recalibrated", "shift", "correlation", "person_correlation"),
+    "scores": (
+        "skill",
+        "person_skill",
+        "skill_recalibrated",
+        "shift",
+        "correlation",
+        "person_correlation",
+    ),
     "pairs": ("swap_consistency", "first_place"),
     "people": ("alpha", "leave_one_out_f1"),
 }
@@ -48,7 +64,9 @@ Rows = Mapping[Key, list[Row]]
 
 
 def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
-    """{place of a verdict: what to show of it}, as many as fit into `room` characters of a blob, drawn evenly."""
+    """{place of a verdict: what to show of it}, as many as fit into `room` characters of a blob,
+    drawn evenly.
+    """
     cells = [cell for of in by_judge(run) for row in of.cells for cell in row if cell]
     tables = {table: _by_cell(run, table) for table in (*FIGURES, "by_class", "confusion")}
     differing = _differing(run)
@@ -69,18 +87,25 @@ def _by_cell(run: AuditRun, table: str) -> Rows:
     """The rows of each judge, criterion and language; those of people without a judge."""
     by_cell: dict[Key, list[Row]] = {}
     for row in run.records(table) if table in run.tables else ():
-        by_cell.setdefault((row.get("judge", ""), row["criterion"], row["language"]), []).append(row)
+        by_cell.setdefault((row.get("judge", ""), row["criterion"], row["language"]), []).append(
+            row
+        )
     return by_cell
 
 
 def _differing(run: AuditRun) -> Counter[Key]:
     """On how many outputs each judge differs from the people, by criterion and language."""
-    table = run.disagreement_table.select(["judges_differing", "criterion", "language"]).combine_chunks()
+    table = run.disagreement_table.select(
+        ["judges_differing", "criterion", "language"]
+    ).combine_chunks()
     import pyarrow.compute as pc
 
     judges = table["judges_differing"].combine_chunks()
     rows = pc.list_parent_indices(judges)
-    keys = [pc.list_flatten(judges), *(table[column].take(rows) for column in ("criterion", "language"))]
+    keys = [
+        pc.list_flatten(judges),
+        *(table[column].take(rows) for column in ("criterion", "language")),
+    ]
     counted = pa.table(keys, KEY).group_by(KEY).aggregate([([], "count_all")]).to_pylist()
     return Counter({PLACE(row): row["count_all"] for row in counted})
 
@@ -89,7 +114,9 @@ def _detail(
     run: AuditRun, cell: VerdictCell, tables: Mapping[str, Rows], differing: Mapping[Key, int]
 ) -> dict[str, Any]:
     key = PLACE(cell.row)
-    rows = {table: of.get(key, of.get(("", *key[1:]), [])) for table, of in tables.items()} | {"verdicts": [cell.row]}
+    rows = {table: of.get(key, of.get(("", *key[1:]), [])) for table, of in tables.items()} | {
+        "verdicts": [cell.row]
+    }
     figures = [
         [_called(table, column, row, cell), column.text(row), column.ends(row)]
         for table, names in FIGURES.items()
@@ -105,7 +132,11 @@ def _detail(
         "l": key[2],
         "n": differing[key],
         "f": figures,
-        "t": [table for table in (_classes(run, rows["by_class"]), _confusion(rows["confusion"])) if table],
+        "t": [
+            table
+            for table in (_classes(run, rows["by_class"]), _confusion(rows["confusion"]))
+            if table
+        ],
     }
 
 
@@ -113,7 +144,11 @@ def _called(table: str, column: Column, row: Row, cell: VerdictCell) -> str:
     """What a figure is of; with the number of its items where the verdict has another."""
     title = f"people's {column.title}" if table == "people" else column.title
     items = row.get(OF.get(column.name, ""), math.nan)
-    return f"{title}, {plural(int(items), 'item')}" if items > 0 and items != cell.row["items"] else title
+    return (
+        f"{title}, {plural(int(items), 'item')}"
+        if items > 0 and items != cell.row["items"]
+        else title
+    )
 
 
 def _classes(run: AuditRun, rows: Sequence[Row]) -> list[Any]:

@@ -1,4 +1,6 @@
-"""The disagreements a page can hold: its texts, each once, and a seeded sample where there are too many."""
+"""The disagreements a page can hold: its texts, each once, and a seeded sample where there are too
+many.
+"""
 
 from __future__ import annotations
 
@@ -21,15 +23,17 @@ LONGEST_TEXT = 6000
 LONGEST_COMMENT = 2000
 RATING_LENGTH = 18  # of the shortest, as JSON
 DETAILS = 0.7  # of the room
-PROBABLE_RATIO = 12  # texts rarely compress better; no more than this many times the room are looked at
+# texts rarely compress better; no more than this many times the room are looked at
+PROBABLE_RATIO = 12
 
 
 def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
     """As many disagreements as fit into `room` characters, beside the CSV files of the tables.
 
-    Where not all fit: a sample, seeded with the run's seed, that takes from each language and criterion in turn.
-    Details of verdicts that would take more than DETAILS of the room are left out, evenly drawn, as are files that
-    would take more than half of what then is left, the largest first.
+    Where not all fit: a sample, seeded with the run's seed, that takes from each language and
+    criterion in turn. Details of verdicts that would take more than DETAILS of the room are left
+    out, evenly drawn, as are files that would take more than half of what then is left, the largest
+    first.
     """
     seed = int(run.manifest.get("settings", {}).get("seed", 0))
     cells = details(run, room * DETAILS, seed)
@@ -53,7 +57,10 @@ def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
 def _in_turn(table: pa.Table, seed: int) -> Any:
     """Row numbers: one of each language and criterion after the other, shuffled within."""
     rng = np.random.default_rng(seed)
-    keys = [table[name].combine_chunks().dictionary_encode().indices.to_numpy() for name in ("language", "criterion")]
+    keys = [
+        table[name].combine_chunks().dictionary_encode().indices.to_numpy()
+        for name in ("language", "criterion")
+    ]
     stratum = find_patterns(np.column_stack(keys)).which
     _, first = np.unique(stratum, return_index=True)
     turn = np.empty(len(stratum), dtype=np.int64)
@@ -118,7 +125,9 @@ def _payload(run: AuditRun, records: Sequence[dict[str, Any]]) -> dict[str, Any]
         "texts": list(texts),
         "raters": _raters(run, raters),
         "languages": {code: [language_name(code), text_direction(code)] for code in run.languages},
-        "criteria": {name: _criterion(run, name) for name in run.tables["people"]["criterion"].unique()},
+        "criteria": {
+            name: _criterion(run, name) for name in run.tables["people"]["criterion"].unique()
+        },
     }
 
 

@@ -1,7 +1,8 @@
-"""An audit in a sentence that can be quoted: where a judge agrees with people, and where not to use it.
+"""An audit in a sentence that can be quoted: where a judge agrees with people, and where not to use
+it.
 
-Several cells are spoken of together only as far as their p-values allow (metal.auditing.together): of one judge in
-several languages by the list of each criterion, else by all cells of the audit.
+Several cells are spoken of together only as far as their p-values allow (metal.auditing.together):
+of one judge in several languages by the list of each criterion, else by all cells of the audit.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ def rank(cell: Mapping[str, Any], end: str = "") -> tuple[int, bool, float]:
 
 
 def knows(cell: Mapping[str, Any]) -> str:
-    """What the judge keeps of what a person knows, or how far above a constant it is, with intervals."""
+    """What the judge keeps of what a person knows, or how far above a constant it is, with
+    intervals.
+    """
     if once(cell):
         return "is like a person once recalibrated"
     if known(cell["share_kept"]) and cell["share_kept"] < 0:
@@ -56,7 +59,11 @@ def knows(cell: Mapping[str, Any]) -> str:
     kept = kept_of_person(cell, lambda row, column: estimate(row, column, percent))
     if not kept:
         return f"is {estimate(cell, 'above_constant', signed)} above a constant answer"
-    return f"{kept} of what a person knows" if kept.startswith("keeps") else f"keeps of a person's: {kept}"
+    return (
+        f"{kept} of what a person knows"
+        if kept.startswith("keeps")
+        else f"keeps of a person's: {kept}"
+    )
 
 
 def each_place(run: AuditRun, cells: Cells) -> str:
@@ -81,10 +88,14 @@ def _by_criterion(run: AuditRun, cells: Cells) -> dict[str, list[str]]:
 # ---------------------------------------------------------------- what holds together
 
 
-def stands_together(run: AuditRun, cells: Cells) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The cells *like a person* that hold when all are looked at together, and those by their own verdict only.
+def stands_together(
+    run: AuditRun, cells: Cells
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The cells *like a person* that hold when all are looked at together, and those by their own
+    verdict only.
 
-    Of runs before version 0.2, which have no p-values, and of a single cell: all by their own verdict.
+    Of runs before version 0.2, which have no p-values, and of a single cell: all by their own
+    verdict.
     """
     good = [cell for cell in cells if cell["verdict"] == LIKE_A_PERSON]
     if len(cells) < 2 or "together" not in run.tables:
@@ -102,8 +113,13 @@ def stands_together(run: AuditRun, cells: Cells) -> tuple[list[dict[str, Any]], 
 
 
 def by_language(cells: Cells) -> bool:
-    """Whether the cells are one judge's in several languages: then each criterion has a list of its own."""
-    return len({cell["judge"] for cell in cells}) == 1 and len({cell["language"] for cell in cells}) > 1
+    """Whether the cells are one judge's in several languages: then each criterion has a list of its
+    own.
+    """
+    return (
+        len({cell["judge"] for cell in cells}) == 1
+        and len({cell["language"] for cell in cells}) > 1
+    )
 
 
 def alone(cell: Mapping[str, Any]) -> bool:
@@ -131,18 +147,30 @@ def headline(run: AuditRun) -> str:
         return _good(run, cells, judges)
     who = within(judges[0]) if len(judges) == 1 else f"None of the {len(judges)} judges"
     verdicts = {cell["verdict"] for cell in cells}
-    if INFORMATIVE in verdicts and all(alone(cell) or cell["verdict"] == UNDECIDED for cell in cells):
+    if INFORMATIVE in verdicts and all(
+        alone(cell) or cell["verdict"] == UNDECIDED for cell in cells
+    ):
         return _one_person(run, cells, judges)
     if INFORMATIVE in verdicts:
         return _not_good(run, cells, judges)
     if verdicts == {UNDECIDED}:
         whom = who if len(judges) == 1 else f"any of the {len(judges)} judges"
         nothing = all(NOTHING in cell["reason"] for cell in cells)
-        why = f"there is {NOTHING} in people's ratings" if nothing else "the ratings are too few or too uncertain"
+        why = (
+            f"there is {NOTHING} in people's ratings"
+            if nothing
+            else "the ratings are too few or too uncertain"
+        )
         return f"Whether {whom} can be trusted is still undecided: {why}."
     if DISAGREE in verdicts and UNINFORMATIVE not in verdicts:
-        return f"Nobody can be judged here: people disagree among themselves {_cases(run, cells, DISAGREE)}."
-    nowhere = f"{who} is{' nowhere' if len(judges) == 1 else ''} shown to know more than a constant answer does."
+        return (
+            "Nobody can be judged here: people disagree among themselves"
+            f" {_cases(run, cells, DISAGREE)}."
+        )
+    nowhere = (
+        f"{who} is{' nowhere' if len(judges) == 1 else ''} shown to know more than a constant"
+        " answer does."
+    )
     return f"{nowhere} {_avoid(run, cells, judges)}".strip()
 
 
@@ -160,13 +188,22 @@ def _not_good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """No judge is like a person anywhere; some are informative."""
     avoid = _avoid(run, cells, judges)
     if len(cells) == 1:
-        return f"{within(judges[0])} is not shown to {AGREE} {place(run, cells[0])}: it {knows(cells[0])}."
-    who = f"{within(judges[0])} is nowhere" if len(judges) == 1 else f"None of the {len(judges)} judges is"
+        return (
+            f"{within(judges[0])} is not shown to {AGREE} {place(run, cells[0])}: it"
+            f" {knows(cells[0])}."
+        )
+    who = (
+        f"{within(judges[0])} is nowhere"
+        if len(judges) == 1
+        else f"None of the {len(judges)} judges is"
+    )
     return f"{who} shown to {AGREE}. {avoid}".strip()
 
 
 def surest_in_words(run: AuditRun) -> str:
-    """What is kept at least in the surest of several cells, where no judge is like a person; empty elsewhere."""
+    """What is kept at least in the surest of several cells, where no judge is like a person; empty
+    elsewhere.
+    """
     cells = run.judged
     verdicts = {cell["verdict"] for cell in cells}
     if len(cells) < 2 or INFORMATIVE not in verdicts or LIKE_A_PERSON in verdicts:
@@ -176,7 +213,9 @@ def surest_in_words(run: AuditRun) -> str:
     if most:
         it = "it" if single else within(most["judge"])
         sure = f"In the surest of {most['cells']:,} cases, {case_of(run, most)},"
-        return f"{sure} {it} keeps at least {percent(most['kept_at_least'])} of what a person knows."
+        return (
+            f"{sure} {it} keeps at least {percent(most['kept_at_least'])} of what a person knows."
+        )
     nearest = min(cells, key=partial(rank, end="_low"))  # a wide interval makes no best case
     it = "it" if single else within(nearest["judge"])
     return f"In the best case, {case_of(run, nearest)}, {it} {knows(nearest)}."
@@ -208,7 +247,10 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     elif list(wins.values()).count(most) > 1:
         ahead = [within(judge) for judge, number in wins.items() if number == most]
         if len(ahead) > MOST_NAMED + 1:
-            return f"{capital(_count(named, cells))} a judge {does}, none of the {len(judges)} in more than {most}."
+            return (
+                f"{capital(_count(named, cells))} a judge {does}, none of the {len(judges)} in more"
+                f" than {most}."
+            )
         others = ", the other judges in fewer" if len(judges) > len(ahead) else ""
         do = AGREE if does == AGREES else does
         return f"{listed(ahead)} each {do} {_count(good, of_best)}{others}."
@@ -220,16 +262,24 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
 
 def _phrase(run: AuditRun) -> str:
     """What *like a person* says; runs before version 0.2 say it by other rules, and in other words."""
-    return AGREES if run.best_verdict == LIKE_A_PERSON else f"is {run.best_verdict} (by the rules before version 0.2)"
+    return (
+        AGREES
+        if run.best_verdict == LIKE_A_PERSON
+        else f"is {run.best_verdict} (by the rules before version 0.2)"
+    )
 
 
 def _count(cells: Cells, every: Cells) -> str:
-    number = f"all {len(cells):,}" if len(cells) == len(every) else f"{len(cells):,} of {len(every):,}"
+    number = (
+        f"all {len(cells):,}" if len(cells) == len(every) else f"{len(cells):,} of {len(every):,}"
+    )
     return f"in {number} case{'s' * (len(every) > 1)}"
 
 
 def _in(run: AuditRun, cells: Cells, every: Cells) -> str:
-    """`in Hindi and Tamil (task quality)`; where these are many: `in 11 of 40 languages (task quality)`."""
+    """`in Hindi and Tamil (task quality)`; where these are many: `in 11 of 40 languages (task
+    quality)`.
+    """
     if len(cells) <= MOST_NAMED:
         return each_place(run, cells)
     named, languages = _by_criterion(run, cells), _by_criterion(run, every)
@@ -244,7 +294,9 @@ def _in(run: AuditRun, cells: Cells, every: Cells) -> str:
 
 
 def _avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """Where not to use a judge: where it is shown to know hardly more than a constant. Empty where that is nowhere."""
+    """Where not to use a judge: where it is shown to know hardly more than a constant. Empty where
+    that is nowhere.
+    """
     useless = [cell for cell in cells if cell["verdict"] == UNINFORMATIVE]
     if not useless:
         return ""
@@ -254,22 +306,33 @@ def _avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         if len(useless) > MOST_NAMED:
             return f"Do not use it where it is uninformative: {_count(useless, cells)}."
         return f"Do not use it {_for(run, useless)}."
-    everywhere = [judge for judge in judges if all(cell in useless for cell in cells if cell["judge"] == judge)]
+    everywhere = [
+        judge
+        for judge in judges
+        if all(cell in useless for cell in cells if cell["judge"] == judge)
+    ]
     if len(everywhere) == len(judges):
         return "Do not use them."
-    if 0 < len(everywhere) <= MOST_NAMED and len(useless) == sum(cell["judge"] in everywhere for cell in cells):
+    if 0 < len(everywhere) <= MOST_NAMED and len(useless) == sum(
+        cell["judge"] in everywhere for cell in cells
+    ):
         return f"Do not use {listed([within(judge) for judge in everywhere])}."
     return f"Do not use a judge where it is uninformative: {_count(useless, cells)}."
 
 
 def _for(run: AuditRun, cells: Cells) -> str:
     """`for hallucinations in Malayalam`."""
-    parts = [f"for {criterion} in {listed(names)}" for criterion, names in _by_criterion(run, cells).items()]
+    parts = [
+        f"for {criterion} in {listed(names)}"
+        for criterion, names in _by_criterion(run, cells).items()
+    ]
     return listed(parts)
 
 
 def _cases(run: AuditRun, cells: Cells, verdict: str) -> str:
-    distinct = {(cell["criterion"], cell["language"]): cell for cell in cells if cell["verdict"] == verdict}
+    distinct = {
+        (cell["criterion"], cell["language"]): cell for cell in cells if cell["verdict"] == verdict
+    }
     cases = list(distinct.values())
     return f"in {len(cases)} cases" if len(cases) > MOST_NAMED else each_place(run, cases)
 
@@ -292,7 +355,9 @@ def lead(run: AuditRun) -> str:
         DISAGREE: "people disagree among themselves",
         UNDECIDED: "nothing can be said yet",
     }
-    parts = [f"in {counts[verdict]:,} {words}" for verdict, words in says.items() if counts[verdict]]
+    parts = [
+        f"in {counts[verdict]:,} {words}" for verdict, words in says.items() if counts[verdict]
+    ]
     words = [f"Of {len(cells):,} cases, {'; '.join(parts)}."]
     if len(parts) == 1:
         words = [f"In all {len(cells):,} cases {says[next(iter(counts))]}."]
@@ -308,18 +373,24 @@ def _kind(cell: Mapping[str, Any]) -> str:
 
 
 def _list_in_words(run: AuditRun, cells: Cells) -> str:
-    """Which verdicts *like a person* hold together, of which at most 5% are expected to be wrong, and which do not."""
+    """Which verdicts *like a person* hold together, of which at most 5% are expected to be wrong,
+    and which do not.
+    """
     if "together" not in run.tables:
         return ""
     named, own = stands_together(run, cells)
     words = []
     if len(named) > MOST_NAMED:
-        words.append(f"{capital(LIKE_A_PERSON)} when all are looked at together: {_named(run, named)}")
+        words.append(
+            f"{capital(LIKE_A_PERSON)} when all are looked at together: {_named(run, named)}"
+        )
     elif named:
         words.append(f"Of cases named so, at most {ERROR:.0%} are expected to be wrong")
     if own:
         whose = "its" if len(own) == 1 else "their"
-        words.append(f"{len(own):,} {'more ' * bool(named)}by {whose} own verdict only: {_named(run, own)}")
+        words.append(
+            f"{len(own):,} {'more ' * bool(named)}by {whose} own verdict only: {_named(run, own)}"
+        )
     return f"{'; '.join(words)}." if words else ""
 
 
@@ -338,4 +409,7 @@ def _luck(run: AuditRun) -> str:
     if not most >= SHOWN:
         return ""
     points = plural(round(100 * most), "percentage point")
-    return f"The judge that looks best in a case may be the luckiest: up to {points} of what it keeps are luck."
+    return (
+        f"The judge that looks best in a case may be the luckiest: up to {points} of what it keeps"
+        " are luck."
+    )

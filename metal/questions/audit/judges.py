@@ -22,23 +22,32 @@ MOST_ROWS = 150  # a longer table is for the CSV
 MOST_PAIRS = 30  # of a criterion; the CSV has all
 MOST_PAIR_CELLS = 240  # of a criterion, where languages are many
 NOTE = (
-    "First minus second in weighted F1, over the items both answered. Bold and starred: significant at 5% after Holm's "
-    "correction over the languages of the pair."
+    "First minus second in weighted F1, over the items both answered. Bold and starred: significant"
+    " at 5% after Holm's correction over the languages of the pair."
 )
 
 
 def f1_table(run: AuditRun) -> TableView:
     """Criterion and judge in rows, languages in columns, weighted F1 and its interval in cells."""
     people = {(row["criterion"], row["language"]): row for row in run.records("people")}
-    judges = {(row["criterion"], row["judge"], row["language"]): row for row in run.records("judges")}
+    judges = {
+        (row["criterion"], row["judge"], row["language"]): row for row in run.records("judges")
+    }
     rows: Rows = []
     for criterion in run.audited:
         key = criterion.name
         of_people = {code: people.get((key, code)) for code in run.languages}
-        for column, words in (("pairwise_f1", "people, pairwise"), ("leave_one_out_f1", "people, against the others")):
+        for column, words in (
+            ("pairwise_f1", "people, pairwise"),
+            ("leave_one_out_f1", "people, against the others"),
+        ):
             rows.append(_f1_row(criterion, words, of_people, column, "floor"))
         if run.judge_names:
-            rows.append(_f1_row(criterion, "most frequent class", floors(run, criterion), "majority_f1", "floor"))
+            rows.append(
+                _f1_row(
+                    criterion, "most frequent class", floors(run, criterion), "majority_f1", "floor"
+                )
+            )
         for judge in run.judge_names:
             of_judge = {code: judges.get((key, judge, code)) for code in run.languages}
             if any(of_judge.values()):
@@ -50,7 +59,9 @@ def f1_table(run: AuditRun) -> TableView:
 
 
 def floors(run: AuditRun, criterion: Criterion) -> dict[str, Row | None]:
-    """language -> the row with the floor: of the judge with the most items, where judges had different ones."""
+    """language -> the row with the floor: of the judge with the most items, where judges had
+    different ones.
+    """
     floors: dict[str, Row | None] = dict.fromkeys(run.languages)
     for row in run.records("judges", criterion=criterion.name):
         best = floors[row["language"]]
@@ -59,7 +70,9 @@ def floors(run: AuditRun, criterion: Criterion) -> dict[str, Row | None]:
     return floors
 
 
-def _f1_row(criterion: Criterion, who: str, by: Mapping[str, Any], column: str, mark: str) -> Sequence[Cell | str]:
+def _f1_row(
+    criterion: Criterion, who: str, by: Mapping[str, Any], column: str, mark: str
+) -> Sequence[Cell | str]:
     values = []
     for row in by.values():
         ends = (row[f"{column}_low"], row[f"{column}_high"]) if row else (None, None)
@@ -71,14 +84,19 @@ def self_agreement_table(run: AuditRun) -> TableView:
     """How often each judge says the same again; no rows where none was asked twice."""
     rows = run.records("self_agreement")
     explained = (
-        "Self-agreement: share of equal pairs among a judge's answers to the same question, at the same settings."
+        "Self-agreement: share of equal pairs among a judge's answers to the same question, at the"
+        " same settings."
     )
     return TableView.of_figures(
         run,
         "self_agreement",
         "Judges asked again",
         rows,
-        cells={"all_equal": lambda row: percent(row["all_equal"] / row["items"] if row["items"] else None)},
+        cells={
+            "all_equal": lambda row: percent(
+                row["all_equal"] / row["items"] if row["items"] else None
+            )
+        },
         heads=3,
         notes=(explained, *undefined(run, "self_agreement", rows)),
         most=MOST_ROWS,
@@ -103,24 +121,34 @@ def figures_table(run: AuditRun) -> TableView:
 FURTHER = {
     "justifications": (
         "What justifications are worth",
-        "Of each judge in each language, all criteria together; of more than 200 every so many-th is read. Quotations: "
-        "of 12 characters or more. Words predict: correlation of the score, or of differing from people, with what "
-        "the words say of it after learning from other sources.",
+        (
+            "Of each judge in each language, all criteria together; of more than 200 every so"
+            " many-th is read. Quotations: of 12 characters or more. Words predict: correlation of"
+            " the score, or of differing from people, with what the words say of it after learning"
+            " from other sources."
+        ),
     ),
     "scores": (
         "Scores on a line",
-        "Skill: 1 − squared error / that of a constant; 0 is a constant, 1 perfect. Shifted, recalibrated: after a "
-        "shift or a line fitted on other sources.",
+        (
+            "Skill: 1 − squared error / that of a constant; 0 is a constant, 1 perfect. Shifted,"
+            " recalibrated: after a shift or a line fitted on other sources."
+        ),
     ),
     "pairs": (
         "Pairs: does the order in which they are shown matter?",
-        "Same answer when swapped: of the pairs answered in both orders. The first place: of the answers that are no "
-        "tie; log-odds of 0 where the order does not matter.",
+        (
+            "Same answer when swapped: of the pairs answered in both orders. The first place: of"
+            " the answers that are no tie; log-odds of 0 where the order does not matter."
+        ),
     ),
     "strengths": (
         "Who wins the pairs",
-        "Points: the share expected in comparisons with each of the others, a tie being half a point. Strength: log "
-        "odds against the mean, by Davidson's model. First, last rank: those left open, sure in 95% for all at once.",
+        (
+            "Points: the share expected in comparisons with each of the others, a tie being half a"
+            " point. Strength: log odds against the mean, by Davidson's model. First, last rank:"
+            " those left open, sure in 95% for all at once."
+        ),
     ),
     "own_outputs": (
         "Does a judge prefer what its own family wrote?",
@@ -128,26 +156,40 @@ FURTHER = {
     ),
     "by_class": (
         "What a judge gets wrong, class by class",
-        "People: the most frequent label of the people but one, whom judge and person face alike. Recall: of the "
-        "outputs with a label of theirs, the share that gets it. Precision: of those that get it, the share with it.",
+        (
+            "People: the most frequent label of the people but one, whom judge and person face"
+            " alike. Recall: of the outputs with a label of theirs, the share that gets it."
+            " Precision: of those that get it, the share with it."
+        ),
     ),
-    "confusion": ("What a judge says where people say something else", "Shares of the people's label, as above."),
+    "confusion": (
+        "What a judge says where people say something else",
+        "Shares of the people's label, as above.",
+    ),
     "by_certainty": ("Where people are certain, and where they are not", ""),
     "picked": (
         "The judge that looks best, and how much the choice flatters it",
-        "The choice is made again in every resample of sources. Among judges that are all equally good this takes away "
-        "about two thirds of the flattery, not all of it.",
+        (
+            "The choice is made again in every resample of sources. Among judges that are all"
+            " equally good this takes away about two thirds of the flattery, not all of it."
+        ),
     ),
     "together": (
         "Many verdicts looked at together",
-        "A verdict is about its own cell, and wrong in at most 5% of cases; of many, some are. p: of *like a person*, "
-        "corrected for the languages of the judge on the criterion (Benjamini and Hochberg), and for all cells "
-        "(Benjamini and Yekutieli): of those at most 0.05, at most 5% are expected to be wrong. Keeps at least: of a "
-        "person's exact answers, all cells at once with an error of 5%.",
+        (
+            "A verdict is about its own cell, and wrong in at most 5% of cases; of many, some are."
+            " p: of *like a person*, corrected for the languages of the judge on the criterion"
+            " (Benjamini and Hochberg), and for all cells (Benjamini and Yekutieli): of those at"
+            " most 0.05, at most 5% are expected to be wrong. Keeps at least: of a person's exact"
+            " answers, all cells at once with an error of 5%."
+        ),
     ),
     "remarks": (
         "What other runs say of the judges",
-        "Lines of the runs that were given beside the data. They change no verdict; the CSV has their signatures.",
+        (
+            "Lines of the runs that were given beside the data. They change no verdict; the CSV has"
+            " their signatures."
+        ),
     ),
 }
 
@@ -161,7 +203,11 @@ def further_tables(run: AuditRun) -> list[TableView]:
             reasons = undefined(run, table, rows) if "undefined" in run.tables[table] else ()
             notes = (*filter(None, [note]), *reasons)
             heads = 3 if "criterion" in run.tables[table] else 2
-            shown.append(TableView.of_figures(run, table, title, rows, heads=heads, notes=notes, most=MOST_ROWS))
+            shown.append(
+                TableView.of_figures(
+                    run, table, title, rows, heads=heads, notes=notes, most=MOST_ROWS
+                )
+            )
     return shown
 
 
@@ -170,12 +216,15 @@ def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
     pieces = math.ceil(len(judges) / svg.SERIES)
     size = math.ceil(len(judges) / pieces) if pieces else 0
     for piece in range(pieces):
-        yield judges[piece * size : (piece + 1) * size], f"{piece + 1} of {pieces}" if pieces > 1 else ""
+        yield (
+            judges[piece * size : (piece + 1) * size],
+            f"{piece + 1} of {pieces}" if pieces > 1 else "",
+        )
 
 
 def agreement_charts(run: AuditRun, criterion: Criterion, *, radars: bool = True) -> list[Chart]:
-    """Radar, dots and F1 against kappa of one criterion; several of each where there are many judges. radars: with
-    METAL's own layout, which shows the figures of the dots again.
+    """Radar, dots and F1 against kappa of one criterion; several of each where there are many
+    judges. radars: with METAL's own layout, which shows the figures of the dots again.
     """
     key, label = run.slug(criterion), criterion.title
     people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
@@ -196,13 +245,17 @@ def agreement_charts(run: AuditRun, criterion: Criterion, *, radars: bool = True
         shown = CriterionF1(key, label, languages, points, ceiling, floor, words, part)
         against = [row for row in records if row["judge"] in points]
         chance = f1_against_kappa(shown.file("f1_kappa"), shown.title, label, against, judges)
-        charts += [chart for chart in (radar(shown) if radars else None, dots(shown), chance) if chart]
+        charts += [
+            chart for chart in (radar(shown) if radars else None, dots(shown), chance) if chart
+        ]
     return charts
 
 
 def is_prompt_pair(run: AuditRun, row: Row) -> bool:
     """Whether both judges are the same model asked with different prompts."""
-    (model, prompt), (other, another) = (run.model_and_prompt(row[side]) for side in ("first", "second"))
+    (model, prompt), (other, another) = (
+        run.model_and_prompt(row[side]) for side in ("first", "second")
+    )
     return model == other and prompt != another and bool(prompt or another)
 
 
@@ -228,23 +281,34 @@ def _table(run: AuditRun, key: str, title: str, records: Sequence[Row]) -> Table
         shown = sorted(pairs.items(), key=lambda pair: _smallest_p(pair[1]))[:most]
         if len(pairs) > most:
             label = run.criterion(criterion.name)
-            cut.append(f"{label}: the {most} pairs of {len(pairs)} with the smallest p; the CSV has all.")
+            cut.append(
+                f"{label}: the {most} pairs of {len(pairs)} with the smallest p; the CSV has all."
+            )
         for (first, second), by in shown:
             cells = (_cell(by.get(language)) for language in run.languages)
-            rows.append([run.criterion(criterion.name), f"{within(first)} − {within(second)}", *cells])
+            rows.append(
+                [run.criterion(criterion.name), f"{within(first)} − {within(second)}", *cells]
+            )
     columns = ("", "first − second", *map(language_name, run.languages))
-    return TableView.of(run, "differences", title, columns, rows, name=key, heads=2, notes=(NOTE, *cut))
+    return TableView.of(
+        run, "differences", title, columns, rows, name=key, heads=2, notes=(NOTE, *cut)
+    )
 
 
 def _smallest_p(by_language: dict[str, Row]) -> float:
-    return min((row["p_adjusted"] for row in by_language.values() if known(row["p_adjusted"])), default=2.0)
+    return min(
+        (row["p_adjusted"] for row in by_language.values() if known(row["p_adjusted"])), default=2.0
+    )
 
 
 def _cell(row: Row | None) -> Cell:
     if row is None or not known(row["difference"]):
         return Cell(signed(None), (row or {}).get("undefined") or "")
     star, mark = (" *", "strong") if significant(row) else ("", "")
-    below = f"{interval(row['difference_low'], row['difference_high'], signed)} p {p_value(row['p_adjusted'])}"
+    below = (
+        f"{interval(row['difference_low'], row['difference_high'], signed)} p"
+        f" {p_value(row['p_adjusted'])}"
+    )
     return Cell(signed(row["difference"]) + star, below.strip(), mark)
 
 
@@ -255,7 +319,9 @@ def prompt_charts(run: AuditRun) -> list[Chart]:
     for criterion in run.audited:
         differences = [
             (_pair_name(run, row), row)
-            for row in sorted(records, key=lambda row: (row["first"], row["second"], row["language"]))
+            for row in sorted(
+                records, key=lambda row: (row["first"], row["second"], row["language"])
+            )
             if row["criterion"] == criterion.name
         ]
         if differences:

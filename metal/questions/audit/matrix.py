@@ -11,7 +11,14 @@ from metal.auditing.verdict import LIKE_A_PERSON, VERDICTS
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, capital, listed, name, plural, within
 from metal.questions.audit.run import AuditRun
-from metal.questions.audit.verdicts import AGREEMENT, SIGNS, JudgeVerdicts, VerdictCell, by_judge, judged_criteria
+from metal.questions.audit.verdicts import (
+    AGREEMENT,
+    SIGNS,
+    JudgeVerdicts,
+    VerdictCell,
+    by_judge,
+    judged_criteria,
+)
 from metal.show import svg
 from metal.show.view import Chart, TableView
 
@@ -21,7 +28,8 @@ WITH_WORD = 55.0  # a cell this wide has room for its word
 LABEL = 23  # characters of a judge's name that fit left of the cells
 MOST_DESCRIBED = 6  # judges counted one by one in the words for those who cannot see the picture
 
-# Fill, border and dashes of a verdict's cell, as on the page; its shape and word say the same without colour.
+# Fill, border and dashes of a verdict's cell, as on the page; its shape and word say the same
+# without colour.
 LOOKS = {
     "good": ("#8fc0ef", "#0060a8", None),
     "some": ("#dcebfa", "#5b93c6", "4 2"),
@@ -38,7 +46,8 @@ def legend(run: AuditRun) -> list[tuple[str, str, str]]:
 
 
 def verdicts_matrix(run: AuditRun) -> Chart:
-    """The verdicts as cells, each with a shape, and with a word where there is room; without judges, a note alone.
+    """The verdicts as cells, each with a shape, and with a word where there is room; without
+    judges, a note alone.
 
     Languages that do not fit beside each other continue below, with all judges again.
     """
@@ -56,7 +65,9 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     ]
     numbers = TableView.of(run, "verdicts", "Verdicts", columns, rows, heads=2)
     if not criteria:
-        return Chart("verdicts", "Verdicts", "No judges took part.", "", numbers, ("No judges took part.",))
+        return Chart(
+            "verdicts", "Verdicts", "No judges took part.", "", numbers, ("No judges took part.",)
+        )
 
     # As many languages beside each other as fit with their names in lines, evenly over the parts.
     names = list(map(language_name, languages))
@@ -69,7 +80,9 @@ def verdicts_matrix(run: AuditRun) -> Chart:
     head_room = svg.LINE * (max(len(wrap(words, letters)) for words in names) - 1)
 
     used = {cell.word for of in judges for cells in of.cells for cell in cells if cell}
-    head, y = svg.legend([(_box(12, 0, 22, 12, style), meanings[style]) for style in LOOKS if style in used])
+    head, y = svg.legend(
+        [(_box(12, 0, 22, 12, style), meanings[style]) for style in LOOKS if style in used]
+    )
     drawn = [head]
     for label, of_criterion in criteria:
         y += 20
@@ -77,12 +90,16 @@ def verdicts_matrix(run: AuditRun) -> Chart:
         for start in range(0, len(languages), size):
             for place, words in enumerate(names[start : start + size]):
                 x, middle = LEFT + width * (place + 0.5), y + 14 + head_room / 2
-                drawn.append(svg.lines(x, middle, words, letters, class_="soft", text_anchor="middle"))
+                drawn.append(
+                    svg.lines(x, middle, words, letters, class_="soft", text_anchor="middle")
+                )
             y += 19 + head_room
             for judge, cells in of_criterion:
                 drawn.append(svg.text(8, y + 13, name(judge, LABEL), hover=judge))
                 for place, cell in enumerate(cells[start : start + size]):
-                    drawn.append(_drawn(cell, LEFT + width * (place + 0.5), y + STEP / 2, width - 2))
+                    drawn.append(
+                        _drawn(cell, LEFT + width * (place + 0.5), y + STEP / 2, width - 2)
+                    )
                 y += STEP
     alt = _in_words(judges, meanings)
     return Chart("verdicts", "Verdicts", alt, svg.drawing(y + 6, *drawn), numbers, (AGREEMENT,))
@@ -95,40 +112,68 @@ def _drawn(cell: VerdictCell | None, x: float, y: float, width: float) -> str:
     if width < WITH_WORD:
         return svg.element("g", svg.title(cell.reason), _box(x, y, width, 16, cell.word))
     word = svg.text(x - width / 2 + 18, y + 4, cell.word, class_="on")
-    return svg.element("g", svg.title(cell.reason), _box(x, y, width, 16, cell.word, 9 - width / 2), word)
+    return svg.element(
+        "g", svg.title(cell.reason), _box(x, y, width, 16, cell.word, 9 - width / 2), word
+    )
 
 
 def _box(x: float, y: float, width: float, height: float, style: str, shift: float = 0.0) -> str:
     """A box in the look of a verdict, with its shape `shift` to the right of the middle."""
     fill, border, dashes = LOOKS[style]
-    look = {"fill": fill, "stroke": border, "stroke_width": 1.2, "stroke_dasharray": dashes, "rx": 3}
-    return svg.rect(x - width / 2, y - height / 2, width, height, **look) + _shape(style, x + shift, y)
+    look = {
+        "fill": fill,
+        "stroke": border,
+        "stroke_width": 1.2,
+        "stroke_dasharray": dashes,
+        "rx": 3,
+    }
+    return svg.rect(x - width / 2, y - height / 2, width, height, **look) + _shape(
+        style, x + shift, y
+    )
 
 
 def _shape(style: str, x: float, y: float) -> str:
     """A full, half or empty circle, an unequal sign, or three dots."""
     if style == "open":
-        return "".join(svg.element("circle", cx=x + shift, cy=y, r=1.3, fill=INK) for shift in (-4.0, 0.0, 4.0))
+        return "".join(
+            svg.element("circle", cx=x + shift, cy=y, r=1.3, fill=INK) for shift in (-4.0, 0.0, 4.0)
+        )
     if style == "split":
-        strokes = f"M{x - 4:.1f} {y - 2:.1f}h8M{x - 4:.1f} {y + 2:.1f}h8M{x - 2:.1f} {y + 5:.1f}l4 -10"
+        strokes = (
+            f"M{x - 4:.1f} {y - 2:.1f}h8M{x - 4:.1f} {y + 2:.1f}h8M{x - 2:.1f} {y + 5:.1f}l4 -10"
+        )
         return svg.element("path", d=strokes, fill="none", stroke=INK, stroke_width=1.4)
     fill = INK if style == "good" else "none"
     circle = svg.element("circle", cx=x, cy=y, r=4, fill=fill, stroke=INK, stroke_width=1.4)
-    half = svg.element("path", d=f"M{x:.1f} {y - 4:.1f}a4 4 0 0 0 0 8z", fill=INK) if style == "some" else ""
+    half = (
+        svg.element("path", d=f"M{x:.1f} {y - 4:.1f}a4 4 0 0 0 0 8z", fill=INK)
+        if style == "some"
+        else ""
+    )
     return circle + half
 
 
 def _in_words(judges: list[JudgeVerdicts], meanings: Mapping[str, str]) -> str:
     """How many there are of each verdict, and how often each judge is like a person or informative."""
-    words = {of.judge: Counter(cell.word for cells in of.cells for cell in cells if cell) for of in judges}
+    words = {
+        of.judge: Counter(cell.word for cells in of.cells for cell in cells if cell)
+        for of in judges
+    }
     every = sum(words.values(), Counter())
-    counts = listed([f"{every[style]:,} {meaning}" for style, meaning in meanings.items() if every[style]])
+    counts = listed(
+        [f"{every[style]:,} {meaning}" for style, meaning in meanings.items() if every[style]]
+    )
     informed = [
         f"{within(judge)} in {of['good'] + of['some']} of {of.total()}"
         for judge, of in list(words.items())[:MOST_DESCRIBED]
     ]
-    more = f", and {plural(len(words) - len(informed), 'more judge')}" if len(words) > len(informed) else ""
+    more = (
+        f", and {plural(len(words) - len(informed), 'more judge')}"
+        if len(words) > len(informed)
+        else ""
+    )
     return (
-        f"Matrix of {plural(every.total(), 'verdict')}, one row per judge and criterion, one column per language: "
-        f"{counts}. {capital(meanings['good'])} or informative: {', '.join(informed)}{more}."
+        f"Matrix of {plural(every.total(), 'verdict')}, one row per judge and criterion, one column"
+        f" per language: {counts}. {capital(meanings['good'])} or informative:"
+        f" {', '.join(informed)}{more}."
     )

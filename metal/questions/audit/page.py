@@ -22,10 +22,12 @@ from metal.version import __version__
 
 LEAST_ROOM = 100_000  # for disagreements and CSV, even where tables and charts alone fill a page
 MANY = 400  # more verdicts than this leave little room for charts
-CHART_ROOM = {False: 530_000, True: 40_000}  # characters of charts on the page, with few verdicts or MANY
+# characters of charts on the page, with few verdicts or MANY
+CHART_ROOM = {False: 530_000, True: 40_000}
 FOLDED_CELLS = 4_500  # of all folded tables with MANY verdicts, whose details come first
 MOST_LEVELS = 7  # more levels than this are counted, not listed
-MATRIX_ROOM = 720_000  # characters of all matrices of verdicts, whose cells have as many lines as fit
+# characters of all matrices of verdicts, whose cells have as many lines as fit
+MATRIX_ROOM = 720_000
 MATRIX_CELLS = 5_500  # cells of matrices; of further judges the page counts the verdicts only
 CELL, LINE = 212, 190  # characters of a cell, and of the line in it
 MOST_REASONS = 600  # more reasons than this are not listed on the page
@@ -35,7 +37,9 @@ OF_PEOPLE = ("fleiss_kappa", "fleiss_items", "pairwise_f1", "leave_one_out_f1", 
 
 def charts(run: AuditRun) -> list[Chart]:
     """Every chart of the page, in its order."""
-    of_judges = [chart for criterion in run.audited for chart in judges.agreement_charts(run, criterion)]
+    of_judges = [
+        chart for criterion in run.audited for chart in judges.agreement_charts(run, criterion)
+    ]
     of_people = [*people.dataset_charts(run), *people.class_charts(run)]
     return [*of_people, *of_judges, *judges.prompt_charts(run), *people.case_charts(run)]
 
@@ -67,10 +71,19 @@ def content(run: AuditRun) -> dict[str, Any]:
     cases, cases_left = _fitting(people.case_charts(run), room)
     classes, classes_left = _fitting(people.class_charts(run), room - sum(map(_size, cases)))
     folded = tables(run)
-    shown = {table.name: table for table in (cut_to_cells(folded, FOLDED_CELLS) if cells > MANY else folded)}
+    shown = {
+        table.name: table
+        for table in (cut_to_cells(folded, FOLDED_CELLS) if cells > MANY else folded)
+    }
     ranked = sorted(verdicts.by_judge(run), key=verdicts.standing)
     with_matrix = max(MATRIX_CELLS * len(ranked) // max(cells, 1), 1)
-    lines = (cell.place for of in ranked[:with_matrix] for row in of.cells for cell in row if cell and cell.bar)
+    lines = (
+        cell.place
+        for of in ranked[:with_matrix]
+        for row in of.cells
+        for cell in row
+        if cell and cell.bar
+    )
     return {
         "judges": ranked,
         "matrices": with_matrix,
@@ -82,13 +95,17 @@ def content(run: AuditRun) -> dict[str, Any]:
         "bars": set(islice(lines, max(MATRIX_ROOM - CELL * cells, 0) // LINE)),
         "bars_left": any(True for _ in lines),
         "reasons": cells <= MOST_REASONS,
-        "further": [table for table in judges.FURTHER if table in run.tables and table != "justifications"],
+        "further": [
+            table for table in judges.FURTHER if table in run.tables and table != "justifications"
+        ],
         "tables": shown,
         "dataset_tables": [shown[table.name] for table in people.dataset_tables(run)],
         "dataset_charts": people.dataset_charts(run),
         "people_charts": classes,
         "classes_left": classes_left,
-        "judge_charts": [(criterion, [chart for chart in of if chart in drawn]) for criterion, of in of_judges],
+        "judge_charts": [
+            (criterion, [chart for chart in of if chart in drawn]) for criterion, of in of_judges
+        ],
         "charts_left": left + prompts_left + cases_left,
         "prompt_charts": prompts,
         "case_charts": cases,
@@ -117,7 +134,9 @@ def left_out_table(run: AuditRun) -> TableView:
     by_cell: dict[tuple[str, str], list[str]] = {}
     for row in run.records("judges"):
         unanswered = int(row["asked"]) - int(row["answered"])
-        not_asked = [part for part in str(row["dropped"]).split(", ") if part.startswith("not asked")]
+        not_asked = [
+            part for part in str(row["dropped"]).split(", ") if part.startswith("not asked")
+        ]
         missing = [f"{count(unanswered)} unanswered"] if unanswered else []
         missing += [f"{part.split()[-1]} not asked" for part in not_asked]
         if missing:
@@ -136,7 +155,14 @@ def left_out_table(run: AuditRun) -> TableView:
                 "; ".join(by_cell.get((row["criterion"], row["language"]), [])) or "nothing",
             )
         )
-    columns = ("", "language", "items that count", "incomplete", "ties without a class", "left out by judges")
+    columns = (
+        "",
+        "language",
+        "items that count",
+        "incomplete",
+        "ties without a class",
+        "left out by judges",
+    )
     return TableView.of(run, "people", "What was left out", columns, rows, name="left_out", heads=2)
 
 
@@ -148,13 +174,21 @@ def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
     yield Paragraph(f"{run.name}: {compared}; {languages}", strong=True)
     for criterion in run.audited:
         yield criterion_table(run, criterion)
-        about = {"metal": __version__, "data": run.data["identity"], "stat": "wf1", "crit": criterion.short}
+        about = {
+            "metal": __version__,
+            "data": run.data["identity"],
+            "stat": "wf1",
+            "crit": criterion.short,
+        }
         yield Paragraph(signature_line(about), soft=True, copied=True)
     if run.judge_names:
         yield verdict_table(run)
         yield from _verdict_reasons(run)
     else:
-        yield Paragraph("No judges in the data: only the people were compared. Add a run folder of `metal judge`.")
+        yield Paragraph(
+            "No judges in the data: only the people were compared. Add a run folder of `metal"
+            " judge`."
+        )
     if len(run.tables["self_agreement"]):
         yield judges.self_agreement_table(run)
     yield from closing(run)
@@ -166,11 +200,16 @@ def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
     of_judges = run.records("judges", criterion=criterion.name)
     rows: Rows = [
         ["items", *(count(row["items_with_class"]) for row in of_people.values())],
-        ["incomplete / tied", *(" / ".join(map(count, _left_out(row))) for row in of_people.values())],
+        [
+            "incomplete / tied",
+            *(" / ".join(map(count, _left_out(row))) for row in of_people.values()),
+        ],
     ]
     for column in run.columns("people"):
         if column.name in OF_PEOPLE:
-            rows.append([f"people: {column.title}", *(column.text(row) for row in of_people.values())])
+            rows.append(
+                [f"people: {column.title}", *(column.text(row) for row in of_people.values())]
+            )
     if of_judges:
         columns = {column.name: column for column in run.columns("judges")}
         majority = columns["majority_f1"]
@@ -182,10 +221,16 @@ def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
             by_judge.setdefault(row["judge"], {})[row["language"]] = row
         for judge, by_language in by_judge.items():
             rows.append([name(judge), *(_judged(run, by_language.get(code)) for code in of_people)])
-    notes = ("Judges: weighted F1, its 95% interval, kappa, coverage where below 100%.",) if of_judges else ()
+    notes = (
+        ("Judges: weighted F1, its 95% interval, kappa, coverage where below 100%.",)
+        if of_judges
+        else ()
+    )
     title = f"{criterion.title} ({_scale(criterion)})"
     heads = ("", *map(language_name, of_people))
-    return TableView.of(run, "judges", title, heads, rows, name=f"on_{run.slug(criterion)}", notes=notes)
+    return TableView.of(
+        run, "judges", title, heads, rows, name=f"on_{run.slug(criterion)}", notes=notes
+    )
 
 
 def _scale(criterion: Criterion) -> str:
@@ -208,7 +253,11 @@ def _judged(run: AuditRun, row: Row | None) -> Cell | str:
         return ""
     columns = {column.name: column for column in run.columns("judges")}
     f1, kappa = columns["weighted_f1"], columns["kappa"]
-    below = [f1.ends(row), f"{kappa.title} {kappa.text(row)}", coverage(row["coverage"]) if row["coverage"] < 1 else ""]
+    below = [
+        f1.ends(row),
+        f"{kappa.title} {kappa.text(row)}",
+        coverage(row["coverage"]) if row["coverage"] < 1 else "",
+    ]
     return Cell(f1.text(row), "\n".join(filter(None, below)))
 
 
@@ -223,12 +272,16 @@ def verdict_table(run: AuditRun) -> TableView:
 def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
     records = run.records("verdicts")
     if len(records) > WITH_REASONS:
-        yield Paragraph(f"The reasons for all {len(records)} verdicts stand in tables/verdicts.csv.")
+        yield Paragraph(
+            f"The reasons for all {len(records)} verdicts stand in tables/verdicts.csv."
+        )
         return
     for row in records:
         where = f"{within(row['judge'])}, {run.where(row['criterion'], row['language'])}"
         beside = verdicts.beside_words(run, row)
-        yield Paragraph(" ".join([f"{where}: {row['verdict']}. {verdicts.sentence(row['reason'])}", *beside]))
+        yield Paragraph(
+            " ".join([f"{where}: {row['verdict']}. {verdicts.sentence(row['reason'])}", *beside])
+        )
 
 
 PAGE = Page(

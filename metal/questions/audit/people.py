@@ -14,7 +14,13 @@ from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, figure, interval, name, plural
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.undefined import undefined
-from metal.questions.dataset.contents import classes_view, counted, lengths_view, qualities, quality_charts
+from metal.questions.dataset.contents import (
+    classes_view,
+    counted,
+    lengths_view,
+    qualities,
+    quality_charts,
+)
 from metal.runs.columns import Row
 from metal.show.charts.bars import Bar, class_bars
 from metal.show.view import Cell, Chart, Rows, TableView
@@ -26,7 +32,9 @@ Levels = dict[str, Row]  # level -> its row of class_distribution_overall
 
 
 def dataset_tables(run: AuditRun) -> list[TableView]:
-    """The section's tables; none where neither lengths nor qualities are known, which others would say again."""
+    """The section's tables; none where neither lengths nor qualities are known, which others would
+    say again.
+    """
     lengths, classes = run.tables["lengths"], run.tables["classes_by_quality"]
     if lengths.empty or not (counted(lengths) or qualities(lengths)):
         return []
@@ -46,13 +54,17 @@ def _has_qualities(classes: pd.DataFrame) -> bool:
 
 def kappa_table(run: AuditRun) -> TableView:
     """Languages in rows, criteria in columns, Fleiss' kappa on all items with two ratings in cells."""
-    explained = "Agreement beyond chance (0: chance, 1: perfect) on the outputs with two ratings or more."
+    explained = (
+        "Agreement beyond chance (0: chance, 1: perfect) on the outputs with two ratings or more."
+    )
     title = "How far people agree: Fleiss' kappa"
     return _by_language(run, "people", title, _kappa, ("fleiss_kappa",), explained)
 
 
 def agreement_table(run: AuditRun) -> TableView:
-    """Languages in rows, criteria in columns, Fleiss' kappa / pairwise F1 in cells: METAL's Table 6."""
+    """Languages in rows, criteria in columns, Fleiss' kappa / pairwise F1 in cells: METAL's Table
+    6.
+    """
     title = "Fleiss' kappa / pairwise F1, full panels alone"
     return _by_language(run, "table_6", title, _pair, ("table_6_kappa", "pairwise_f1"))
 
@@ -111,20 +123,26 @@ def class_charts(run: AuditRun) -> list[Chart]:
     charts = []
     for criterion in run.audited:
         counts: dict[str, dict[str, int]] = {}
-        for row in run.records("class_distribution", criterion=criterion.name, case=ALL_ITEMS, side=PEOPLE):
+        for row in run.records(
+            "class_distribution", criterion=criterion.name, case=ALL_ITEMS, side=PEOPLE
+        ):
             counts.setdefault(row["language"], {})[row["level"]] = int(row["count"])
         in_all = Counter[str]()
         for by in counts.values():
             in_all.update(by)
         bars = [Bar("", "all languages", in_all)] if len(counts) > 1 else []
-        by_name = sorted((language_name(code), by) for code, by in counts.items() if any(by.values()))
+        by_name = sorted(
+            (language_name(code), by) for code, by in counts.items() if any(by.values())
+        )
         bars += [Bar("", language, by) for language, by in by_name]
         charts.append(class_bars(f"classes_{run.slug(criterion)}", criterion, bars))
     return charts
 
 
 def _by_case(run: AuditRun, criterion: Criterion) -> dict[str, dict[tuple[str, str], Levels]]:
-    """case -> (side, rater) -> levels, people first, over all languages; cases without items are left out."""
+    """case -> (side, rater) -> levels, people first, over all languages; cases without items are
+    left out.
+    """
     cases: dict[str, dict[tuple[str, str], Levels]] = {}
     for row in run.records("class_distribution_overall", criterion=criterion.name):
         by = cases.setdefault(row["case"], {})
@@ -156,7 +174,9 @@ def case_charts(run: AuditRun) -> list[Chart]:
 
 
 def prediction_table(run: AuditRun) -> TableView:
-    """How much more or less often than the people a judge gives each class, by agreement case, over all languages."""
+    """How much more or less often than the people a judge gives each class, by agreement case, over
+    all languages.
+    """
     rows: Rows = []
     missing = 0
     widest = max((len(criterion.scale.levels) for criterion in run.audited), default=0)
@@ -170,13 +190,26 @@ def prediction_table(run: AuditRun) -> TableView:
                 missing += not compared
                 cells = [_over(level, given[level], compared) for level in levels]
                 blank = [""] * (widest - len(levels))
-                rows.append([run.criterion(criterion.name), case, name(judge), count(compared), *cells, *blank])
+                rows.append(
+                    [
+                        run.criterion(criterion.name),
+                        case,
+                        name(judge),
+                        count(compared),
+                        *cells,
+                        *blank,
+                    ]
+                )
     columns = ("", "case", "judge", "items", *(f"class {place}" for place in range(1, widest + 1)))
     explained = (
-        "Share of the class among the judge's answers minus its share among the people's aggregates, over the items "
-        "that have both, in all languages together; below it the two counts, judge and people."
+        "Share of the class among the judge's answers minus its share among the people's"
+        " aggregates, over the items that have both, in all languages together; below it the two"
+        " counts, judge and people."
     )
-    nothing = f"{UNDEFINED}: no item that the judge answered and that has a class of the people ({missing} rows)."
+    nothing = (
+        f"{UNDEFINED}: no item that the judge answered and that has a class of the people"
+        f" ({missing} rows)."
+    )
     return TableView.of(
         run,
         "class_distribution_overall",
@@ -194,4 +227,7 @@ def _over(level: str, row: Row, compared: int) -> Cell | str:
     if not compared:
         return f"{level}: {UNDEFINED}"
     points = round(100 * (row["compared"] - row["compared_people"]) / compared)
-    return Cell(f"{level}: {figure(points, '+d')}", f"{count(row['compared'])} to {count(row['compared_people'])}")
+    return Cell(
+        f"{level}: {figure(points, '+d')}",
+        f"{count(row['compared'])} to {count(row['compared_people'])}",
+    )

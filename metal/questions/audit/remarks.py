@@ -1,4 +1,6 @@
-"""Lines of other runs in the verdicts of an audit that they bear on: of the runs that were given, and of no others."""
+"""Lines of other runs in the verdicts of an audit that they bear on: of the runs that were given,
+and of no others.
+"""
 
 from __future__ import annotations
 
@@ -12,41 +14,61 @@ from metal.data.text import first_few, plural, within
 from metal.questions.audit.run import AuditRun
 from metal.runs.run import IDENTITY, Run
 
-REMARKS = ("language", "criterion", "judge", "line", "weight", "question", "run", "data", "signature")
+REMARKS = (
+    "language",
+    "criterion",
+    "judge",
+    "line",
+    "weight",
+    "question",
+    "run",
+    "data",
+    "signature",
+)
 
 Kind = TypeVar("Kind", bound=AuditRun)
 
 
 def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
-    """The audit with a table `remarks`: a row for each verdict and each line of a run that bears on it.
+    """The audit with a table `remarks`: a row for each verdict and each line of a run that bears on
+    it.
 
-    A line bears on the verdicts of its judge, in its language and on its criterion. Left out, with a warning: lines of
-    a judge that was asked otherwise in that run, and lines about what was not audited. A run of other data is named in
-    a warning and keeps its lines. Lines that the audit has already stay. run.toml lists the runs under `beside`,
-    with the languages in which each asked about a judge, whether it has a line of it or not.
+    A line bears on the verdicts of its judge, in its language and on its criterion. Left out, with
+    a warning: lines of a judge that was asked otherwise in that run, and lines about what was not
+    audited. A run of other data is named in a warning and keeps its lines. Lines that the audit has
+    already stay. run.toml lists the runs under `beside`, with the languages in which each asked
+    about a judge, whether it has a line of it or not.
     """
     if not runs:
         return audit
-    verdicts = [(row["judge"], row["language"], row["criterion"]) for row in audit.records("verdicts")]
+    verdicts = [
+        (row["judge"], row["language"], row["criterion"]) for row in audit.records("verdicts")
+    ]
     rows = [tuple(row[column] for column in REMARKS) for row in audit.lines]
     warnings, beside = list(audit.warnings), list(audit.manifest.get("beside", ()))
     for run in runs:
         called = f"{within(run.name)} (`metal {run.command}`)"
         facts = {"run": run.name, "data": run.data["identity"], "signature": run.signature}
-        beside.append({"question": run.command, **facts, "digest": run.data["digest"], "asked": _asked(run)})
+        beside.append(
+            {"question": run.command, **facts, "digest": run.data["digest"], "asked": _asked(run)}
+        )
         if run.data["digest"] != audit.data["digest"]:
             warnings.append(
-                f"{called} is of other data ({run.data['identity']}, here {audit.data['identity']}): its lines are "
-                "about those"
+                f"{called} is of other data ({run.data['identity']}, here"
+                f" {audit.data['identity']}): its lines are about those"
             )
         others = {
             judge: changed
             for judge, rater in run.raters.items()
-            if judge in audit.raters and (changed := differing(rater.about, audit.raters[judge].about))
+            if judge in audit.raters
+            and (changed := differing(rater.about, audit.raters[judge].about))
         }
         for judge, changed in others.items():
             beside[-1]["asked"].pop(judge, None)
-            warnings.append(f"{called}: {within(judge)} was asked with another {changed} there; its lines are left out")
+            warnings.append(
+                f"{called}: {within(judge)} was asked with another {changed} there; its lines are"
+                " left out"
+            )
         astray: list[str] = []
         for line in run.remarks():
             if line.judge in others:
@@ -54,7 +76,9 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
             borne = [
                 verdict
                 for verdict in verdicts
-                if verdict[0] == line.judge and line.language in ("", verdict[1]) and line.criterion in ("", verdict[2])
+                if verdict[0] == line.judge
+                and line.language in ("", verdict[1])
+                and line.criterion in ("", verdict[2])
             ]
             rows += [
                 (language, criterion, judge, line.line, line.weight, run.command, *facts.values())
@@ -64,20 +88,30 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
                 astray.append(" ".join(filter(None, (line.judge, line.criterion, line.language))))
         if astray:
             named = first_few(list(dict.fromkeys(astray)), 3)
-            warnings.append(f"{called}: {plural(len(astray), 'line')} about what was not audited here: {named}")
-    made = {"remarks": pd.DataFrame(list(dict.fromkeys(rows)), columns=list(REMARKS))} if rows else {}
+            warnings.append(
+                f"{called}: {plural(len(astray), 'line')} about what was not audited here: {named}"
+            )
+    made = (
+        {"remarks": pd.DataFrame(list(dict.fromkeys(rows)), columns=list(REMARKS))} if rows else {}
+    )
     manifest = {**audit.manifest, "beside": beside}
-    return replace(audit, manifest=manifest, tables={**audit.tables, **made}, warnings=tuple(warnings))
+    return replace(
+        audit, manifest=manifest, tables={**audit.tables, **made}, warnings=tuple(warnings)
+    )
 
 
 def _asked(run: Run) -> dict[str, list[str]]:
     """The languages that the first table of a run has about each judge."""
     table = run.tables[next(iter(run.described))]
-    return {str(judge): sorted(set(rows["language"])) for judge, rows in table.groupby("judge", observed=True)}
+    return {
+        str(judge): sorted(set(rows["language"]))
+        for judge, rows in table.groupby("judge", observed=True)
+    }
 
 
 def differing(first: Mapping[str, Any], second: Mapping[str, Any]) -> str:
-    """The first fact of IDENTITY that two records of a judge both have and that is not the same; empty if none.
+    """The first fact of IDENTITY that two records of a judge both have and that is not the same;
+    empty if none.
 
     Of `prompt_hash`, hashes by criterion, those of the criteria that both have.
     """

@@ -33,10 +33,13 @@ class AuditPlots(Plots):
 class JudgeCell:
     """What an audit says of one judge on one criterion in one language.
 
-    Every figure of `audit.judges` is an attribute, an Estimate: `cell.kappa`, `cell.weighted_f1`, ...
+    Every figure of `audit.judges` is an attribute, an Estimate: `cell.kappa`, `cell.weighted_f1`,
+    ...
     """
 
-    def __init__(self, judge: str, language: str, criterion: str, figures: pd.Series, verdict: pd.Series) -> None:
+    def __init__(
+        self, judge: str, language: str, criterion: str, figures: pd.Series, verdict: pd.Series
+    ) -> None:
         self.judge, self.language, self.criterion = judge, language, criterion
         self.verdict, self.reason = str(verdict["verdict"]), str(verdict["reason"])
         self._figures = figures
@@ -45,7 +48,9 @@ class JudgeCell:
         if name.startswith("_") or not isinstance(self._figures.get(name), int | float | np.number):
             raise AttributeError(f"no figure {name!r}; there are {', '.join(self.figures)}")
         row = self._figures
-        reasons = dict(part.split(": ", 1) for part in str(row["undefined"]).split("; ") if ": " in part)
+        reasons = dict(
+            part.split(": ", 1) for part in str(row["undefined"]).split("; ") if ": " in part
+        )
         counts = (part.rsplit(" ", 1) for part in str(row["dropped"]).split(", ") if " " in part)
         dropped = {reason: int(count) for reason, count in counts if count.isdigit()}
         n = int(row.get(ITEMS_OF.get(name, ""), row["answered"]))
@@ -62,7 +67,8 @@ class JudgeCell:
         return [
             str(name)
             for name, value in self._figures.items()
-            if isinstance(value, int | float | np.number) and not str(name).endswith(("_low", "_high"))
+            if isinstance(value, int | float | np.number)
+            and not str(name).endswith(("_low", "_high"))
         ]
 
     def __dir__(self) -> list[str]:
@@ -81,7 +87,9 @@ def _check(column: str, name: str, rows: pd.DataFrame) -> None:
 
 
 class Audit(Result, AuditRun):
-    """An audit of judges against people, by language and criterion. `audit["gpt-4", "hi", "task_quality"].kappa`."""
+    """An audit of judges against people, by language and criterion. `audit["gpt-4", "hi",
+    "task_quality"].kappa`.
+    """
 
     shown = "verdicts"
 
@@ -92,7 +100,9 @@ class Audit(Result, AuditRun):
 
     @property
     def judges(self) -> pd.DataFrame:
-        """One row per judge, language and criterion: agreement with the people, each figure with its interval."""
+        """One row per judge, language and criterion: agreement with the people, each figure with
+        its interval.
+        """
         return self.tables["judges"].copy()
 
     @property
@@ -101,11 +111,15 @@ class Audit(Result, AuditRun):
         return self.tables["people"].copy()
 
     def __getitem__(self, place: tuple[str, str, str]) -> JudgeCell:
-        """The figures of (judge, language, criterion). Raises UnknownName for one that was not audited."""
+        """The figures of (judge, language, criterion). Raises UnknownName for one that was not
+        audited.
+        """
         judge, language, criterion = place
         language = find_language(language) or language
         row = self._row("judges", judge, language, criterion)
-        return JudgeCell(judge, language, criterion, row, self._row("verdicts", judge, language, criterion))
+        return JudgeCell(
+            judge, language, criterion, row, self._row("verdicts", judge, language, criterion)
+        )
 
     def _row(self, table: str, judge: str, language: str, criterion: str) -> pd.Series:
         rows = self.tables[table]
@@ -114,11 +128,15 @@ class Audit(Result, AuditRun):
             rows = rows[rows[column] == value]
         return rows.iloc[0]
 
-    def disagreements(self, language: str = "", criterion: str = "", judge: str = "") -> pd.DataFrame:
-        """The ratings of outputs on which judges and people differ, with texts and comments; one row per rating.
+    def disagreements(
+        self, language: str = "", criterion: str = "", judge: str = ""
+    ) -> pd.DataFrame:
+        """The ratings of outputs on which judges and people differ, with texts and comments; one
+        row per rating.
 
-        language: by code or name. judge: outputs on which this judge differs. Largest differences are not first: sort
-        by `judge_difference`. Raises UnknownName for a name that was not audited.
+        language: by code or name. judge: outputs on which this judge differs. Largest differences
+        are not first: sort by `judge_difference`. Raises UnknownName for a name that was not
+        audited.
         """
         rows: pd.DataFrame = self.disagreement_table.to_pandas()
         language = find_language(language) or language

@@ -1,5 +1,5 @@
-"""An audit's run folder: run.toml, raters.jsonl, warnings.txt, tables/ (CSV, JSON, Parquet), disagreements.parquet,
-report.html.
+"""An audit's run folder: run.toml, raters.jsonl, warnings.txt, tables/ (CSV, JSON, Parquet),
+disagreements.parquet, report.html.
 """
 
 from __future__ import annotations
@@ -19,7 +19,19 @@ from metal.auditing.judging import added_statistics
 from metal.auditing.verdict import AS_GOOD, LIKE_A_PERSON, VERDICTS, today
 from metal.data.languages import language_order
 from metal.data.records import Criterion
-from metal.data.text import capital, count, coverage, figure, name, p_value, percent, plural, rounded, signed, slugs
+from metal.data.text import (
+    capital,
+    count,
+    coverage,
+    figure,
+    name,
+    p_value,
+    percent,
+    plural,
+    rounded,
+    signed,
+    slugs,
+)
 from metal.errors import DataError
 from metal.questions.dataset.columns import LENGTHS
 from metal.runs.columns import HEAD, JUDGE, Column, Figure, Rate, Row, Share, Tables, unshown
@@ -33,9 +45,11 @@ AGAIN = again("audit")
 Ordered = partial(Figure, shown=False, later=True)  # of ordered scales, in the cell that is opened
 LEVELS = unshown("case", "side", "level", "count")
 PEOPLE_ALSO = unshown("sources", "min_raters", "dropped", "undefined", "some_agree", "none_agree")
-LATER = ("classes", "unshown", "p_like", "p_informative", "panel")  # of verdicts: not in runs before version 0.2
+# of verdicts: not in runs before version 0.2
+LATER = ("classes", "unshown", "p_like", "p_informative", "panel")
 JUDGES_ALSO = unshown("answered", "sources", "dropped", "undefined", "alt_test_passed")
-# Figures of a judge that rest on other items than those answered, and the column that says on how many.
+# Figures of a judge that rest on other items than those answered, and the column that says on how
+# many.
 ITEMS_OF = {"leniency": "leniency_items"} | dict.fromkeys(OF_ORDER, "order_items")
 
 
@@ -54,7 +68,9 @@ DESCRIBED: Tables = {
         Figure("fleiss_kappa", "Fleiss' kappa"),
         Figure("alpha", "alpha"),
         Column("fleiss_items", "with two ratings", count),
-        Column("table_6_kappa", "Fleiss' kappa", figure, interval=True, direction="higher", shown=False),
+        Column(
+            "table_6_kappa", "Fleiss' kappa", figure, interval=True, direction="higher", shown=False
+        ),
         Figure("gwet_ac1", "Gwet's AC1"),
         Rate("percent_agreement", "agreement"),
         Column("all_agree", "all / some / none agree", count),
@@ -73,7 +89,14 @@ DESCRIBED: Tables = {
         Figure("macro_f1", "macro F1"),
         Figure("strict_f1", "strict F1"),
         Figure("alpha", "alpha"),
-        Column("majority_f1", "F1 of the most frequent class", figure, interval=True, direction="higher", shown=False),
+        Column(
+            "majority_f1",
+            "F1 of the most frequent class",
+            figure,
+            interval=True,
+            direction="higher",
+            shown=False,
+        ),
         Figure("lead_over_majority", "lead over most frequent class", format=signed),
         Figure("difference_to_people", "difference to people", format=signed),
         Figure("macro_f1_difference", "difference to people, macro F1", format=signed, later=True),
@@ -117,7 +140,10 @@ DESCRIBED: Tables = {
         Figure("difference", "difference", format=signed),
     ),
     "class_distribution": (*CELL, *LEVELS),
-    "class_distribution_overall": (*LEVELS, *unshown("criterion", "rater", "compared", "compared_people")),
+    "class_distribution_overall": (
+        *LEVELS,
+        *unshown("criterion", "rater", "compared", "compared_people"),
+    ),
     "self_agreement": (
         *HEAD,
         JUDGE,
@@ -195,7 +221,9 @@ FURTHER: Tables = {
         Column("p_adjusted", "p, corrected", p_value),
         Column("above_people_own", "more lenient than people by, its own", signed),
         Column("above_people_others", "others", signed),
-        Column("outputs", "outputs", count, below=lambda row: f"{count(row['own_outputs'])} its own"),
+        Column(
+            "outputs", "outputs", count, below=lambda row: f"{count(row['own_outputs'])} its own"
+        ),
         *unshown("own_outputs", "span", "undefined"),
     ),
     "scores": (
@@ -225,7 +253,9 @@ FURTHER: Tables = {
         Share("names_level", "name a level"),
         Share("contradicts", "of these another than the score", direction="lower"),
         Share("quotes_found", "quotations that stand in the texts", direction="higher"),
-        Column("opening_share", "begin alike", percent, below=lambda row: f"{name(row['opening'])} ..."),
+        Column(
+            "opening_share", "begin alike", percent, below=lambda row: f"{name(row['opening'])} ..."
+        ),
         Figure("predicts_score", "words predict the score", direction=""),
         Figure("predicts_error", "words predict the mistake", direction=""),
         *unshown("answered", "read", "named", "quotes", "opening", "undefined", "signature"),
@@ -242,15 +272,26 @@ FURTHER: Tables = {
     "together": (
         *HEAD,
         JUDGE,
-        Column("p_languages", "p among its languages", p_value, below=lambda row: plural(row["languages"], "language")),
-        Column("p_cells", "p among all cells", p_value, below=lambda row: plural(row["cells"], "cell")),
+        Column(
+            "p_languages",
+            "p among its languages",
+            p_value,
+            below=lambda row: plural(row["languages"], "language"),
+        ),
+        Column(
+            "p_cells", "p among all cells", p_value, below=lambda row: plural(row["cells"], "cell")
+        ),
         Column("kept_at_least", "keeps at least", percent, direction="higher"),
         *unshown("languages", "cells", "signature"),
     ),
     "remarks": (
         *HEAD,
         JUDGE,
-        Column("line", "what it says", below=lambda row: f"metal {row['question']}, {name(row['run'])}, {row['data']}"),
+        Column(
+            "line",
+            "what it says",
+            below=lambda row: f"metal {row['question']}, {name(row['run'])}, {row['data']}",
+        ),
         *unshown("weight", "question", "run", "data", "signature"),
     ),
 }
@@ -271,7 +312,9 @@ class AuditRun(Run):
         return (_disagreements(folder / "disagreements.parquet"),)
 
     def _write_more(self, folder: Path) -> None:
-        pq.write_table(self.disagreement_table, folder / "disagreements.parquet", ROWS, compression="zstd")
+        pq.write_table(
+            self.disagreement_table, folder / "disagreements.parquet", ROWS, compression="zstd"
+        )
 
     @property
     def _large(self) -> tuple[Any, ...]:
@@ -286,15 +329,27 @@ class AuditRun(Run):
         if (rule := self.settings.get("aggregate", ALL_RULES[0])) not in ALL_RULES:
             raise DataError(folder / "run.toml", f"aggregate is {rule!r}", AGAIN)
         ratings = self.disagreement_table["ratings"].chunks
-        for rater in {rater for part in ratings for rater in part.flatten().field("rater").unique().to_pylist()}:
+        for rater in {
+            rater
+            for part in ratings
+            for rater in part.flatten().field("rater").unique().to_pylist()
+        }:
             if rater not in self.raters:
-                raise DataError(folder, f"rater {rater!r} of the tables is not in raters.jsonl", AGAIN)
+                raise DataError(
+                    folder, f"rater {rater!r} of the tables is not in raters.jsonl", AGAIN
+                )
 
     def columns(self, table: str) -> tuple[Column, ...]:
-        """The descriptions of a table's columns, with the statistics of judges that other packages add."""
+        """The descriptions of a table's columns, with the statistics of judges that other packages
+        add.
+        """
         added = added_statistics().items() if table == "judges" else ()
         have = self.tables[table]
-        more = (Column(name, statistic.title, figure, interval=True) for name, statistic in added if name in have)
+        more = (
+            Column(name, statistic.title, figure, interval=True)
+            for name, statistic in added
+            if name in have
+        )
         return (*super().columns(table), *more)
 
     @cached_property
@@ -316,7 +371,9 @@ class AuditRun(Run):
 
     @cached_property
     def best_verdict(self) -> str:
-        """The best verdict by its name in this run: runs before version 0.2, by other rules, have another."""
+        """The best verdict by its name in this run: runs before version 0.2, by other rules, have
+        another.
+        """
         return LIKE_A_PERSON if "p_like" in self.tables["verdicts"] else AS_GOOD
 
     @cached_property
@@ -329,10 +386,14 @@ class AuditRun(Run):
             return ()
         keys = ["language", "criterion", "judge"]
         figures = self.tables["judges"].drop(columns="sources")
-        joined = self.tables["verdicts"].drop(columns="signature").merge(figures, on=keys, how="left")
+        joined = (
+            self.tables["verdicts"].drop(columns="signature").merge(figures, on=keys, how="left")
+        )
         joined["verdict"] = [today(verdict) for verdict in joined["verdict"]]
         joined["kind"] = [self.raters[judge].kind for judge in joined["judge"]]
-        cells = [{str(key): value for key, value in row.items()} for row in joined.to_dict("records")]
+        cells = [
+            {str(key): value for key, value in row.items()} for row in joined.to_dict("records")
+        ]
         return [cell for cell in cells if cell["kind"] != "baseline"] or cells
 
     @cached_property
@@ -350,13 +411,17 @@ class AuditRun(Run):
     @cached_property
     def _made_of(self) -> dict[str, tuple[str, str]]:
         raters = self.raters.items()
-        return {key: (name(of.about.get("model") or key), name(of.about.get("prompt") or "")) for key, of in raters}
+        return {
+            key: (name(of.about.get("model") or key), name(of.about.get("prompt") or ""))
+            for key, of in raters
+        }
 
 
 def _disagreements(path: Path) -> pa.Table:
     try:
         return read_parquet(path, "audit").select(SCHEMA.names).cast(SCHEMA)
-    except (KeyError, ValueError, TypeError, NotImplementedError) as error:  # Arrow's errors are kinds of these
+    # Arrow's errors are kinds of these
+    except (KeyError, ValueError, TypeError, NotImplementedError) as error:
         if isinstance(error, DataError):
             raise
         first = str(error).split("\n")[0]

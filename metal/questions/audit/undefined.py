@@ -11,17 +11,28 @@ from metal.runs.columns import Row, title_of
 from metal.show.parts import case_of, parts, places
 
 
-def undefined(run: AuditRun, table: str, rows: Iterable[Row], only: Collection[str] = ()) -> tuple[str, ...]:
-    """One line for each figure and reason, naming where. only: these figures; else all that the table shows.
+def undefined(
+    run: AuditRun, table: str, rows: Iterable[Row], only: Collection[str] = ()
+) -> tuple[str, ...]:
+    """One line for each figure and reason, naming where. only: these figures; else all that the
+    table shows.
 
-    rows: with language, perhaps criterion and judge, and `undefined` as the audit writes it (`kappa: one class; ...`).
+    rows: with language, perhaps criterion and judge, and `undefined` as the audit writes it
+    (`kappa: one class; ...`).
     """
-    columns = [column for column in run.columns(table) if (column.name in only if only else column.shown)]
+    columns = [
+        column for column in run.columns(table) if (column.name in only if only else column.shown)
+    ]
     cells: dict[tuple[str, str], list[str]] = {}
     for row in rows:
         for column, reason in parts(row["undefined"]):
             if title := title_of(columns, column):
                 where = case_of(run, row) if "criterion" in row else language_name(row["language"])
-                judge = f" {name(row['judge'])}" if "judge" in row and len(run.judge_names) > 1 else ""
+                judge = (
+                    f" {name(row['judge'])}" if "judge" in row and len(run.judge_names) > 1 else ""
+                )
                 cells.setdefault((title, reason), []).append(where + judge)
-    return tuple(f"{UNDEFINED} {title}: {reason} ({places(where)})" for (title, reason), where in cells.items())
+    return tuple(
+        f"{UNDEFINED} {title}: {reason} ({places(where)})"
+        for (title, reason), where in cells.items()
+    )

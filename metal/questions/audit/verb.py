@@ -39,12 +39,14 @@ def audit(
     criteria: Annotated[Names, Option("Criteria; default all that have levels.", "-c")] = (),
     languages: Languages = (),
     reference: Annotated[
-        str, Option("Compare with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE")
+        str,
+        Option("Compare with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE"),
     ] = "",
     aggregate: Annotated[
         Aggregate,
         Option(
-            "How the people's ratings of an item become one label: the majority, and without one the mean, the middle "
+            "How the people's ratings of an item become one label: the majority, and without one"
+            " the mean, the middle "
             "or none; or the most probable label of a model that weighs people by how they agree.",
             choices=("majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"),
             rare=True,
@@ -53,7 +55,10 @@ def audit(
     min_raters: Annotated[
         int,
         Option(
-            "People that an item needs to count. [default: the usual panel, at most 3]", metavar="N", least=0, rare=True
+            "People that an item needs to count. [default: the usual panel, at most 3]",
+            metavar="N",
+            least=0,
+            rare=True,
         ),
     ] = 0,
     epsilon: Annotated[
@@ -73,7 +78,9 @@ def audit(
     keep: Keep = 0.7,
     people_floor: PeopleFloor = 0.2,
     bad: Bad = "",
-    standardise: Annotated[bool, Option("Take away each rater's mean and spread before a verdict.", rare=True)] = False,
+    standardise: Annotated[
+        bool, Option("Take away each rater's mean and spread before a verdict.", rare=True)
+    ] = False,
     exclude_noisy: ExcludeNoisy = "",
     paper_compat: Annotated[
         bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.", rare=True)
@@ -85,17 +92,19 @@ def audit(
 ) -> Audit:
     """Compare the judges in `data` with its people, language by language.
 
-    For each criterion there is the weighted F1 of every judge with its 95% interval and Cohen's kappa, between what
-    people reach and what always answering the most frequent class reaches; then a verdict for each judge, language and
-    criterion: may it take a person's place there? `ratings` are run folders (from `metal.judge`) whose ratings are
-    added, and runs of other questions (`metal.bias_language`, `metal.correct`, ...), folders or results: what they say
-    of a judge stands in the verdicts that it bears on, and changes none.
+    For each criterion there is the weighted F1 of every judge with its 95% interval and Cohen's
+    kappa, between what people reach and what always answering the most frequent class reaches; then
+    a verdict for each judge, language and criterion: may it take a person's place there? `ratings`
+    are run folders (from `metal.judge`) whose ratings are added, and runs of other questions
+    (`metal.bias_language`, `metal.correct`, ...), folders or results: what they say of a judge
+    stands in the verdicts that it bears on, and changes none.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
-    with the cells done and the cells in all.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    progress: called with the cells done and the cells in all.
 
-    Returns the audit: verdicts, judges, people and all other tables as DataFrames, plots, the page. Nothing is written
-    before `save`. Raises UsageError where no criterion has two people, and what `metal.read` raises.
+    Returns the audit: verdicts, judges, people and all other tables as DataFrames, plots, the page.
+    Nothing is written before `save`. Raises UsageError where no criterion has two people, and what
+    `metal.read` raises.
     """
     from metal.api.report import told_apart
     from metal.auditing.audit import audit as audited
@@ -119,9 +128,13 @@ def audit(
     warnings += warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
     if excluded and excluded.outputs and not min_raters:
         warnings.append(
-            f"{excluded.outputs:,} outputs lost a rating on a criterion; those left with fewer people than the usual "
-            "panel count as incomplete. `min_raters=2` keeps those with two"
+            f"{excluded.outputs:,} outputs lost a rating on a criterion; those left with fewer"
+            " people than the usual panel count as incomplete. `min_raters=2` keeps those with two"
         )
     result = with_exclusions(result, excluded, warnings)
-    manifest = inputs.manifest("audit", dataset, settings.to_dict(), result.judges, result.signature)
-    return with_remarks(Audit.of(result, dataset, manifest, result.compared, result.disagreements), beside)
+    manifest = inputs.manifest(
+        "audit", dataset, settings.to_dict(), result.judges, result.signature
+    )
+    return with_remarks(
+        Audit.of(result, dataset, manifest, result.compared, result.disagreements), beside
+    )

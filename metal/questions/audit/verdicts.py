@@ -39,7 +39,8 @@ from metal.runs.columns import Row
 
 AGREEMENT = "Agreement with these people, not truth: what all get wrong counts as right."
 
-# Sign and word of a verdict, which say it without the colour; the word is also the class in the style sheet.
+# Sign and word of a verdict, which say it without the colour; the word is also the class in the
+# style sheet.
 SIGNS = {
     LIKE_A_PERSON: ("●", "good"),
     AS_GOOD: ("●", "good"),
@@ -59,19 +60,21 @@ WORDS = {
     "split": "People disagree",
     "open": "Undecided",
 }
-OLD_WORDS = {"good": "As good as a person", "once": "As good once recalibrated"}  # of runs before version 0.2
+# of runs before version 0.2
+OLD_WORDS = {"good": "As good as a person", "once": "As good once recalibrated"}
 UNCERTAIN = "too uncertain"
-LINE = 6.0, 76.0  # where a constant answer and a person stand on the line of a cell, 100 wide: it ends at 134%
+# where a constant answer and a person stand on the line of a cell, 100 wide: it ends at 134%
+LINE = 6.0, 76.0
 
 
 @dataclass(frozen=True)
 class VerdictCell:
     """A verdict on a judge in a language on a criterion.
 
-    style: its look, a key of WORDS. kept: what stands below; short: the same where there is little room, and nothing
-    that the verdict says already; figure: with the number of items. bar: the interval and the mark on a cell's line, as
-    paths; None where the share kept is not known. reason: the whole sentence; place: its anchor on the page. lines:
-    what other runs say of it.
+    style: its look, a key of WORDS. kept: what stands below; short: the same where there is little
+    room, and nothing that the verdict says already; figure: with the number of items. bar: the
+    interval and the mark on a cell's line, as paths; None where the share kept is not known.
+    reason: the whole sentence; place: its anchor on the page. lines: what other runs say of it.
     """
 
     row: Row
@@ -109,7 +112,9 @@ class VerdictCell:
 
 @dataclass(frozen=True)
 class JudgeVerdicts:
-    """The verdicts on a judge. cells: criteria in rows, languages in columns; None where there is no verdict."""
+    """The verdicts on a judge. cells: criteria in rows, languages in columns; None where there is
+    no verdict.
+    """
 
     judge: str
     kind: str
@@ -146,9 +151,17 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
             run.raters[judge].kind if judge in run.raters else "",
             tuple(
                 tuple(
-                    _cell(run, row, f"why-{which}-{down}-{across}", lines.get(key, ()), first.get(key))
-                    if (row := by.get(key := (judge, criterion.name, language)))
-                    else None
+                    (
+                        _cell(
+                            run,
+                            row,
+                            f"why-{which}-{down}-{across}",
+                            lines.get(key, ()),
+                            first.get(key),
+                        )
+                        if (row := by.get(key := (judge, criterion.name, language)))
+                        else None
+                    )
                     for across, language in enumerate(languages, 1)
                 )
                 for down, criterion in enumerate(criteria, 1)
@@ -159,7 +172,9 @@ def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
 
 
 def standing(of: JudgeVerdicts) -> tuple[float, ...]:
-    """Sorts judges: baselines last, then by how many good verdicts they got, then by how much they know (`merit`)."""
+    """Sorts judges: baselines last, then by how many good verdicts they got, then by how much they
+    know (`merit`).
+    """
     cells = [cell for row in of.cells for cell in row if cell]
     counts = Counter(cell.style for cell in cells)
     merits = [merit(cell.row) for cell in cells]
@@ -175,9 +190,11 @@ def once(row: Row) -> bool:
 
 
 def merit(row: Row, end: str = "") -> tuple[bool, float]:
-    """Low for a judge that keeps much of a person's kappa; where that is unknown, for one far above a constant.
+    """Low for a judge that keeps much of a person's kappa; where that is unknown, for one far above
+    a constant.
 
-    end: `_low` or `_high`, to go by that end of the interval. Of runs before version 0.2: the share of exact answers.
+    end: `_low` or `_high`, to go by that end of the interval. Of runs before version 0.2: the share
+    of exact answers.
     """
     share, above = row.get(f"kappa_kept{end}", row[f"share_kept{end}"]), row[f"above_constant{end}"]
     return not known(share), -share if known(share) else -above if known(above) else 0.0
@@ -205,13 +222,18 @@ def shortly_kept(row: Row, form: Callable[[str], str]) -> str:
 
 
 def beside_words(run: AuditRun, row: Row) -> list[str]:
-    """Sentences on the people of a cell that belong beside its verdict: careless ones, labels they hardly confirm."""
+    """Sentences on the people of a cell that belong beside its verdict: careless ones, labels they
+    hardly confirm.
+    """
     if "p_like" not in row:  # of a run before version 0.2
         return []
     words = [row["panel"]] if row["panel"] else []
     if doubt := confirmed_words(row, bad_label(run, row["criterion"])):
         these = f"these {plural(int(row['items']), 'item')}"
-        words.append(f"{doubt}; have somebody who knows the language decide on {these} wherever people differ")
+        words.append(
+            f"{doubt}; have somebody who knows the language decide on {these} wherever people"
+            " differ"
+        )
     return [sentence(each) for each in words]
 
 
@@ -224,21 +246,42 @@ def bad_label(run: AuditRun, criterion: str) -> str:
     return worst.label if asked.scale.measure == "nominal" else worst.shown
 
 
-def _cell(run: AuditRun, row: Row, place: str, lines: Iterable[str], first: float | None) -> VerdictCell:
+def _cell(
+    run: AuditRun, row: Row, place: str, lines: Iterable[str], first: float | None
+) -> VerdictCell:
     """first: of a judge of pairs, how often it chose what was shown first."""
     of_case = [within(row["judge"]), run.criteria[row["criterion"]].title]
-    where = ", ".join([*of_case, *(language_name(code) for code in [row["language"]] if code != UNNAMED)])
-    reason = " ".join([f"{where}: {row['verdict']}. {sentence(row['reason'])}", *beside_words(run, row)])
+    where = ", ".join(
+        [*of_case, *(language_name(code) for code in [row["language"]] if code != UNNAMED)]
+    )
+    reason = " ".join(
+        [f"{where}: {row['verdict']}. {sentence(row['reason'])}", *beside_words(run, row)]
+    )
     style = "once" if once(row) else SIGNS[row["verdict"]][1]
-    items, first_place = plural(int(row["items"]), "item"), f"first place {percent(first)}" if known(first) else ""
+    items, first_place = (
+        plural(int(row["items"]), "item"),
+        f"first place {percent(first)}" if known(first) else "",
+    )
     keeps, short = (" · ".join(filter(None, (words, first_place))) for words in _kept(row))
     parts = (items, keeps) if row["verdict"] in (DISAGREE, UNDECIDED) else (keeps, items)
     elsewhere = tuple(map(sentence, lines))
-    return VerdictCell(row, style, keeps, short, " · ".join(filter(None, parts)), _bar(row), reason, place, elsewhere)
+    return VerdictCell(
+        row,
+        style,
+        keeps,
+        short,
+        " · ".join(filter(None, parts)),
+        _bar(row),
+        reason,
+        place,
+        elsewhere,
+    )
 
 
 def _kept(row: Row) -> tuple[str, str]:
-    """What the judge keeps, or where it stands to a constant, or else what is missing; the same in short."""
+    """What the judge keeps, or where it stands to a constant, or else what is missing; the same in
+    short.
+    """
     if row["verdict"] == UNDECIDED:
         missing = _missing(row)
         return missing, "" if known(row["items_needed"]) or missing == UNCERTAIN else missing
@@ -276,14 +319,18 @@ def _missing(row: Row) -> str:
 
 
 def _bar(row: Row) -> tuple[str, str] | None:
-    """The interval of the share kept, to the line's end where it has none, and its mark: an arrow beyond the line."""
+    """The interval of the share kept, to the line's end where it has none, and its mark: an arrow
+    beyond the line.
+    """
     if not known(row["share_kept"]):
         return None
     left, right = LINE
     ends = {"share_kept_low": -math.inf, "share_kept": 0.0, "share_kept_high": math.inf}
     shares = (row[end] if known(row[end]) else unknown for end, unknown in ends.items())
     low, value, high = (left + (right - left) * share for share in shares)
-    mark = "M96 1l4 5l-4 5" if value > 100 else "M4 1l-4 5l4 5" if value < 0 else f"M{value:.1f} 0v12"
+    mark = (
+        "M96 1l4 5l-4 5" if value > 100 else "M4 1l-4 5l4 5" if value < 0 else f"M{value:.1f} 0v12"
+    )
     return f"M{min(max(low, 0.0), 100.0):.1f} 6H{min(high, 100.0):.1f}", mark
 
 

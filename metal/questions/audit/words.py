@@ -29,8 +29,8 @@ from metal.show.parts import criterion_in_words
 MOST_NAMED = 4
 FEW_SOURCES = 30
 _FITTED = (
-    "fitted once to a language and criterion, from people alone; two answers equally probable are a tie and left out. "
-    "Resamples keep the label, so intervals do not hold the model's own doubt"
+    "fitted once to a language and criterion, from people alone; two answers equally probable are a"
+    " tie and left out. Resamples keep the label, so intervals do not hold the model's own doubt"
 )
 SOURCES = {
     "Weighted F1": "METAL 4.4.1",
@@ -42,14 +42,21 @@ SOURCES = {
 
 
 def facts(run: AuditRun) -> dict[str, str]:
-    """What an audit says beyond its first screen, each line true by the run's tables alone; by what it is about."""
+    """What an audit says beyond its first screen, each line true by the run's tables alone; by what
+    it is about.
+    """
     cells = run.judged
     decided = [cell for cell in cells if cell["verdict"] not in (UNDECIDED, DISAGREE)]
     lines = {
         "Judges": _most_trusted(run, decided, "judge", "", "judges", within),
         "Languages": _most_trusted(run, decided, "language", "in ", "languages", language_name),
         "Criteria": _most_trusted(
-            run, decided, "criterion", "on ", "criteria", lambda criterion: criterion_in_words(run, criterion)
+            run,
+            decided,
+            "criterion",
+            "on ",
+            "criteria",
+            lambda criterion: criterion_in_words(run, criterion),
         ),
         "Worst": _worst(decided, run) if len(decided) > 1 else "",
         "Prompts": _prompts(run),
@@ -63,14 +70,24 @@ def _worst(decided: Sequence[dict[str, Any]], run: AuditRun) -> str:
     cell = max(decided, key=rank)
     where = f"{within(cell['judge'])} {place(run, cell)}"
     named = {"F1": "weighted_f1", "kappa": "kappa"}
-    figures = ", ".join(f"{called} {estimate(cell, column)}" for called, column in named.items() if known(cell[column]))
+    figures = ", ".join(
+        f"{called} {estimate(cell, column)}"
+        for called, column in named.items()
+        if known(cell[column])
+    )
     return f"{where}: {cell['verdict']} ({'; '.join(filter(None, [knows(cell), figures]))})."
 
 
 def _most_trusted(
-    run: AuditRun, decided: Sequence[dict[str, Any]], column: str, link: str, many: str, called: Callable[[str], str]
+    run: AuditRun,
+    decided: Sequence[dict[str, Any]],
+    column: str,
+    link: str,
+    many: str,
+    called: Callable[[str], str],
 ) -> str:
-    """Where (language, criterion) or who (judge) is informative most and least often; empty where all are alike.
+    """Where (language, criterion) or who (judge) is informative most and least often; empty where
+    all are alike.
 
     The share of verdicts that are at least informative, among those that could be given.
     """
@@ -84,7 +101,11 @@ def _most_trusted(
     def extreme(share: float) -> str:
         keys = [key for key in shares if shares[key] == share]
         of = "" if len(keys) > 1 else f" of {len(trusted[keys[0]])}"
-        names = f"{len(keys)} {many} alike" if len(keys) > MOST_NAMED else listed([called(key) for key in keys])
+        names = (
+            f"{len(keys)} {many} alike"
+            if len(keys) > MOST_NAMED
+            else listed([called(key) for key in keys])
+        )
         return f"{link}{names} ({percent(share)}{of})"
 
     most, least = extreme(max(shares.values())), extreme(min(shares.values()))
@@ -93,7 +114,11 @@ def _most_trusted(
 
 def _prompts(run: AuditRun) -> str:
     """Differences between prompts of one model; empty without any."""
-    rows = [row for row in run.records("differences") if is_prompt_pair(run, row) and known(row["p_adjusted"])]
+    rows = [
+        row
+        for row in run.records("differences")
+        if is_prompt_pair(run, row) and known(row["p_adjusted"])
+    ]
     if not rows:
         return ""
     compared = f"{len(rows)} differences between prompts of one model"
@@ -102,7 +127,10 @@ def _prompts(run: AuditRun) -> str:
         return f"None of {compared} is significant, which proves no equality."
     ahead = [row["first" if row["difference"] > 0 else "second"] for row in proven]
     better = Counter(run.model_and_prompt(judge)[1] for judge in ahead)
-    parts = [f"{within(prompt) or 'no prompt'} ahead in {number}" for prompt, number in better.most_common()]
+    parts = [
+        f"{within(prompt) or 'no prompt'} ahead in {number}"
+        for prompt, number in better.most_common()
+    ]
     return f"Of {compared} {len(proven)} are significant: {listed(parts)}."
 
 
@@ -122,8 +150,8 @@ def _people(run: AuditRun) -> str:
     weak = [row for row in rows if known(row["fleiss_kappa_low"]) and row["fleiss_kappa_low"] <= 0]
     if weak:
         words += (
-            f" In {len(weak)} of {len(rows)} their own agreement beyond chance is not shown: no judge can be validated "
-            "there."
+            f" In {len(weak)} of {len(rows)} their own agreement beyond chance is not shown: no"
+            " judge can be validated there."
         )
     return words
 
@@ -131,14 +159,21 @@ def _people(run: AuditRun) -> str:
 def _limits(run: AuditRun, cells: Sequence[dict[str, Any]]) -> str:
     parts = ["that people are right, only that they agree"]
     if cells:
-        parts.insert(0, "that a judge good here is good on other texts, generators, languages or criteria")
+        parts.insert(
+            0, "that a judge good here is good on other texts, generators, languages or criteria"
+        )
         if len(run.languages) > 1:
-            parts.append("that two languages differ, for other people rated them and they were not tested")
+            parts.append(
+                "that two languages differ, for other people rated them and they were not tested"
+            )
         if any(cell["verdict"] == UNDECIDED for cell in cells):
             parts.append("that “undecided” means bad")
         parts.append("that a judge's reasons are sound")
     few = int(min((cell["sources"] for cell in cells if cell["sources"]), default=FEW_SOURCES))
-    more = f" With as few as {few} sources, intervals of differences, leads and leniency are too narrow."
+    more = (
+        f" With as few as {few} sources, intervals of differences, leads and leniency are too"
+        " narrow."
+    )
     return f"{'; '.join(parts)}.".capitalize() + (more if few < FEW_SOURCES else "")
 
 
@@ -147,62 +182,101 @@ def definitions(run: AuditRun) -> dict[str, str]:
     settings = run.manifest.get("settings", {})
     rule = settings.get("aggregate", "majority-or-mean")
     aggregate = {
-        "majority-or-mean": "the answer given more often than any other; without one, the mean of the answers if that "
-        "is itself an answer, else the item is a tie and left out",
-        "majority-or-middle": "the answer given more often than any other; without one, the middle of the scale",
-        "majority": "the answer given more often than any other; without one, the item is a tie and left out",
-        "dawid-skene": f"the most probable answer under Dawid and Skene's model, which weighs each person's answers by "
-        f"how often they are right and what they mistake for what; {_FITTED}",
-        "mace": f"the most probable answer under MACE, which tells for each person how often they know the answer and "
-        f"what they say when they do not; {_FITTED}",
+        "majority-or-mean": (
+            "the answer given more often than any other; without one, the mean of the answers if"
+            " that is itself an answer, else the item is a tie and left out"
+        ),
+        "majority-or-middle": (
+            "the answer given more often than any other; without one, the middle of the scale"
+        ),
+        "majority": (
+            "the answer given more often than any other; without one, the item is a tie and"
+            " left out"
+        ),
+        "dawid-skene": (
+            "the most probable answer under Dawid and Skene's model, which weighs each person's"
+            f" answers by how often they are right and what they mistake for what; {_FITTED}"
+        ),
+        "mace": (
+            "the most probable answer under MACE, which tells for each person how often they know"
+            f" the answer and what they say when they do not; {_FITTED}"
+        ),
     }[rule]
     compat = "; as asked, Fleiss' kappa of one class is printed as 0 like in METAL's Table 6"
     compat = compat if settings.get("paper_compat") else ""
     words = {
         "People's aggregate": f"{aggregate}. Only items that enough people rated count.",
-        "Weighted F1": "F1 of each class with the people's aggregate as truth, averaged by how frequent the class is "
-        "among the people. It rewards whoever says the most frequent answer, so it is never read alone.",
-        "Most frequent class": "F1 of always giving the people's most frequent answer of that very language and "
-        "criterion: the floor. The lead is a judge's F1 minus this floor, on the same items.",
-        "Kappa, alpha, AC1": "Agreement beyond what chance would give; they differ in how they picture chance (Cohen: "
-        "each side's own answers; Krippendorff: all answers together; Gwet: by how hard the items are). Quadratic "
-        "kappa counts by squared distances between the levels. 0 is chance, 1 is perfect.",
-        "Fleiss' kappa": "The same for a panel of people, on all items with two or more ratings; in METAL's Table 6 on "
-        "those with the usual number of ratings.",
-        "Three human ceilings": "Pairwise: person with person (METAL's human row). Against the others: each person "
-        "against the majority of the others, the fair measure for a judge. Against all: each person against an "
-        f"aggregate that contains their own answer, optimistic. People with fewer than {MIN_RATED} ratings are left "
-        "out of all three.",
-        "Alternative annotator test": "Leaves out one person at a time and asks whether the judge is as close to the "
-        "remaining people as that person was, allowing a person's price (epsilon). The winning rate is the share of "
-        "people beaten; 0.5 passes.",
+        "Weighted F1": (
+            "F1 of each class with the people's aggregate as truth, averaged by how frequent the"
+            " class is among the people. It rewards whoever says the most frequent answer, so it is"
+            " never read alone."
+        ),
+        "Most frequent class": (
+            "F1 of always giving the people's most frequent answer of that very language and "
+            "criterion: the floor. The lead is a judge's F1 minus this floor, on the same items."
+        ),
+        "Kappa, alpha, AC1": (
+            "Agreement beyond what chance would give; they differ in how they picture chance"
+            " (Cohen: each side's own answers; Krippendorff: all answers together; Gwet: by how"
+            " hard the items are). Quadratic kappa counts by squared distances between the levels."
+            " 0 is chance, 1 is perfect."
+        ),
+        "Fleiss' kappa": (
+            "The same for a panel of people, on all items with two or more ratings; in METAL's"
+            " Table 6 on those with the usual number of ratings."
+        ),
+        "Three human ceilings": (
+            "Pairwise: person with person (METAL's human row). Against the others: each person"
+            " against the majority of the others, the fair measure for a judge. Against all: each"
+            " person against an aggregate that contains their own answer, optimistic. People with"
+            f" fewer than {MIN_RATED} ratings are left out of all three."
+        ),
+        "Alternative annotator test": (
+            "Leaves out one person at a time and asks whether the judge is as close to the"
+            " remaining people as that person was, allowing a person's price (epsilon). The winning"
+            " rate is the share of people beaten; 0.5 passes."
+        ),
     }
     added = added_statistics().items()
-    of_plugins = {each.title: each.definition for name, each in added if name in run.tables["judges"]}
+    of_plugins = {
+        each.title: each.definition for name, each in added if name in run.tables["judges"]
+    }
     further = {
-        "Intervals": "95%, over whole sources, because outputs of one source are not independent. Shares and F1: "
-        "Wilson's, at the number of items that the sources are worth. Agreement beyond chance: jackknife of the "
-        "observed over the expected disagreement. Differences: percentile bootstrap "
-        f"with {settings.get('resamples', 2000):,} resamples; of more than 2,048 sources, random blocks.",
-        "Without one person": "The least and the most of a figure when each person is left out in turn, on the "
-        "outputs that count then, so that the figure itself may lie outside: people are a sample, too, and every "
-        "figure that rests on them is for these people.",
-        "Families of tests": "Differences between judges are corrected so that one false alarm among the languages is "
-        "unlikely (Holm). Verdicts are not corrected: each is about its own cell.",
-        "Verdicts": "A judge is put in each person's place, facing the other people. Both are compared with the "
-        "others' most frequent answer, class by class, so that a rare class counts as much as a common one. What the "
-        "judge knows more than a constant answer, as a share of what the person knows more, is what it keeps: 0 is a "
-        f"constant, 1 a person. “{LIKE_A_PERSON}”: surely less than {settings.get('margin', 0.1):g} below a person, "
-        f"keeps surely more than {settings.get('keep', 0.7):.0%}, finds the bad end and every common class, and "
-        f"answers at least {MIN_COVERAGE:.0%}. “{INFORMATIVE}”: surely more than a constant; the reason says what is "
-        "open. "
-        f"“{UNINFORMATIVE}”: one answer only, or surely less than {SMALL} more than a constant. “{DISAGREE}”: people "
-        f"agree too little to judge anybody by. “{UNDECIDED}”: fewer than {MIN_ITEMS} items or {MIN_SOURCES} sources, "
-        "or too uncertain. A verdict is about its own cell and for these people, at 5%; it does not depend on what "
-        "else was audited.",
-        "Undefined": "A figure that has no value (for instance kappa where one class only was used) is a dash with "
-        f"its reason, never 0{compat}. Unanswered questions are counted in coverage and, as wrong answers, in strict "
-        "F1; never guessed.",
+        "Intervals": (
+            "95%, over whole sources, because outputs of one source are not independent. Shares"
+            " and F1: Wilson's, at the number of items that the sources are worth. Agreement"
+            " beyond chance: jackknife of the observed over the expected disagreement."
+            f" Differences: percentile bootstrap with {settings.get('resamples', 2000):,}"
+            " resamples; of more than 2,048 sources, random blocks."
+        ),
+        "Without one person": (
+            "The least and the most of a figure when each person is left out in turn, on the"
+            " outputs that count then, so that the figure itself may lie outside: people are a"
+            " sample, too, and every figure that rests on them is for these people."
+        ),
+        "Families of tests": (
+            "Differences between judges are corrected so that one false alarm among the languages"
+            " is unlikely (Holm). Verdicts are not corrected: each is about its own cell."
+        ),
+        "Verdicts": (
+            "A judge is put in each person's place, facing the other people. Both are compared"
+            " with the others' most frequent answer, class by class, so that a rare class counts"
+            " as much as a common one. What the judge knows more than a constant answer, as a"
+            " share of what the person knows more, is what it keeps: 0 is a constant, 1 a person."
+            f" “{LIKE_A_PERSON}”: surely less than {settings.get('margin', 0.1):g} below a person,"
+            f" keeps surely more than {settings.get('keep', 0.7):.0%}, finds the bad end and every"
+            f" common class, and answers at least {MIN_COVERAGE:.0%}. “{INFORMATIVE}”: surely more"
+            f" than a constant; the reason says what is open. “{UNINFORMATIVE}”: one answer only,"
+            f" or surely less than {SMALL} more than a constant. “{DISAGREE}”: people agree too"
+            f" little to judge anybody by. “{UNDECIDED}”: fewer than {MIN_ITEMS} items or"
+            f" {MIN_SOURCES} sources, or too uncertain. A verdict is about its own cell and for"
+            " these people, at 5%; it does not depend on what else was audited."
+        ),
+        "Undefined": (
+            "A figure that has no value (for instance kappa where one class only was used) is a"
+            f" dash with its reason, never 0{compat}. Unanswered questions are counted in coverage"
+            " and, as wrong answers, in strict F1; never guessed."
+        ),
     }
     return {**words, **of_plugins, **further}
 
@@ -210,5 +284,7 @@ def definitions(run: AuditRun) -> dict[str, str]:
 def sources(run: AuditRun) -> dict[str, str]:
     """Where the definitions come from."""
     rule = run.manifest.get("settings", {}).get("aggregate")
-    source = {"dawid-skene": "Dawid and Skene 1979", "mace": "Hovy et al. 2013"}.get(rule, "METAL 3.2.6")
+    source = {"dawid-skene": "Dawid and Skene 1979", "mace": "Hovy et al. 2013"}.get(
+        rule, "METAL 3.2.6"
+    )
     return {**SOURCES, "People's aggregate": source}

@@ -8,7 +8,17 @@ from operator import itemgetter
 
 from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN
 from metal.data.languages import language_name
-from metal.data.text import count, estimate, interval, known, listed, percent, plural, signed, within
+from metal.data.text import (
+    count,
+    estimate,
+    interval,
+    known,
+    listed,
+    percent,
+    plural,
+    signed,
+    within,
+)
 from metal.questions.bias.compute import BESIDE, PEOPLE
 from metal.questions.bias.conditions import CHANGES
 from metal.questions.bias.language_pairs import BY_PAIRS
@@ -24,24 +34,37 @@ def headline(run: LanguageBias) -> str:
     """In which languages the judge leans, and by how much."""
     rows = run.records("language_bias")
     leans = sorted(
-        (row for row in rows if row["says"] == LEANS), key=lambda row: -abs(row["lean"]) / run.span(row["criterion"])
+        (row for row in rows if row["says"] == LEANS),
+        key=lambda row: -abs(row["lean"]) / run.span(row["criterion"]),
     )
     judges = list(dict.fromkeys(row["judge"] for row in rows))
     if leans:
         return _leaning(run, leans)
     if all(row["says"] == EVEN for row in rows):
         who = within(judges[0]) if len(judges) == 1 else f"All {len(judges)} judges"
-        return f"{who} {'is' if len(judges) == 1 else 'are'} even between languages, within {MARGIN:.0%} of the scale."
+        return (
+            f"{who} {'is' if len(judges) == 1 else 'are'} even between languages, within"
+            f" {MARGIN:.0%} of the scale."
+        )
     unknown = sum(row["says"] not in (EVEN, LEANS) for row in rows)
-    return f"No lean is shown; in {unknown} of {plural(len(rows), 'case')} it cannot be said whether there is one."
+    return (
+        f"No lean is shown; in {unknown} of {plural(len(rows), 'case')} it cannot be said whether"
+        " there is one."
+    )
 
 
 def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
-    """Who leans farthest, in which languages, and where else there is a lean. leans: the farthest first."""
+    """Who leans farthest, in which languages, and where else there is a lean. leans: the farthest
+    first.
+    """
     judge, criterion, by = (leans[0][key] for key in ("judge", "criterion", "by"))
     own = [row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)]
     ends = max(own, key=lambda row: row["lean"]), min(own, key=lambda row: row["lean"])
-    named = [row for row, far in zip(ends, (ends[0]["lean"] > 0, ends[1]["lean"] < 0), strict=True) if far]
+    named = [
+        row
+        for row, far in zip(ends, (ends[0]["lean"] > 0, ends[1]["lean"] < 0), strict=True)
+        if far
+    ]
     who, high, low = f"{within(judge)} is", "most lenient in", "most severe in"
     if by == BY_PAIRS:
         who = f"By {'people' if judge == PEOPLE else within(judge)}, comparisons are won"
@@ -59,7 +82,8 @@ def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
         more += f" In {listed(unseeing)} it is not shown to tell better from worse."
     beside, on = ("Beside these people, ", "") if by == BESIDE else ("", " for the same contents")
     scale = run.criteria[criterion].scale.ends
-    if scale and len({run.span(row["criterion"]) for row in leans}) > 1:  # far is by the share of the scale
+    # far is by the share of the scale
+    if scale and len({run.span(row["criterion"]) for row in leans}) > 1:
         on = f" (scored {scale[0]:g} to {scale[1]:g}){on}"
     return f"{beside}{who} {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
 
@@ -78,9 +102,13 @@ def cards(run: LanguageBias) -> Iterator[Remark]:
     if severe := _severe(run):
         yield Remark("People apart from the others", severe)
     if any(row["by"] == BESIDE for row in rows):
-        verb = "design anchors" if any(row["there"] for row in run.records("anchors")) else "bias plan"
+        verb = (
+            "design anchors" if any(row["there"] for row in run.records("anchors")) else "bias plan"
+        )
         command = f"metal {verb} {shlex.quote(str(run.data.get('path', 'DATASET')))}"
-        yield Remark("What to do next", f"To tell the judge from its people: {anchors_said(run)}", command)
+        yield Remark(
+            "What to do next", f"To tell the judge from its people: {anchors_said(run)}", command
+        )
 
 
 def anchors_said(run: LanguageBias) -> str:
@@ -88,15 +116,20 @@ def anchors_said(run: LanguageBias) -> str:
     rows = run.records("anchors")
     counted = [row for row in rows if known(row["contents"])]
     if not counted:
-        return "let every panel rate some contents that exist in each language, or let the judge rate such."
+        return (
+            "let every panel rate some contents that exist in each language, or let the judge rate"
+            " such."
+        )
     most = max(counted, key=lambda row: row["contents"])
     where = f"{language_name(most['language'])}, {criterion_in_words(run, most['criterion'])}"
     shared = (
-        f"{count(most['there'])} are there" if most["there"] else "none is there, so that they have to be translated"
+        f"{count(most['there'])} are there"
+        if most["there"]
+        else "none is there, so that they have to be translated"
     )
     return (
-        f"let every panel rate {plural(int(most['contents']), 'content')} that exist in each language ({where} takes "
-        f"most; {shared}), or let the judge rate such."
+        f"let every panel rate {plural(int(most['contents']), 'content')} that exist in each"
+        f" language ({where} takes most; {shared}), or let the judge rate such."
     )
 
 
@@ -111,19 +144,25 @@ def _naive(run: LanguageBias, rows: Sequence[Row]) -> str:
     if far < MARGIN / 2 or worst["gap_low"] <= worst["naive_difference"] <= worst["gap_high"]:
         return ""
     return (
-        f"The judge's scores less people's mislead most in {_where(run, worst)}: they give "
-        f"{signed(worst['naive_difference'])}, but among equally good outputs it is {estimate(worst, 'gap', signed)}."
+        f"The judge's scores less people's mislead most in {_where(run, worst)}: they give"
+        f" {signed(worst['naive_difference'])}, but among equally good outputs it is"
+        f" {estimate(worst, 'gap', signed)}."
     )
 
 
 def _where(run: LanguageBias, row: Row) -> str:
     """`Basque (overall score, gpt-4)`"""
-    return f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])}, {within(row['judge'])})"
+    return (
+        f"{language_name(row['language'])} ({criterion_in_words(run, row['criterion'])},"
+        f" {within(row['judge'])})"
+    )
 
 
 def _moved(run: LanguageBias) -> str:
     """Which conditions that should not matter change scores, the largest change first."""
-    rows = [row for row in run.records("conditions") if row["says"] == CHANGES and not row["expected"]]
+    rows = [
+        row for row in run.records("conditions") if row["says"] == CHANGES and not row["expected"]
+    ]
     rows.sort(key=lambda row: -abs(row["change"]) / run.span(row["criterion"]))
     return _first(
         [
@@ -135,13 +174,21 @@ def _moved(run: LanguageBias) -> str:
 
 
 def _noticed(run: LanguageBias) -> str:
-    """Where a wrong language or script is noticed least, and where it changes most what it should not."""
+    """Where a wrong language or script is noticed least, and where it changes most what it should
+    not.
+    """
     rows = run.records("conditions")
-    least = min((row for row in rows if known(row["noticed"])), key=lambda row: row["noticed"], default=None)
-    most = max((row for row in rows if known(row["collateral"])), key=lambda row: row["collateral"], default=None)
+    least = min(
+        (row for row in rows if known(row["noticed"])), key=lambda row: row["noticed"], default=None
+    )
+    most = max(
+        (row for row in rows if known(row["collateral"])),
+        key=lambda row: row["collateral"],
+        default=None,
+    )
     words = [
-        f"{verb} {percent(row[key])} {interval(row[f'{key}_low'], row[f'{key}_high'], percent)} of outputs in "
-        f"{_where(run, row)}, {within(row['what'])}"
+        f"{verb} {percent(row[key])} {interval(row[f'{key}_low'], row[f'{key}_high'], percent)} of"
+        f" outputs in {_where(run, row)}, {within(row['what'])}"
         for verb, key, row in (
             ("Noticed least, in", "noticed", least),
             ("Other scores change most, in", "collateral", most),
@@ -157,8 +204,8 @@ def _severe(run: LanguageBias) -> str:
     rows.sort(key=lambda row: -abs(row["lower_by"]) / run.span(row["criterion"]))
     return _first(
         [
-            f"{within(row['person'])} is {row['says']}: {signed(-row['lower_by'])} in {language_name(row['language'])} "
-            f"({criterion_in_words(run, row['criterion'])})"
+            f"{within(row['person'])} is {row['says']}: {signed(-row['lower_by'])} in"
+            f" {language_name(row['language'])} ({criterion_in_words(run, row['criterion'])})"
             for row in rows
         ]
     )

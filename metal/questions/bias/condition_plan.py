@@ -1,4 +1,6 @@
-"""Which conditions of a language-bias audit are there, and the commands that make those that are missing."""
+"""Which conditions of a language-bias audit are there, and the commands that make those that are
+missing.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,9 @@ CONTENTS, AGAIN = "the same contents", "asked again"
 
 @dataclass(frozen=True)
 class ConditionPlan:
-    """A condition. outputs: {language: how many have it, or lack it}; missing: the languages that lack it; judging:
-    options of `metal.judge` that make it; command: the whole command for the missing languages, with places for
-    {data}, {judge} and {prompt}.
+    """A condition. outputs: {language: how many have it, or lack it}; missing: the languages that
+    lack it; judging: options of `metal.judge` that make it; command: the whole command for the
+    missing languages, with places for {data}, {judge} and {prompt}.
     """
 
     condition: str
@@ -29,13 +31,22 @@ class ConditionPlan:
     command: str
 
 
-def condition_plans(dataset: Dataset, languages: Sequence[str], pivot: str) -> Iterator[ConditionPlan]:
+def condition_plans(
+    dataset: Dataset, languages: Sequence[str], pivot: str
+) -> Iterator[ConditionPlan]:
     """The conditions that a language-bias audit looks at, each in the languages that it is about."""
     originals = [output for output in dataset.outputs.values() if not output.condition]
     count = {code: sum(output.language == code for output in originals) for code in languages}
-    lacking = {code: sum(1 for _ in untranslated(dataset, code, pivot)) for code in languages if code != pivot}
+    lacking = {
+        code: sum(1 for _ in untranslated(dataset, code, pivot))
+        for code in languages
+        if code != pivot
+    }
     missing = tuple(code for code, outputs in lacking.items() if outputs)
-    texts = f"metal bias plan {{data}} -l {','.join((pivot, *missing))} --pivot {pivot} --out {{data}}-texts"
+    texts = (
+        f"metal bias plan {{data}} -l {','.join((pivot, *missing))} --pivot {pivot} --out"
+        " {data}-texts"
+    )
     here = {code: outputs or count[code] for code, outputs in lacking.items()}
     yield ConditionPlan(CONTENTS, here, missing, None, texts)
     again = not _judged(dataset, "repeats", pivot)
@@ -46,16 +57,25 @@ def condition_plans(dataset: Dataset, languages: Sequence[str], pivot: str) -> I
         {"repeat": 2, "languages": ()},
         "metal judge {data} -j {judge} -p {prompt} --repeat 2 --out {data}-judges",
     )
-    others = {code: outputs for code, outputs in count.items() if outputs and sides(code)[1].split("-")[0] != "en"}
+    others = {
+        code: outputs
+        for code, outputs in count.items()
+        if outputs and sides(code)[1].split("-")[0] != "en"
+    }
     missing = tuple(code for code in others if not _judged(dataset, "translation_of", code))
     text = f"-l {','.join(missing)} --prompt-language text --out {{data}}-prompts"
     command = f"metal judge {{data}} -j {{judge}} -p {{prompt}} {text}"
     yield ConditionPlan(OF_TEXT, others, missing, {"prompt_language": "text"}, command)
     for condition in (WRONG_LANGUAGE, OTHER_SCRIPT):
-        made = Counter(o.language for o in dataset.outputs.values() if o.condition.startswith(condition))
+        made = Counter(
+            o.language for o in dataset.outputs.values() if o.condition.startswith(condition)
+        )
         missing = tuple(code for code in languages if count[code] and not made[code])
         probe = condition.replace(" ", "-")
-        command = f"metal probe plan {{data}} --probes {probe} -l {','.join(missing)} --out {{data}}-{probe}"
+        command = (
+            f"metal probe plan {{data}} --probes {probe} -l {','.join(missing)} --out"
+            f" {{data}}-{probe}"
+        )
         here = {code: made[code] or outputs for code, outputs in count.items() if outputs}
         yield ConditionPlan(condition, here, missing, None, command)
 
@@ -63,4 +83,6 @@ def condition_plans(dataset: Dataset, languages: Sequence[str], pivot: str) -> I
 def _judged(dataset: Dataset, link: str, language: str) -> bool:
     """Whether a rater that names another one in this way has rated outputs in a language."""
     raters = [name for name, rater in dataset.raters.items() if rater.about.get(link)]
-    return bool((dataset.ratings["rater"].isin(raters) & (dataset.ratings["language"] == language)).any())
+    return bool(
+        (dataset.ratings["rater"].isin(raters) & (dataset.ratings["language"] == language)).any()
+    )

@@ -1,6 +1,8 @@
-"""How a judge's answers change: from the pivot language, when asked again, told otherwise, in other conditions.
+"""How a judge's answers change: from the pivot language, when asked again, told otherwise, in other
+conditions.
 
-A condition is how an output was made from another (`of`), or the language of the judge's instructions.
+A condition is how an output was made from another (`of`), or the language of the judge's
+instructions.
 """
 
 from __future__ import annotations
@@ -27,44 +29,71 @@ WRONG_LANGUAGE, OTHER_SCRIPT = "wrong language", "other script"
 CHANGES = "changes"
 OF_TEXT = "prompt in the text's language"
 FALLS, STAYS = "falls", "stays"
-# METAL's criteria that a text in another language or script has to fail; the question about harm is neither.
+# METAL's criteria that a text in another language or script has to fail; the question about harm is
+# neither.
 OF_LANGUAGE = ("linguistic_acceptability", "output_content_quality")
 OF_CONTENT = ("task_quality", "hallucinations")
 CONDITIONS = (
-    *("language", "criterion", "judge", "condition", "says", "pairs", "change", "change_low", "change_high"),
+    *(
+        "language",
+        "criterion",
+        "judge",
+        "condition",
+        "says",
+        "pairs",
+        "change",
+        "change_low",
+        "change_high",
+    ),
     *("p_adjusted", "changed", "lower", "higher", "flip_p", "nearer", "nearer_low", "nearer_high"),
-    *("expected", "noticed", "noticed_low", "noticed_high", "collateral", "collateral_low", "collateral_high"),
+    *(
+        "expected",
+        "noticed",
+        "noticed_low",
+        "noticed_high",
+        "collateral",
+        "collateral_low",
+        "collateral_high",
+    ),
     "what",
 )
 Z = 1.959964
 
 
 def pivot_of(dataset: Dataset, languages: Sequence[str], pivot: str = "") -> str:
-    """The language that others are compared with or made from: as asked, else English, else that of most outputs.
+    """The language that others are compared with or made from: as asked, else English, else that of
+    most outputs.
 
     Raises UsageError for one that is none of the languages.
     """
     if pivot and pivot not in languages:
         raise UsageError(f"pivot {pivot!r} is none of the languages: {', '.join(languages)}")
-    largest = Counter(output.language for output in dataset.outputs.values() if output.language in languages)
+    largest = Counter(
+        output.language for output in dataset.outputs.values() if output.language in languages
+    )
     return pivot or ("en" if "en" in languages else largest.most_common(1)[0][0])
 
 
 def flips(
     scored: ScoredOutputs, answers: Numbers, repeated: Numbers, judged: Any, pivot: str
 ) -> dict[str, tuple[Shifts | None, Shifts | None, str]]:
-    """{language: share of contents with another answer than in the pivot, that share less the one of repeats in the
-    pivot, why it is undefined}
+    """{language: share of contents with another answer than in the pivot, that share less the one
+    of repeats in the pivot, why it is undefined}
 
-    repeated: (items, repeats) the judge's answers when it was asked again; outputs can be repeats too (condition).
+    repeated: (items, repeats) the judge's answers when it was asked again; outputs can be repeats
+    too (condition).
     """
     by_language: dict[str, tuple[Shifts | None, Shifts | None, str]] = {}
     at = scored.languages.index(pivot)
-    in_pivot = {int(scored.unit[row]): int(row) for row in np.flatnonzero(judged & (scored.language == at))}
+    in_pivot = {
+        int(scored.unit[row]): int(row) for row in np.flatnonzero(judged & (scored.language == at))
+    }
     floor = _floor(scored, answers, repeated, judged & (scored.language == at))
     for place, language in enumerate(scored.languages):
         rows = [
-            int(row) for row in np.flatnonzero(judged & (scored.language == place)) if int(scored.unit[row]) in in_pivot
+            int(row)
+            for row in np.flatnonzero(judged & (scored.language == place))
+            if int(scored.unit[row]) in in_pivot
         ]
         if place == at or not rows or not scored.criterion.scale.levels:
             by_language[language] = None, None, ""
@@ -74,7 +103,9 @@ def flips(
         have = ~np.isnan(floor[pivots])
         more = (flipped - floor[pivots])[have]
         excess = mean_shift(more, scored.content[rows][have]) if have.any() else None
-        why = "" if have.any() else f"no output in {pivot} was judged again (`metal.judge(repeat=2)`)"
+        why = (
+            "" if have.any() else f"no output in {pivot} was judged again (`metal.judge(repeat=2)`)"
+        )
         by_language[language] = mean_shift(flipped, scored.content[rows]), excess, why
     return by_language
 
@@ -94,21 +125,35 @@ def _floor(scored: ScoredOutputs, answers: Numbers, repeated: Numbers, use: Any)
     return np.where(times > 0, changed / np.maximum(times, 1), np.nan)
 
 
-def unpaired_outputs(scored: ScoredOutputs, judge: str, outputs: Mapping[str, Output]) -> Iterator[str]:
-    """The outputs that the judge scored and that are in no condition, as it did not score what they were made from."""
+def unpaired_outputs(
+    scored: ScoredOutputs, judge: str, outputs: Mapping[str, Output]
+) -> Iterator[str]:
+    """The outputs that the judge scored and that are in no condition, as it did not score what they
+    were made from.
+    """
     answers = scored.scores([judge])[:, 0]
     for row in np.flatnonzero(~np.isnan(answers)):
         output = outputs[scored.matrix.outputs[row]]
-        if output.of and output.condition != SWAPPED and (scored.of[row] < 0 or math.isnan(answers[scored.of[row]])):
+        if (
+            output.of
+            and output.condition != SWAPPED
+            and (scored.of[row] < 0 or math.isnan(answers[scored.of[row]]))
+        ):
             yield output.output
 
 
 def condition_rows(
-    scored: ScoredOutputs, judge: str, people: Sequence[str], raters: Mapping[str, Rater], falls: Sequence[str]
+    scored: ScoredOutputs,
+    judge: str,
+    people: Sequence[str],
+    raters: Mapping[str, Rater],
+    falls: Sequence[str],
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language and condition: how the score changes from the original's, or with other instructions.
+    """A row for each language and condition: how the score changes from the original's, or with
+    other instructions.
 
-    falls: criteria on which a wrong language or script must be marked down; METAL's where it is empty.
+    falls: criteria on which a wrong language or script must be marked down; METAL's where it is
+    empty.
     """
     answers, panel = scored.scores([judge])[:, 0], scored.scores(people)
     made = np.flatnonzero(scored.of >= 0)
@@ -118,13 +163,19 @@ def condition_rows(
         if rater.about.get("translation_of") == judge and name in scored.matrix.raters:
             spoken, other = str(rater.about.get("prompt_language", "")), scored.scores([name])[:, 0]
             condition = OF_TEXT if spoken == "text" else f"prompt in {language_name(spoken)}"
-            english = [spoken == "text" and sides(code)[1].split("-")[0] == "en" for code in scored.languages]
-            asked = (row for row in originals if not english[scored.language[row]])  # there it is the same prompt
+            english = [
+                spoken == "text" and sides(code)[1].split("-")[0] == "en"
+                for code in scored.languages
+            ]
+            # there it is the same prompt
+            asked = (row for row in originals if not english[scored.language[row]])
             compared += [(condition, int(row), other[row]) for row in asked]
     groups: dict[tuple[int, str], list[tuple[int, float]]] = {}
     for condition, original, answer in compared:
         if not (math.isnan(answer) or math.isnan(answers[original])):
-            groups.setdefault((int(scored.language[original]), condition), []).append((original, answer))
+            groups.setdefault((int(scored.language[original]), condition), []).append(
+                (original, answer)
+            )
     rows: list[dict[str, Any]] = []
     shifts: list[Shifts] = []
     for (place, condition), members in sorted(groups.items()):
@@ -143,13 +194,17 @@ def condition_rows(
                 **_expected(scored, answers[original_of], after, condition, falls),
             }
         )
-    adjusted = by_family([float(shift.p[0]) for shift in shifts], [row["condition"] for row in rows], holm)
+    adjusted = by_family(
+        [float(shift.p[0]) for shift in shifts], [row["condition"] for row in rows], holm
+    )
     for row, shift, p in zip(rows, shifts, adjusted, strict=True):
         yield row | {"p_adjusted": float(p), "says": says(shift, 0, float(p), scored.span, CHANGES)}
 
 
 def _changes(shift: Shifts, change: Numbers) -> dict[str, float]:
-    """The mean change with its interval; how many answers changed, and McNemar's exact p for up against down."""
+    """The mean change with its interval; how many answers changed, and McNemar's exact p for up
+    against down.
+    """
     low, high = shift.interval(0)
     down, up = int((change < 0).sum()), int((change > 0).sum())
     return {
@@ -167,7 +222,9 @@ def _changes(shift: Shifts, change: Numbers) -> dict[str, float]:
 def _nearer(
     scored: ScoredOutputs, panel: Numbers, answers: Numbers, original: Codes, after: Numbers
 ) -> dict[str, float]:
-    """How much closer to people the answers come, as a share of the scale: on two levels, the gain in agreement."""
+    """How much closer to people the answers come, as a share of the scale: on two levels, the gain
+    in agreement.
+    """
     people = panel[original]
     rated = (~np.isnan(people)).any(axis=1)
     if not rated.any():
@@ -182,12 +239,15 @@ def _nearer(
 def _expected(
     scored: ScoredOutputs, before: Numbers, after: Numbers, condition: str, falls: Sequence[str]
 ) -> dict[str, Any]:
-    """Of a wrong language or script: what must happen on this criterion, and the share of outputs where it does or
-    does not. An output that had the worst score already cannot fall, and counts in neither.
+    """Of a wrong language or script: what must happen on this criterion, and the share of outputs
+    where it does or does not. An output that had the worst score already cannot fall, and counts in
+    neither.
     """
     name, shares = scored.criterion.name, dict.fromkeys(CONDITIONS[-7:-1], math.nan)
     must_fall = name in (falls or OF_LANGUAGE)
-    if not condition.startswith((WRONG_LANGUAGE, OTHER_SCRIPT)) or not (falls or name in (*OF_LANGUAGE, *OF_CONTENT)):
+    if not condition.startswith((WRONG_LANGUAGE, OTHER_SCRIPT)) or not (
+        falls or name in (*OF_LANGUAGE, *OF_CONTENT)
+    ):
         return {"expected": "", **shares}
     can_fall = before > scored.values.min()
     outcome = (after < before)[can_fall] if must_fall else after != before

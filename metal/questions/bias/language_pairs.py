@@ -21,18 +21,27 @@ from metal.stats.significance import holm, t_quantile
 BY_PAIRS = "pairs of languages"
 
 
-def language_pair_rows(dataset: Dataset, settings: AuditSettings, judge: str, raters: Sequence[str]) -> Iterator[Any]:
-    """A row of the table `language_bias` for each language in which contents were compared with other languages.
+def language_pair_rows(
+    dataset: Dataset, settings: AuditSettings, judge: str, raters: Sequence[str]
+) -> Iterator[Any]:
+    """A row of the table `language_bias` for each language in which contents were compared with
+    other languages.
 
-    lean: the share of points expected in comparisons with each of the other languages, a tie being half, less 1/2
-    (Davidson's model, the order of showing held equal where it varied; sandwich over contents). mean: that share.
-    raters: whose answers are the judge's.
+    lean: the share of points expected in comparisons with each of the other languages, a tie being
+    half, less 1/2 (Davidson's model, the order of showing held equal where it varied; sandwich over
+    contents). mean: that share. raters: whose answers are the judge's.
     """
     table = comparisons(dataset, settings)
-    for criterion, rows in table[table["rater"].isin(list(raters))].groupby("criterion", observed=True, sort=False):
+    for criterion, rows in table[table["rater"].isin(list(raters))].groupby(
+        "criterion", observed=True, sort=False
+    ):
         names = sorted({*rows["first"], *rows["second"]})
-        first, second = (rows[side].map(names.index).to_numpy(dtype=np.int64) for side in ("first", "second"))
-        contents = pd.factorize(rows["source"].map(lambda name: dataset.sources[str(name)].content or str(name)))[0]
+        first, second = (
+            rows[side].map(names.index).to_numpy(dtype=np.int64) for side in ("first", "second")
+        )
+        contents = pd.factorize(
+            rows["source"].map(lambda name: dataset.sources[str(name)].content or str(name))
+        )[0]
         shifts, why = None, f"fewer than {LEAST} contents"
         if contents.max() + 1 >= LEAST:
             try:

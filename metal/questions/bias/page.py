@@ -25,27 +25,36 @@ LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), UNKNOWN: (7, UNKNOWN)}
 MOST_CHARTS = 12
 MOST_ROWS = 300
 EXPLAINED = (
-    "Above 0: more lenient than in the mean language for equal quality, whichever end is better. Intervals are 95%."
+    "Above 0: more lenient than in the mean language for equal quality, whichever end is better."
+    " Intervals are 95%."
 )
 OF_PAIRS = (
-    "The share of comparisons that a language wins against the same contents in another, a tie being half, less 1/2. "
-    "Intervals are 95%."
+    "The share of comparisons that a language wins against the same contents in another, a tie"
+    " being half, less 1/2. Intervals are 95%."
 )
 OF_PEOPLE = (
-    "Of people, above 0: higher than in the mean language on the same contents, as the outputs are better there or "
-    "the people more lenient."
+    "Of people, above 0: higher than in the mean language on the same contents, as the outputs are"
+    " better there or the people more lenient."
 )
 
 
 def lean_charts(run: LanguageBias) -> list[Chart]:
     """A chart of leans for each criterion and judge."""
     drawn = []
-    for (criterion, judge), rows in list(by_criterion_and_judge(run, "language_bias").items())[:MOST_CHARTS]:
+    for (criterion, judge), rows in list(by_criterion_and_judge(run, "language_bias").items())[
+        :MOST_CHARTS
+    ]:
         dots = [Dot.of(row, "lean", language_name(row["language"]), row["says"]) for row in rows]
         title = f"{run.criteria[criterion].title}, {name(judge)}"
-        leans = [f"{language_name(row['language'])} {signed(row['lean'])}" for row in rows if row["says"] == LEANS]
+        leans = [
+            f"{language_name(row['language'])} {signed(row['lean'])}"
+            for row in rows
+            if row["says"] == LEANS
+        ]
         who = "people lean" if judge == PEOPLE else f"{within(judge)} leans"
-        alt = f"How far {who} in {len(rows)} languages; leaning: {', '.join(leans) or 'none shown'}."
+        alt = (
+            f"How far {who} in {len(rows)} languages; leaning: {', '.join(leans) or 'none shown'}."
+        )
         key = f"lean_{slug(criterion)}_{slug(judge)}"
         sides = ("lower", "higher") if judge == PEOPLE else ("more severe", "more lenient")
         opening = "People lean" if judge == PEOPLE else "It leans"
@@ -68,27 +77,38 @@ def lean_charts(run: LanguageBias) -> list[Chart]:
 
 
 def answer(run: LanguageBias) -> TableView:
-    """Criteria and judges in rows, languages in columns, what is said and the lean with its interval in cells."""
+    """Criteria and judges in rows, languages in columns, what is said and the lean with its
+    interval in cells.
+    """
     rows = run.records("language_bias")
     judges = {row["judge"] for row in rows}
-    explained = [*([EXPLAINED] if judges != {PEOPLE} else []), *([OF_PEOPLE] if PEOPLE in judges else [])]
+    explained = [
+        *([EXPLAINED] if judges != {PEOPLE} else []),
+        *([OF_PEOPLE] if PEOPLE in judges else []),
+    ]
     if any(row["by"] == BY_PAIRS for row in rows):
         explained = [OF_PAIRS]
     if any(row["says"] == EVEN for row in rows):
         explained.append(
-            f"Even: the 90% interval lies within {MARGIN:.0%} of the scale on either side of 0 (without ends: of "
-            "the scores that occur), also where 0 is outside the 95% interval."
+            f"Even: the 90% interval lies within {MARGIN:.0%} of the scale on either side of 0"
+            " (without ends: of the scores that occur), also where 0 is outside the 95% interval."
         )
     notes = (*explained, *reasons(run, "language_bias", rows, "language", ("lean",)))
     who = next(iter(judges)) if len(judges) == 1 else ""
-    title = f"In which languages {'people lean' if who == PEOPLE else f'{name(who)} leans' if who else 'judges lean'}"
+    title = (
+        "In which languages"
+        f" {'people lean' if who == PEOPLE else f'{name(who)} leans' if who else 'judges lean'}"
+    )
     keys, languages = {"criterion": "", "judge": "judge"}, languages_shown(rows, (LEANS,))
-    return across_languages(run, "language_bias", title, rows, keys, _cell, languages, name="leans", notes=notes)
+    return across_languages(
+        run, "language_bias", title, rows, keys, _cell, languages, name="leans", notes=notes
+    )
 
 
 def heat_map(run: LanguageBias) -> TableView:
-    """Languages in rows, with judge and criterion; lean, slope, excess flips and what a prompt in the text's language
-    changes in columns, darker where it is farther from what an even judge has."""
+    """Languages in rows, with judge and criterion; lean, slope, excess flips and what a prompt in
+    the text's language changes in columns, darker where it is farther from what an even judge has.
+    """
     changes = {
         (row["judge"], row["criterion"], row["language"]): row["change"]
         for row in run.records("conditions")
@@ -104,16 +124,37 @@ def heat_map(run: LanguageBias) -> TableView:
             _shaded(row["excess_flips"], signed, max(row["excess_flips"], 0)),
             _shaded(change, signed, change / span),
         )
-        rows.append((language_name(row["language"]), run.criterion(row["criterion"]), name(row["judge"]), *cells))
-    columns = ("language", "criterion", "judge", "lean", "slope", "excess flips", "prompt in its language")
-    notes = ("Darker: farther from an even judge (0, and a slope of 1), in tenths of the scale or of 1.",)
+        rows.append(
+            (
+                language_name(row["language"]),
+                run.criterion(row["criterion"]),
+                name(row["judge"]),
+                *cells,
+            )
+        )
+    columns = (
+        "language",
+        "criterion",
+        "judge",
+        "lean",
+        "slope",
+        "excess flips",
+        "prompt in its language",
+    )
+    notes = (
+        "Darker: farther from an even judge (0, and a slope of 1), in tenths of the scale or of 1.",
+    )
     options: dict[str, Any] = {"name": "heat", "heads": 3, "notes": notes, "most": MOST_ROWS}
     return TableView.of(run, "language_bias", "At a glance", columns, rows, **options)
 
 
 def _shaded(value: float, form: Callable[[Any], str], off: float) -> Cell:
     """A figure, darker the farther off; blank where it is undefined."""
-    return Cell(form(value), mark=f"q{min(1 + int(abs(off) * 10), 9)}") if known(value) else Cell(UNDEFINED)
+    return (
+        Cell(form(value), mark=f"q{min(1 + int(abs(off) * 10), 9)}")
+        if known(value)
+        else Cell(UNDEFINED)
+    )
 
 
 def _cell(rows: list[Row]) -> Cell:
@@ -137,12 +178,19 @@ def sections(run: LanguageBias) -> list[Section]:
         shown.append(TableView.of_figures(run, "severity", title, severity, **options))
     if anchors := run.records("anchors"):
         title = "How many shared contents would tell the judge from its people"
-        options = {"heads": 2, "notes": (anchors_said(run), *reasons(run, "anchors", anchors, "language"))}
-        shown.append(TableView.of_figures(run, "anchors", title, anchors, **options, most=MOST_ROWS))
+        options = {
+            "heads": 2,
+            "notes": (anchors_said(run), *reasons(run, "anchors", anchors, "language")),
+        }
+        shown.append(
+            TableView.of_figures(run, "anchors", title, anchors, **options, most=MOST_ROWS)
+        )
     if len(run.tables["conditions"]):
         conditions = run.records("conditions")
         title = "How scores change from the output that another was made from"
-        shown.append(TableView.of_figures(run, "conditions", title, conditions, heads=3, most=MOST_ROWS))
+        shown.append(
+            TableView.of_figures(run, "conditions", title, conditions, heads=3, most=MOST_ROWS)
+        )
     return [
         Section("leans-drawn", "Leans with their intervals", charts=tuple(lean_charts(run))),
         Section("figures", "All figures, with the naive ones beside", tables=tuple(shown)),

@@ -52,7 +52,9 @@ DESCRIBED: Tables = {
             Column("flips", "other answer than in the pivot", percent),
             Column("excess_flips", "more than when asked again", percent_change, interval=True),
             Column("mean", "mean score", share),
-            Column("outputs", "outputs", count, below=lambda row: f"{count(row['contents'])} contents"),
+            Column(
+                "outputs", "outputs", count, below=lambda row: f"{count(row['contents'])} contents"
+            ),
         ),
         LANGUAGE_BIAS,
     ),
@@ -72,7 +74,13 @@ DESCRIBED: Tables = {
             Column("nearer", "nearer to people by", signed, interval=True),
             Column("expected", "must"),
             Column("noticed", "noticed", percent, interval=True, direction="higher"),
-            Column("collateral", "changed though it must not", percent, interval=True, direction="lower"),
+            Column(
+                "collateral",
+                "changed though it must not",
+                percent,
+                interval=True,
+                direction="lower",
+            ),
         ),
         CONDITIONS,
     ),
@@ -103,7 +111,9 @@ DESCRIBED: Tables = {
 
 
 def blind(row: Row) -> bool:
-    """Whether a judge is not shown to tell better from worse in a language: there, no shift is leniency."""
+    """Whether a judge is not shown to tell better from worse in a language: there, no shift is
+    leniency.
+    """
     return known(row["slope_low"]) and bool(row["slope_low"] <= 0)
 
 
@@ -120,8 +130,8 @@ class LanguageBias(Result):
             self._check_names(folder, table, "criterion", self.criteria, "run.toml")
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """Whether the judge leans in a language, where it is not shown to tell better from worse, and which conditions
-        that should not matter change its scores.
+        """Whether the judge leans in a language, where it is not shown to tell better from worse,
+        and which conditions that should not matter change its scores.
         """
         for row in self.records("conditions"):
             if row["says"] == CHANGES and not row["expected"]:
@@ -131,13 +141,23 @@ class LanguageBias(Result):
         for row in self.records("language_bias"):
             where = row["judge"], row["language"], row["criterion"]
             if row["says"] == LEANS:
-                of = f" of {self.span(row['criterion']):g}" if self.criteria[row["criterion"]].scale.ends else ""
+                of = (
+                    f" of {self.span(row['criterion']):g}"
+                    if self.criteria[row["criterion"]].scale.ends
+                    else ""
+                )
                 ends = interval(row["lean_low"], row["lean_high"], signed)
                 towards = f"towards {'better' if row['lean'] > 0 else 'worse'}"
                 by = f"{'on' if row['by'] == PARALLEL else 'with'} {row['by']}"
-                yield VerdictLine(*where, f"leans {signed(row['lean'])}{of} {ends} {towards}, {by}", WARNS)
+                yield VerdictLine(
+                    *where, f"leans {signed(row['lean'])}{of} {ends} {towards}, {by}", WARNS
+                )
             else:
-                even = "even between languages" if row["says"] == EVEN else "whether it leans cannot be said"
+                even = (
+                    "even between languages"
+                    if row["says"] == EVEN
+                    else "whether it leans cannot be said"
+                )
                 yield VerdictLine(*where, even, NOTED)
             if blind(row):
                 slope = f"slope {estimate(row, 'slope')}"

@@ -25,12 +25,14 @@ SEVERITY = (
 )
 
 
-def severity_rows(scored: ScoredOutputs, people: Sequence[str], progress: Progress) -> Iterator[dict[str, Any]]:
+def severity_rows(
+    scored: ScoredOutputs, people: Sequence[str], progress: Progress
+) -> Iterator[dict[str, Any]]:
     """A row for each language and person. people: who rated; scales without levels have no rows.
 
-    Only people who are linked by shared outputs are compared: the severities of each such group are apart from its own
-    mean, and those of other groups or languages are not on the same footing. lower_by: on the scale, below
-    what somebody of the group's mean severity gives.
+    Only people who are linked by shared outputs are compared: the severities of each such group are
+    apart from its own mean, and those of other groups or languages are not on the same footing.
+    lower_by: on the scale, below what somebody of the group's mean severity gives.
     """
     if not scored.criterion.scale.levels:
         return
@@ -43,8 +45,13 @@ def severity_rows(scored: ScoredOutputs, people: Sequence[str], progress: Progre
         groups = _linked(shared, [who for who in rated if shared[:, who].sum() >= LEAST])
         for who in rated:
             if not any(who in group for group in groups):
-                few = f"severity: {plural(int(shared[:, who].sum()), 'output')} shared with others, {LEAST} needed"
-                yield _row(scored, language, people[who], int(shared[:, who].sum()), 0) | {"undefined": few}
+                few = (
+                    f"severity: {plural(int(shared[:, who].sum()), 'output')} shared with others,"
+                    f" {LEAST} needed"
+                )
+                yield _row(scored, language, people[who], int(shared[:, who].sum()), 0) | {
+                    "undefined": few
+                }
         for group in groups:
             yield from _of_group(scored, rows, answers[rows], shared, group, language, people)
 
@@ -55,7 +62,9 @@ def _linked(shared: Any, who: Sequence[int]) -> list[list[int]]:
 
     of = shared[:, who].astype(np.int64)
     labels = connected_components(of.T @ of > 0, directed=False)[1] if who else []
-    groups = [[who[at] for at in np.flatnonzero(labels == label).tolist()] for label in np.unique(labels)]
+    groups = [
+        [who[at] for at in np.flatnonzero(labels == label).tolist()] for label in np.unique(labels)
+    ]
     return [group for group in groups if len(group) > 1]
 
 
@@ -72,7 +81,9 @@ def _of_group(
     values, level = np.unique(answers[:, group][at, person], return_inverse=True)
     used, output = np.unique(at, return_inverse=True)
     _, cluster = np.unique(scored.source[rows[used]], return_inverse=True)
-    blank = [_row(scored, language, people[who], int(shared[:, who].sum()), len(group)) for who in group]
+    blank = [
+        _row(scored, language, people[who], int(shared[:, who].sum()), len(group)) for who in group
+    ]
     try:
         if len(group) > MOST_PEOPLE:
             raise Undefined(f"{len(group)} people share outputs, {MOST_PEOPLE} at most")
@@ -89,9 +100,26 @@ def _of_group(
             for name, each in (("severity", ends), ("lower_by", lower))
             for where, end in enumerate(("", "_low", "_high"))
         }
-        yield row | figures | {"p_adjusted": float(p), "says": "" if not far else SEVERE if lower[0] > 0 else LENIENT}
+        yield (
+            row
+            | figures
+            | {
+                "p_adjusted": float(p),
+                "says": "" if not far else SEVERE if lower[0] > 0 else LENIENT,
+            }
+        )
 
 
-def _row(scored: ScoredOutputs, language: str, person: str, outputs: int, people: int) -> dict[str, Any]:
+def _row(
+    scored: ScoredOutputs, language: str, person: str, outputs: int, people: int
+) -> dict[str, Any]:
     where = {"language": language, "criterion": scored.criterion.name, "person": person, "says": ""}
-    return dict.fromkeys(SEVERITY, math.nan) | where | {"outputs": outputs, "people": people, "undefined": ""}
+    return (
+        dict.fromkeys(SEVERITY, math.nan)
+        | where
+        | {
+            "outputs": outputs,
+            "people": people,
+            "undefined": "",
+        }
+    )

@@ -1,5 +1,5 @@
-"""`metal.bias_language`: does a judge score some languages higher than others for equal quality? `metal.bias_plan`:
-what is missing to say so.
+"""`metal.bias_language`: does a judge score some languages higher than others for equal quality?
+`metal.bias_plan`: what is missing to say so.
 """
 
 from __future__ import annotations
@@ -44,57 +44,70 @@ def bias_language(
     data: Data,
     *ratings: Ratings,
     judges: Judges = (),
-    criteria: Annotated[Names, Option("Criteria; default all whose levels have an order, and scores.", "-c")] = (),
+    criteria: Annotated[
+        Names, Option("Criteria; default all whose levels have an order, and scores.", "-c")
+    ] = (),
     languages: Languages = (),
     pivot: Annotated[
         str,
         Option(
-            "The language that changed answers are counted against. [default: en, else the largest]", metavar="CODE"
+            "The language that changed answers are counted against. [default: en, else the"
+            " largest]",
+            metavar="CODE",
         ),
     ] = "",
     falls: Annotated[
         Names,
         Option(
-            "Criteria that an output in a wrong language or script must fail; others must not change. "
+            "Criteria that an output in a wrong language or script must fail; others must not"
+            " change. "
             "[default: METAL's two on language]",
             rare=True,
         ),
     ] = (),
     reference: Annotated[
-        str, Option("Compare with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE")
+        str,
+        Option("Compare with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE"),
     ] = "",
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> LanguageBias:
-    """Say in which languages a judge is more lenient than in others for equal quality, and by how much.
+    """Say in which languages a judge is more lenient than in others for equal quality, and by how
+    much.
 
-    Where the same contents are there in several languages (`content` of a source, or one id in several languages), they
-    are compared directly. Elsewhere people's scores stand for quality, shrunk by how reliable they are: what is left is
-    a gap between the judge and these people, and a bias of the judge only if the people of the languages are equally
-    severe. Regressing on people's raw means, or subtracting them, is printed beside it as naive: both raise false
-    alarms where languages differ in quality.
+    Where the same contents are there in several languages (`content` of a source, or one id in
+    several languages), they are compared directly. Elsewhere people's scores stand for quality,
+    shrunk by how reliable they are: what is left is a gap between the judge and these people, and a
+    bias of the judge only if the people of the languages are equally severe. Regressing on people's
+    raw means, or subtracting them, is printed beside it as naive: both raise false alarms where
+    languages differ in quality.
 
-    Where the panels of the languages rated some contents that they share (anchors, `metal.design_anchors`), what these
-    people give more or less on them is taken into account: then it is a bias of the judge.
+    Where the panels of the languages rated some contents that they share (anchors,
+    `metal.design_anchors`), what these people give more or less on them is taken into account: then
+    it is a bias of the judge.
 
-    Also by language: how well the judge tells good from bad (slope), its top class, answers that change from the pivot
-    language beyond those that change when it is asked again (`repeat=2` of `metal.judge`), and how scores change under
-    each condition: instructions in the language of the text (`prompt_language` of `metal.judge`), and outputs made
-    from others (columns `of` and `condition`), among them a wrong language and another script, which criteria of
-    language must notice and others must not.
+    Also by language: how well the judge tells good from bad (slope), its top class, answers that
+    change from the pivot language beyond those that change when it is asked again (`repeat=2` of
+    `metal.judge`), and how scores change under each condition: instructions in the language of the
+    text (`prompt_language` of `metal.judge`), and outputs made from others (columns `of` and
+    `condition`), among them a wrong language and another script, which criteria of language must
+    notice and others must not.
 
-    How severe each person is stands in the table `severity`: beside those who rate the same outputs, inside a language,
-    by a many-facet Rasch model; people who share no outputs, as those of two languages, are never compared.
+    How severe each person is stands in the table `severity`: beside those who rate the same
+    outputs, inside a language, by a many-facet Rasch model; people who share no outputs, as those
+    of two languages, are never compared.
 
-    `judges="people"` asks the same of people's own mean: how far they put languages apart on the same contents.
+    `judges="people"` asks the same of people's own mean: how far they put languages apart on the
+    same contents.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
-    with the parts done and the parts in all.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    progress: called with the parts done and the parts in all.
 
-    Where the gap could be people's, the table `anchors` says how many contents that all panels rate would tell.
+    Where the gap could be people's, the table `anchors` says how many contents that all panels rate
+    would tell.
 
-    Returns the tables `language_bias`, `conditions`, `severity` and `anchors`, plots and the page. Nothing is written
-    before `save`. Raises UsageError where there are fewer than two languages.
+    Returns the tables `language_bias`, `conditions`, `severity` and `anchors`, plots and the page.
+    Nothing is written before `save`. Raises UsageError where there are fewer than two languages.
     """
     import pandas as pd
 
@@ -108,21 +121,29 @@ def bias_language(
     settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings, reading)
     dataset = inputs.dataset
-    bias = language_bias(dataset, settings, pivot=pivot, falls=names(falls), progress=progress or no_progress)
+    bias = language_bias(
+        dataset, settings, pivot=pivot, falls=names(falls), progress=progress or no_progress
+    )
     needed = []
     if (bias.tables["language_bias"]["by"] == BESIDE).any():
         codes = settings.languages or dataset.languages
         people, shared = people_named(dataset, reference), len(anchor_contents(dataset, codes))
-        needed = [*anchor_rows(dataset, people, codes, pivot_of(dataset, codes, pivot), HALF_WIDTH, shared)]
-    made = replace(bias, tables={**bias.tables, "anchors": pd.DataFrame(needed, columns=list(ANCHORS))})
+        needed = [
+            *anchor_rows(
+                dataset, people, codes, pivot_of(dataset, codes, pivot), HALF_WIDTH, shared
+            )
+        ]
+    made = replace(
+        bias, tables={**bias.tables, "anchors": pd.DataFrame(needed, columns=list(ANCHORS))}
+    )
     asked = {"pivot": pivot, "falls": ",".join(names(falls)), "reference": reference}
     return inputs.result(LanguageBias, dataset, asked, made, made.tables["language_bias"]["judge"])
 
 
 @dataclass(frozen=True, repr=False)
 class BiasPlan:
-    """What `metal.bias_plan` found missing. table: a row for each condition and language; written: what is in `out`;
-    notes: why a condition cannot be made as it is.
+    """What `metal.bias_plan` found missing. table: a row for each condition and language; written:
+    what is in `out`; notes: why a condition cannot be made as it is.
     """
 
     table: pd.DataFrame
@@ -131,7 +152,9 @@ class BiasPlan:
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return f"<{(self.table['state'] == 'missing').sum()} of {len(self.table)} conditions missing>"
+        return (
+            f"<{(self.table['state'] == 'missing').sum()} of {len(self.table)} conditions missing>"
+        )
 
     def _repr_html_(self) -> str:
         html: str = self.table.to_html(index=False)
@@ -142,36 +165,56 @@ class BiasPlan:
 def bias_plan(
     data: StrPath,
     *ratings: Ratings,
-    judge: Annotated[Names, Option("Judge to plan for and to cost, e.g. openai:gpt-4o-mini.", "-j")] = (),
-    prompt: Annotated[str, Option("Its prompt. [default: the one that it was asked with, else detailed]", "-p")] = "",
+    judge: Annotated[
+        Names, Option("Judge to plan for and to cost, e.g. openai:gpt-4o-mini.", "-j")
+    ] = (),
+    prompt: Annotated[
+        str, Option("Its prompt. [default: the one that it was asked with, else detailed]", "-p")
+    ] = "",
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     languages: Annotated[
-        Names, Option("Languages to compare, also ones that are not there yet. [default: those of the data]", "-l")
+        Names,
+        Option(
+            "Languages to compare, also ones that are not there yet. [default: those of the data]",
+            "-l",
+        ),
     ] = (),
-    pivot: Annotated[str, Option("The language that others are made from. [default: en, else the largest]")] = "",
+    pivot: Annotated[
+        str, Option("The language that others are made from. [default: en, else the largest]")
+    ] = "",
     out: Annotated[
         StrPath | None,
-        Option("Dataset folder to write: the texts to be translated, or with `translations` the data with them."),
+        Option(
+            "Dataset folder to write: the texts to be translated, or with `translations` the data"
+            " with them."
+        ),
     ] = None,
     translations: Annotated[
         StrPath | None,
-        Option("That folder once `metal.generate` has filled it, or a table of yours with columns id and text."),
+        Option(
+            "That folder once `metal.generate` has filled it, or a table of yours with columns id"
+            " and text."
+        ),
     ] = None,
     base_url: BaseUrl = "",
     prompt_folders: PromptFolders = (),
     force: Force = False,
 ) -> BiasPlan:
-    """Say which conditions `metal.bias_language` lacks, what they cost, and which commands make them.
+    """Say which conditions `metal.bias_language` lacks, what they cost, and which commands make
+    them.
 
-    The conditions: the same contents in every language, the judge asked again in the pivot (without which a judge that
-    changes its answers by itself looks biased), instructions in the language of the text, and outputs in a wrong
-    language or script. Calls and cost are those of a dry run with `judge`.
+    The conditions: the same contents in every language, the judge asked again in the pivot (without
+    which a judge that changes its answers by itself looks biased), instructions in the language of
+    the text, and outputs in a wrong language or script. Calls and cost are those of a dry run with
+    `judge`.
 
-    Contents that a language lacks are translations, of the outputs and of their sources. They come from data that have
-    them, from a table of yours, or from a model: `out` gets the texts to be translated, `metal.generate(out,
-    quality="translation")` has a model do that, and with `translations` the dataset with the new outputs is written.
+    Contents that a language lacks are translations, of the outputs and of their sources. They come
+    from data that have them, from a table of yours, or from a model: `out` gets the texts to be
+    translated, `metal.generate(out, quality="translation")` has a model do that, and with
+    `translations` the dataset with the new outputs is written.
 
-    data: a dataset folder. Returns the table of conditions; nothing is asked. Raises UsageError and DataError.
+    data: a dataset folder. Returns the table of conditions; nothing is asked. Raises UsageError and
+    DataError.
     """
     import pandas as pd
 
@@ -186,11 +229,14 @@ def bias_plan(
     for code in codes:
         check_language(code, "`languages`")
     pivot = pivot_of(dataset, dataset.languages, pivot)
-    asked_before = [(rater.rater, rater.about) for rater in dataset.raters.values() if rater.about.get("prompt")]
+    asked_before = [
+        (rater.rater, rater.about) for rater in dataset.raters.values() if rater.about.get("prompt")
+    ]
     english = [
         about["prompt"]
         for rater, about in asked_before
-        if "translation_of" not in about and rater in [f"{model}/{about['prompt']}" for model in names(judge)]
+        if "translation_of" not in about
+        and rater in [f"{model}/{about['prompt']}" for model in names(judge)]
     ]
     prompt = prompt or next(iter(english), "detailed")
     shots = re.fullmatch(r"(.+)-(\d+)-shot", prompt)
@@ -199,10 +245,15 @@ def bias_plan(
     if translations is not None:
         if out is None:
             raise UsageError("give `out`, the dataset folder that is written with the translations")
-        dataset, missing = with_translations(inputs.dataset, _translated(Path(translations)), codes, pivot)
+        dataset, missing = with_translations(
+            inputs.dataset, _translated(Path(translations)), codes, pivot
+        )
         save_dataset(dataset, out, force=force, maker="bias plan")
         more = len(dataset.outputs) - len(inputs.dataset.outputs)
-        written = f"{more:,} outputs added{f', {missing:,} left out without a translation' if missing else ''}"
+        written = (
+            f"{more:,} outputs"
+            f" added{f', {missing:,} left out without a translation' if missing else ''}"
+        )
     elif out is not None:
         texts = texts_to_translate(dataset, [code for code in codes if code != pivot], pivot)
         save_dataset(texts, out, force=force, maker="bias plan")
@@ -213,9 +264,16 @@ def bias_plan(
         asked = f"{prompt} -c {','.join(names(criteria))}" if criteria else prompt
         asked += f" --examples {examples}" if examples else ""
         asked += f" --base-url {shlex.quote(base_url)}" if base_url else ""
-        command = each.command.format(data=where, judge=",".join(names(judge)) or "JUDGE", prompt=asked)
+        command = each.command.format(
+            data=where, judge=",".join(names(judge)) or "JUDGE", prompt=asked
+        )
         for language, outputs in each.outputs.items():
-            row = {"condition": each.condition, "language": language, "state": "there", "outputs": outputs}
+            row = {
+                "condition": each.condition,
+                "language": language,
+                "state": "there",
+                "outputs": outputs,
+            }
             row |= {"calls": math.nan, "dollars": math.nan, "command": ""}
             if language in each.missing:
                 row |= {"state": "missing", "command": command}
@@ -228,13 +286,22 @@ def bias_plan(
                     "examples": examples,
                 }
                 try:
-                    row |= _cost(where, names(judge), {**how, "base_url": base_url, "prompt_folders": prompt_folders})
+                    row |= _cost(
+                        where,
+                        names(judge),
+                        {**how, "base_url": base_url, "prompt_folders": prompt_folders},
+                    )
                 except UsageError as error:  # no texts, or no prompt in the language
                     row["state"] = "cannot"
                     notes.append(f"{each.condition}, {language}: {error}")
             rows.append(row)
     columns = ["condition", "language", "state", "outputs", "calls", "dollars", "command"]
-    return BiasPlan(pd.DataFrame(rows, columns=columns), written, Path(out) if out is not None else None, tuple(notes))
+    return BiasPlan(
+        pd.DataFrame(rows, columns=columns),
+        written,
+        Path(out) if out is not None else None,
+        tuple(notes),
+    )
 
 
 def _translated(path: Path) -> dict[str, str]:
@@ -245,7 +312,11 @@ def _translated(path: Path) -> dict[str, str]:
         return {output.source: output.text for output in as_dataset(path).outputs.values()}
     frame = read_frame(path)
     if not {"id", "text"} <= set(frame):
-        raise DataError(path, "no columns id and text", "Name them so; ids are those of the texts to be translated")
+        raise DataError(
+            path,
+            "no columns id and text",
+            "Name them so; ids are those of the texts to be translated",
+        )
     filled = frame[frame["text"].notna()]
     return dict(zip(filled["id"].astype(str), filled["text"].astype(str), strict=True))
 
@@ -255,6 +326,8 @@ def _cost(data: Path, judges: Sequence[str], how: Mapping[str, Any]) -> dict[str
     from metal.api.judging import judge
     from metal.running.asking import Callbacks
 
-    estimates = judge(data, judges, dry_run=True, out=data / "no-run", callbacks=Callbacks(), **how).outcome.estimates
+    estimates = judge(
+        data, judges, dry_run=True, out=data / "no-run", callbacks=Callbacks(), **how
+    ).outcome.estimates
     dollars = [math.nan if estimate.cost is None else estimate.cost for estimate in estimates]
     return {"calls": float(sum(estimate.calls for estimate in estimates)), "dollars": sum(dollars)}

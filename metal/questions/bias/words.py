@@ -20,39 +20,76 @@ def facts(run: LanguageBias) -> dict[str, str]:
     judges = {row["judge"] for row in run.records("language_bias")}
     parts = ["that a judge that is even here is even on other texts"] if judges != {PEOPLE} else []
     if PEOPLE in judges:
-        parts.append("that people are lenient or severe in a language: the outputs may be better or worse there")
+        parts.append(
+            "that people are lenient or severe in a language: the outputs may be better or worse"
+            " there"
+        )
     if any(row["by"] == BESIDE for row in run.records("language_bias")):
-        parts.insert(0, "that the judge is biased: the people of one language may be severer than those of another")
+        parts.insert(
+            0,
+            "that the judge is biased: the people of one language may be severer than those of"
+            " another",
+        )
     return {"Not to be concluded": f"{'; '.join(parts)}.".replace("that", "That", 1)}
 
 
 def definitions(run: LanguageBias) -> dict[str, str]:
     """The definitions behind the page."""
     return {
-        "Lean": "How much more lenient than in the mean language the judge is for equal quality, on the scale of the "
-        "criterion, turned where lower is better: on the same contents where languages share them, else with people's "
-        "quality held equal. Intervals are 95%, by the jackknife over contents or sources.",
-        "Even, leans": f"Even: the 90% interval lies within {MARGIN:.0%} of the scale's range on either side of 0. "
-        "Leans: not even, and not 0 at 5% after Holm's correction over the languages.",
-        "By sign flips": "Whether contents are scored as in the pivot language: exact however few there are, as the "
-        "signs of their differences are flipped; corrected by Holm over the languages.",
-        "Same contents": "Each content has a level of its own, each language a shift; shifts add up to 0.",
-        "Quality held equal": "The judge's score on people's mean, shrunk towards the language's mean by its "
-        "reliability. People's severity is taken away inside a language. Refused where the reliability is below 0.3.",
-        "With anchors": "Quality held equal, and people's own shift added: how far their scores differ on contents "
-        "that the panels of several languages rated. What is left is the judge's.",
-        "Naive": "Regression on people's raw mean, and judge minus people, each less its mean over languages: what is "
-        "usually printed. Both find gaps between languages of unequal quality where there are none.",
-        "Slope on quality": "How far the judge's score follows quality: 1 as people's does, 0 not at all.",
-        "Other answer than in the pivot": "Share of contents with another answer than in the pivot language; more "
-        "than when asked again: less the share when the judge was asked again in the pivot.",
-        "Severity": "Of a person beside those who share outputs with them, in a language: quality less severity less "
-        "step, in logits (many-facet Rasch model, qualities integrated out), apart from the group's mean. Intervals by "
-        f"source. Severe, lenient: more than {MARGIN:.0%} of the scale, and not 0 at 5% after Holm's correction. "
-        "People without shared outputs, as those of two languages, are never compared.",
-        "Conditions": "The same output with other instructions, or an output made from another, beside the original: "
-        "mean change, McNemar's exact test of worse against better, and how much nearer to people's scores it comes, "
-        "as a share of the scale. Even and changes as even and leans.",
-        "Noticed": "Of outputs in a wrong language or script that could fall on a criterion of language, the share "
-        "that did; of other criteria, the share whose score changed. Intervals are Wilson's.",
+        "Lean": (
+            "How much more lenient than in the mean language the judge is for equal quality, on the"
+            " scale of the criterion, turned where lower is better: on the same contents where"
+            " languages share them, else with people's quality held equal. Intervals are 95%, by"
+            " the jackknife over contents or sources."
+        ),
+        "Even, leans": (
+            f"Even: the 90% interval lies within {MARGIN:.0%} of the scale's range on either side"
+            " of 0. Leans: not even, and not 0 at 5% after Holm's correction over the languages."
+        ),
+        "By sign flips": (
+            "Whether contents are scored as in the pivot language: exact however few there are, as"
+            " the signs of their differences are flipped; corrected by Holm over the languages."
+        ),
+        "Same contents": (
+            "Each content has a level of its own, each language a shift; shifts add up to 0."
+        ),
+        "Quality held equal": (
+            "The judge's score on people's mean, shrunk towards the language's mean by its"
+            " reliability. People's severity is taken away inside a language. Refused where the"
+            " reliability is below 0.3."
+        ),
+        "With anchors": (
+            "Quality held equal, and people's own shift added: how far their scores differ on"
+            " contents that the panels of several languages rated. What is left is the judge's."
+        ),
+        "Naive": (
+            "Regression on people's raw mean, and judge minus people, each less its mean over"
+            " languages: what is usually printed. Both find gaps between languages of unequal"
+            " quality where there are none."
+        ),
+        "Slope on quality": (
+            "How far the judge's score follows quality: 1 as people's does, 0 not at all."
+        ),
+        "Other answer than in the pivot": (
+            "Share of contents with another answer than in the pivot language; more "
+            "than when asked again: less the share when the judge was asked again in the pivot."
+        ),
+        "Severity": (
+            "Of a person beside those who share outputs with them, in a language: quality less"
+            " severity less step, in logits (many-facet Rasch model, qualities integrated out),"
+            " apart from the group's mean. Intervals by source. Severe, lenient: more than"
+            f" {MARGIN:.0%} of the scale, and not 0 at 5% after Holm's correction. People without"
+            " shared outputs, as those of two languages, are never compared."
+        ),
+        "Conditions": (
+            "The same output with other instructions, or an output made from another, beside the"
+            " original: mean change, McNemar's exact test of worse against better, and how much"
+            " nearer to people's scores it comes, as a share of the scale. Even and changes as even"
+            " and leans."
+        ),
+        "Noticed": (
+            "Of outputs in a wrong language or script that could fall on a criterion of language,"
+            " the share that did; of other criteria, the share whose score changed. Intervals are"
+            " Wilson's."
+        ),
     }

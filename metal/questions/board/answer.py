@@ -22,7 +22,11 @@ LITTLE = 0.005  # of r: rounded away
 
 def _ranked(run: Billboard) -> list[Row]:
     """The raters of the main ranking whose r is defined, best first."""
-    return [row for row in run.records("raters", criterion=run.main, language=run.language) if known(row["pearson"])]
+    return [
+        row
+        for row in run.records("raters", criterion=run.main, language=run.language)
+        if known(row["pearson"])
+    ]
 
 
 def headline(run: Billboard) -> str:
@@ -38,7 +42,11 @@ def headline(run: Billboard) -> str:
     agrees = "agrees best with people"
     if len(rows) == 1:
         alone = run.rows("raters")["rater"].nunique() == 1
-        agrees = "agrees with people" if alone else "is the only rater that could be compared with people"
+        agrees = (
+            "agrees with people"
+            if alone
+            else "is the only rater that could be compared with people"
+        )
     return f"{who} {agrees} {where} (r {figure(best['pearson'])}){_beside_a_person(run, best)}."
 
 
@@ -51,7 +59,10 @@ def _beside_a_person(run: Billboard, best: Row) -> str:
     if abs(gap) < LITTLE:
         return ", as well as one of the people does"
     gap = round(ceiling, 2) - round(best["pearson"], 2)  # as both are printed
-    return f", {figure(abs(gap))} {'below' if gap > 0 else 'above'} one of the people (r {figure(ceiling)})"
+    return (
+        f", {figure(abs(gap))} {'below' if gap > 0 else 'above'} one of the people (r"
+        f" {figure(ceiling)})"
+    )
 
 
 def lead(run: Billboard) -> str:
@@ -62,7 +73,9 @@ def lead(run: Billboard) -> str:
 
 def scope(run: Billboard) -> str:
     """What was compared, for the line above the headline."""
-    generators = run.rows("generators")["generator"].nunique() if len(run.tables["generators"]) else 0
+    generators = (
+        run.rows("generators")["generator"].nunique() if len(run.tables["generators"]) else 0
+    )
     languages = sum(code != ALL_LANGUAGES for code in run.languages)
     parts = [plural(run.rows("raters")["rater"].nunique(), "rater"), people_in_words(run)]
     parts += [plural(generators, "generator")] if generators else []
@@ -78,10 +91,15 @@ def cards(run: Billboard) -> Iterator[Remark]:
     if first := best_generators(run):
         yield Remark("Who leads among the generators", first)
     if len(run.people_names) == 1:
-        words = "With a second person on the same outputs the board can say how well people themselves agree:"
+        words = (
+            "With a second person on the same outputs the board can say how well people themselves"
+            " agree:"
+        )
         yield Remark("What to do next", words, to_hand_out(run))
     elif "llm" in run.kinds.values():
-        words = "In which language, and for which criterion, a judge agrees with people as people do:"
+        words = (
+            "In which language, and for which criterion, a judge agrees with people as people do:"
+        )
         yield Remark("What to do next", words, go_on(run, "audit"))
     else:
         yield Remark(
@@ -94,7 +112,11 @@ def cards(run: Billboard) -> Iterator[Remark]:
 def _both_ways(run: Billboard) -> str:
     """Judges that rated outputs and compared them, side by side; empty without one."""
     by_name = {row["rater"]: row for row in _ranked(run)}
-    pairs = [(row, by_name[name]) for row in by_name.values() if (name := f"{row['rater']}{IN_PAIRS}") in by_name]
+    pairs = [
+        (row, by_name[name])
+        for row in by_name.values()
+        if (name := f"{row['rater']}{IN_PAIRS}") in by_name
+    ]
     words = [
         f"{within(alone['rater'])} has {pearson(alone)} one by one and {pearson(paired)} in pairs"
         for alone, paired in pairs[:MOST_NAMED]
@@ -105,13 +127,16 @@ def _both_ways(run: Billboard) -> str:
 def _beware(run: Billboard) -> Remark | None:
     """Raters that prefer machines; outputs that some did not score; languages taken together."""
     here: dict[str, Any] = {"criterion": run.main, "language": run.language}
-    over = [row for row in run.records("overrating", **here) if known(row["value"]) and row["low"] > 0]
+    over = [
+        row for row in run.records("overrating", **here) if known(row["value"]) and row["low"] > 0
+    ]
     if over:
         most = max(over, key=lambda row: row["value"])
         words = (
-            f"{plural(len(over), 'rater')} {'prefers' if len(over) == 1 else 'prefer'} machine writing to human "
-            f"writing that people find equally good, most {within(most['rater'])}: {signed(most['value'])} standard "
-            f"deviations {interval(most['low'], most['high'], signed)}."
+            f"{plural(len(over), 'rater')} {'prefers' if len(over) == 1 else 'prefer'} machine"
+            " writing to human writing that people find equally good, most"
+            f" {within(most['rater'])}: {signed(most['value'])} standard deviations"
+            f" {interval(most['low'], most['high'], signed)}."
         )
         return Remark("Beware of machines judging machines", words)
     partly = [row for row in run.records("raters", **here) if row["coverage"] < 1]
@@ -120,6 +145,9 @@ def _beware(run: Billboard) -> Remark | None:
         words = f"Not all that people rated was scored; {places(named, MOST_NAMED)} of it."
         return Remark("Beware of gaps", words)
     if run.language == ALL_LANGUAGES:
-        words = "Languages are taken together, so that their differences count too. The tables have each alone."
+        words = (
+            "Languages are taken together, so that their differences count too. The tables have"
+            " each alone."
+        )
         return Remark("Beware of the mean", words)
     return None

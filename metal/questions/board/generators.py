@@ -1,4 +1,6 @@
-"""Generators by people, by the best rater and by the ensemble; the ensemble and what its members are worth."""
+"""Generators by people, by the best rater and by the ensemble; the ensemble and what its members
+are worth.
+"""
 
 from __future__ import annotations
 
@@ -34,22 +36,40 @@ LOOKS = {"without": (0, "without this member: a new ensemble of the rest")}
 Ranked = dict[str, Any]  # a row of the table `generators`
 
 
-def generator_table(run: Billboard, criterion: str, language: str, key: str = "generators") -> TableView:
-    """One row per generator: rank, mean score with interval, and open ranks by each that ranks them."""
+def generator_table(
+    run: Billboard, criterion: str, language: str, key: str = "generators"
+) -> TableView:
+    """One row per generator: rank, mean score with interval, and open ranks by each that ranks
+    them.
+    """
     rankings = _rankings(run, criterion, language)
-    generators = list(dict.fromkeys(generator for ranked in rankings.values() for generator in ranked))
+    generators = list(
+        dict.fromkeys(generator for ranked in rankings.values() for generator in ranked)
+    )
     rows = []
     for generator in generators:
-        human = any(ranked[generator]["human"] for ranked in rankings.values() if generator in ranked)
+        human = any(
+            ranked[generator]["human"] for ranked in rankings.values() if generator in ranked
+        )
         placed = [cell for ranked in rankings.values() for cell in _placed(ranked.get(generator))]
         rows.append((Cell(name(generator), "human writing" if human else ""), *placed))
     columns = ("generator", *(head for by in rankings for head in (f"by {name(by)}", "ranks")))
     blank = any(len(ranked) < len(generators) for ranked in rankings.values())
-    explained = "Rank; below it the mean score with its 95% interval by source, on the scale of whoever ranks."
+    explained = (
+        "Rank; below it the mean score with its 95% interval by source, on the scale of whoever"
+        " ranks."
+    )
     notes = [f"{explained} Ranks: those that these data leave open at 95%."]
     notes += ["A dash: not scored, or not rated."] if blank else []
-    fitted_to = [by for by, ranked in rankings.items() if not any(known(row["rank"]) for row in ranked.values())]
-    notes += [f"No ranks by {name(by)}: it was fitted to people's scores of these very outputs." for by in fitted_to]
+    fitted_to = [
+        by
+        for by, ranked in rankings.items()
+        if not any(known(row["rank"]) for row in ranked.values())
+    ]
+    notes += [
+        f"No ranks by {name(by)}: it was fitted to people's scores of these very outputs."
+        for by in fitted_to
+    ]
     title = f"Generators: {run.where(criterion, language)}"
     return TableView.of(run, "generators", title, columns, rows, name=key, notes=notes)
 
@@ -72,7 +92,14 @@ def _placed(row: Ranked | None) -> tuple[Cell | str, str]:
 def generator_charts(run: Billboard) -> list[Chart]:
     """Where the rankings go apart, and what people give with intervals."""
     rankings = _rankings(run, run.main, run.language)
-    lines = _lines(run, {by: rows for by, rows in rankings.items() if any(known(row["rank"]) for row in rows.values())})
+    lines = _lines(
+        run,
+        {
+            by: rows
+            for by, rows in rankings.items()
+            if any(known(row["rank"]) for row in rows.values())
+        },
+    )
     charts = [lines] if lines else []
     if by_people := list(rankings.get("people", {}).values()):
         key, words = "generators_people", "the mean score"
@@ -89,18 +116,43 @@ def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | No
     if len(shared) < 2:
         return None
     # Each ranking again among these alone, so that nobody moves because others are missing.
-    orders = {by: [generator for generator in ranked if generator in shared] for by, ranked in rankings.items()}
-    places_by = {by: {generator: place for place, generator in enumerate(order, 1)} for by, order in orders.items()}
-    human = (generator for generator in shared if any(ranked[generator]["human"] for ranked in rankings.values()))
+    orders = {
+        by: [generator for generator in ranked if generator in shared]
+        for by, ranked in rankings.items()
+    }
+    places_by = {
+        by: {generator: place for place, generator in enumerate(order, 1)}
+        for by, order in orders.items()
+    }
+    human = (
+        generator
+        for generator in shared
+        if any(ranked[generator]["human"] for ranked in rankings.values())
+    )
     shown = Ranks(places_by, frozenset(human))
     title = f"Where rankings disagree: {run.where(run.main, run.language)}"
-    missing = [key for key in dict.fromkeys(key for ranked in rankings.values() for key in ranked) if key not in shared]
+    missing = [
+        key
+        for key in dict.fromkeys(key for ranked in rankings.values() for key in ranked)
+        if key not in shared
+    ]
     named = places([within(generator) for generator in missing])
-    notes = (f"Ranks among the {len(shared)} generators that all of these ranked; without {named}.",) if missing else ()
+    notes = (
+        (f"Ranks among the {len(shared)} generators that all of these ranked; without {named}.",)
+        if missing
+        else ()
+    )
     columns = ("generator", *(f"by {name(by)}" for by in places_by))
-    rows = [(name(generator), *(str(by[generator]) for by in places_by.values())) for generator in shown.generators]
-    numbers = TableView.of(None, "generators", title, columns, rows, name="generators_ranks_numbers")
-    return Chart("generators_ranks", title, shown.words(), rank_lines(shown), numbers, notes, shown.finding())
+    rows = [
+        (name(generator), *(str(by[generator]) for by in places_by.values()))
+        for generator in shown.generators
+    ]
+    numbers = TableView.of(
+        None, "generators", title, columns, rows, name="generators_ranks_numbers"
+    )
+    return Chart(
+        "generators_ranks", title, shown.words(), rank_lines(shown), numbers, notes, shown.finding()
+    )
 
 
 def further_generators(run: Billboard) -> list[tuple[str, TableView]]:
@@ -109,13 +161,20 @@ def further_generators(run: Billboard) -> list[tuple[str, TableView]]:
     for place, cell in enumerate(run.cells[1:], 2):
         if rankings := _rankings(run, *cell):
             best = next(iter(next(iter(rankings.values()))))
-            further.append((f"{run.where(*cell)}: {within(best)}", generator_table(run, *cell, f"generators_{place}")))
+            further.append(
+                (
+                    f"{run.where(*cell)}: {within(best)}",
+                    generator_table(run, *cell, f"generators_{place}"),
+                )
+            )
     return further
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """The main ensemble in words. formula: its terms; command: how to apply it to outputs in a file."""
+    """The main ensemble in words. formula: its terms; command: how to apply it to outputs in a
+    file.
+    """
 
     signature: str
     formula: tuple[str, ...]
@@ -133,9 +192,10 @@ def fitted(run: Billboard) -> Fitted | None:
             _formula(row, _members(run)),
             _target(row),
             _alpha(row),
-            f"r {figure(row['pearson_unseen'])} on generators that it has not seen (each left out in turn), "
-            f"{figure(row['pearson_in_sample'])} on those it was fitted to: {int(row['outputs']):,} outputs of "
-            f"{int(row['generators'])} generators, {int(row['candidates'])} metrics to choose from.",
+            f"r {figure(row['pearson_unseen'])} on generators that it has not seen (each left out"
+            f" in turn), {figure(row['pearson_in_sample'])} on those it was fitted to:"
+            f" {int(row['outputs']):,} outputs of {int(row['generators'])} generators,"
+            f" {int(row['candidates'])} metrics to choose from.",
             f"metal billboard apply {shlex.quote(str(row['ensemble']))} outputs.jsonl",
         )
     return None
@@ -165,7 +225,11 @@ def _target(row: dict[str, Any]) -> str:
 
 def _alpha(row: dict[str, Any]) -> str:
     """Five digits, for an interval is often narrow."""
-    rules = {"given": "as asked", "smallest": "the smallest of the interval", "middle": "the middle of the interval"}
+    rules = {
+        "given": "as asked",
+        "smallest": "the smallest of the interval",
+        "middle": "the middle of the interval",
+    }
     words = f"{row['alpha']:.5g} ({rules.get(str(row['rule']), str(row['rule']))})"
     if known(row["alpha_low"]) and known(row["alpha_high"]):
         ends = f"{row['alpha_low']:.5g} to {row['alpha_high']:.5g}"
@@ -179,8 +243,9 @@ def member_table(run: Billboard) -> TableView | None:
     if not members:
         return None
     explained = (
-        "Coefficients are of standardised scores: (score − mean) / spread. Without a member: r on unseen generators of "
-        "a new ensemble of the other metrics; above the ensemble's own r, the member did harm there."
+        "Coefficients are of standardised scores: (score − mean) / spread. Without a member: r on"
+        " unseen generators of a new ensemble of the other metrics; above the ensemble's own r, the"
+        " member did harm there."
     )
     return TableView.of_figures(
         run,
@@ -195,14 +260,22 @@ def member_table(run: Billboard) -> TableView | None:
 
 def _rest(row: Row) -> str:
     """The members of the ensemble that is fitted without this one."""
-    return listed([within(member) for member in str(row["members_without"] or "").split(", ") if member])
+    return listed(
+        [within(member) for member in str(row["members_without"] or "").split(", ") if member]
+    )
 
 
 def _negated(run: Billboard, signature: str) -> list[str]:
     """A sentence naming the members for which lower is better."""
     record = next((each for each in run.ensembles if each["ensemble"] == signature), {})
-    negated = [within(member.get("rater")) for member in record.get("members", []) if member.get("negated")]
-    return [f"Lower is better by {listed(negated)}: in the formula stand negated scores."] if negated else []
+    negated = [
+        within(member.get("rater")) for member in record.get("members", []) if member.get("negated")
+    ]
+    return (
+        [f"Lower is better by {listed(negated)}: in the formula stand negated scores."]
+        if negated
+        else []
+    )
 
 
 def ablation_chart(run: Billboard) -> Chart | None:
@@ -247,9 +320,13 @@ def ensembles_table(run: Billboard) -> TableView | None:
         return None
     order = {cell: place for place, cell in enumerate(run.cells)}
     rows.sort(key=lambda row: order.get((row["criterion"], row["language"]), len(order)))
-    members: dict[tuple[str, str], list[str]] = {(row["criterion"], row["language"]): [] for row in rows}
+    members: dict[tuple[str, str], list[str]] = {
+        (row["criterion"], row["language"]): [] for row in rows
+    }
     for member in run.records("ensemble_members"):
-        members.setdefault((member["criterion"], member["language"]), []).append(within(member["member"]))
+        members.setdefault((member["criterion"], member["language"]), []).append(
+            within(member["member"])
+        )
     body = (
         (
             run.where(row["criterion"], row["language"]),

@@ -29,8 +29,9 @@ WORDS = {
 }
 MOST_ROWS = 200
 EXPLAINED = (
-    "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; r between generators: of their means; "
-    "SPA: soft pairwise accuracy. ranks: those that these data leave open at 95%, for all raters at once."
+    "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; r between"
+    " generators: of their means; SPA: soft pairwise accuracy. ranks: those that these data leave"
+    " open at 95%, for all raters at once."
 )
 
 
@@ -70,7 +71,9 @@ def content(run: Billboard) -> dict[str, Any]:
         "answer": raters.ranking_chart(run, "first", MOST_FIRST),
         "ranking_charts": raters.ranking_charts(run)[ranked <= MOST_FIRST :],
         "rankings": within_cells(raters.further_rankings(run), MOST_FURTHER_CELLS),
-        "maps": within_cells([(table.title, table) for table in raters.language_maps(run)], MOST_MAP_CELLS),
+        "maps": within_cells(
+            [(table.title, table) for table in raters.language_maps(run)], MOST_MAP_CELLS
+        ),
         "generator_table": generators.generator_table(run, run.main, run.language),
         "generator_charts": generators.generator_charts(run),
         "generators": within_cells(generators.further_generators(run), MOST_FURTHER_CELLS),
@@ -102,7 +105,9 @@ def history_table(run: Billboard) -> TableView:
     left = len(newest) - MOST_ROWS
     notes = (f"{left} older versions are in history.jsonl.",) if left > 0 else ()
     columns = ("version", "when", "what", "which", "by", "about")
-    return TableView.of(None, "", "Versions of the board", columns, rows, name="history", notes=notes)
+    return TableView.of(
+        None, "", "Versions of the board", columns, rows, name="history", notes=notes
+    )
 
 
 def _withdrawn(entries: tuple[Entry, ...]) -> dict[int, int]:
@@ -130,11 +135,16 @@ def _remarks(about: Mapping[str, Any] | None) -> str:
 
 
 def screen(run: Billboard, by: Sequence[str] = ()) -> Screen:
-    """The main ranking, slices of it, generators, the ensemble, overrating. by: language, criterion, generator."""
+    """The main ranking, slices of it, generators, the ensemble, overrating. by: language,
+    criterion, generator.
+    """
     ranked = run.rows("raters")["rater"].nunique()
     reference = run.manifest["settings"].get("reference")
     people = people_counted(run) + (f" ({reference})" if reference else "")
-    yield Paragraph(f"{run.name}, version {run.version}: {plural(ranked, 'rater')} against {people}", strong=True)
+    yield Paragraph(
+        f"{run.name}, version {run.version}: {plural(ranked, 'rater')} against {people}",
+        strong=True,
+    )
     yield raters.ranking_table(run, run.main, run.language)
     yield Paragraph(_note(run), soft=True)
     slices = ("language", *by) if len(run.languages) > 1 else by
@@ -152,7 +162,11 @@ def screen(run: Billboard, by: Sequence[str] = ()) -> Screen:
 
 def _note(run: Billboard) -> str:
     ceiling = raters.one_person(run, run.main, run.language)
-    words = [f"One of these people against the others: r {figure(ceiling)}."] if ceiling is not None else []
+    words = (
+        [f"One of these people against the others: r {figure(ceiling)}."]
+        if ceiling is not None
+        else []
+    )
     if run.language == ALL_LANGUAGES:
         words.append("Languages are taken together: their differences count too.")
     return " ".join([*words, EXPLAINED])

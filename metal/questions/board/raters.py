@@ -29,7 +29,8 @@ from metal.show.charts.scatter import disagreement, panels
 from metal.show.parts import Heat, places, reasons
 from metal.show.view import Cell, Chart, Rows, Section, TableView
 
-MARKERS = {"human": 2, "llm": 1, "metric": 0, "ensemble": 3, "baseline": 7}  # series of each kind in every chart
+# series of each kind in every chart
+MARKERS = {"human": 2, "llm": 1, "metric": 0, "ensemble": 3, "baseline": 7}
 LOOKS = {kind: (MARKERS[kind], words) for kind, words in KINDS.items()}
 MOST_NAMED = 3
 MOST_RATERS = 60  # of a map
@@ -72,12 +73,19 @@ def ranking_chart(run: Billboard, key: str = "raters_pearson", most: int = MOST_
 def ranking_charts(run: Billboard) -> list[Chart]:
     """r over outputs and r between generators on the main criterion, in one order."""
     over = ranking_chart(run)
-    between = _ranking_chart(run, "raters_system_pearson", "system_pearson", "r between generators' means")
+    between = _ranking_chart(
+        run, "raters_system_pearson", "system_pearson", "r between generators' means"
+    )
     return [over, *([between] if between.svg else [])]
 
 
 def _ranking_chart(
-    run: Billboard, key: str, column: str, what: str, ceiling: float | None = None, most: int = MOST_DOTS
+    run: Billboard,
+    key: str,
+    column: str,
+    what: str,
+    ceiling: float | None = None,
+    most: int = MOST_DOTS,
 ) -> Chart:
     ranked = run.records("raters", criterion=run.main, language=run.language)
     rows = [Dot.of(row, column, row["rater"], run.kinds[row["rater"]]) for row in ranked]
@@ -86,11 +94,15 @@ def _ranking_chart(
         for dot in rows[:most]
         if known(dot.value)
     ]
-    highest = figure(max((dot.value for dot in rows if dot.value is not None and known(dot.value)), default=None))
+    highest = figure(
+        max((dot.value for dot in rows if dot.value is not None and known(dot.value)), default=None)
+    )
     best = [within(dot.label) for dot in rows if figure(dot.value) == highest]
     shown = plural(len(rows[:most]), "rater")
     alt = f"Dots with 95% intervals of {shown}, one per row, best first by r over outputs: {what}. "
-    alt += "; ".join(figures[:MOST_NAMED]) + (f"; last {figures[-1]}. " if len(figures) > MOST_NAMED else ". ")
+    alt += "; ".join(figures[:MOST_NAMED]) + (
+        f"; last {figures[-1]}. " if len(figures) > MOST_NAMED else ". "
+    )
     if ceiling is not None:
         alt += f"A dashed line at {figure(ceiling)} is one of the people against the others."
     return dots_chart(
@@ -102,9 +114,12 @@ def _ranking_chart(
         value="r",
         between={"kind": lambda dot: run.kind(dot.label), "ranks": lambda dot: dot.ranks},
         source="raters",
-        finding=f"{places(best, MOST_NAMED)} {'is' if len(best) == 1 else 'are'} highest with {highest}."
-        if figures[1:]
-        else "",
+        finding=(
+            f"{places(best, MOST_NAMED)} {'is' if len(best) == 1 else 'are'} highest with"
+            f" {highest}."
+            if figures[1:]
+            else ""
+        ),
         most=most,
         mark=(ceiling, "one of the people against the others") if ceiling is not None else None,
         beside="ranks",
@@ -124,7 +139,11 @@ def further_rankings(run: Billboard) -> list[tuple[str, TableView]]:
     for place, cell in enumerate(run.cells[1:], 2):
         table = ranking_table(run, *cell, f"raters_{place}")
         first = run.records("raters", criterion=cell[0], language=cell[1])[0]
-        best = f"{within(first['rater'])} {figure(first['pearson'])}" if known(first["pearson"]) else "no r is defined"
+        best = (
+            f"{within(first['rater'])} {figure(first['pearson'])}"
+            if known(first["pearson"])
+            else "no r is defined"
+        )
         rankings.append((f"{run.where(*cell)}: {best}", table))
     return rankings
 
@@ -144,7 +163,12 @@ class _Question:
 
 
 MACHINES = _Question("overrating", "Machines", "overrates", "underrates")
-FAMILY = _Question("self_preference", "Generators of the judge's own family", "prefers its own", "disfavours its own")
+FAMILY = _Question(
+    "self_preference",
+    "Generators of the judge's own family",
+    "prefers its own",
+    "disfavours its own",
+)
 
 
 def overrating_tables(run: Billboard) -> list[TableView]:
@@ -160,7 +184,10 @@ def overrating_charts(run: Billboard) -> list[Chart]:
 def _rows(run: Billboard, question: _Question) -> list[dict[str, Any]]:
     """Those most overrating first; those without figure last."""
     rows = run.records(question.table, criterion=run.main, language=run.language)
-    return sorted(rows, key=lambda row: (not known(row["value"]), -row["value"] if known(row["value"]) else 0.0))
+    return sorted(
+        rows,
+        key=lambda row: (not known(row["value"]), -row["value"] if known(row["value"]) else 0.0),
+    )
 
 
 def _table(run: Billboard, question: _Question) -> TableView:
@@ -177,9 +204,24 @@ def _table(run: Billboard, question: _Question) -> TableView:
         ]
         for row in rows
     ]
-    columns = ("rater", "kind", *(("family",) if family else ()), "by standard deviations", "", "outputs")
+    columns = (
+        "rater",
+        "kind",
+        *(("family",) if family else ()),
+        "by standard deviations",
+        "",
+        "outputs",
+    )
     notes = reasons(run, question.table, rows)
-    return TableView.of(run, question.table, question.title(run), columns, body, heads=3 if family else 2, notes=notes)
+    return TableView.of(
+        run,
+        question.table,
+        question.title(run),
+        columns,
+        body,
+        heads=3 if family else 2,
+        notes=notes,
+    )
 
 
 def _direction_shown(row: dict[str, Any], question: _Question) -> str:
@@ -194,18 +236,25 @@ def _overrating_chart(run: Billboard, question: _Question) -> Chart | None:
         return None
     over = sum(row["low"] > 0 for row in drawn)
     under = sum(row["high"] < 0 for row in drawn)
-    first, last = (f"{within(row['rater'])} {signed(row['value'])}" for row in (drawn[0], drawn[-1]))
+    first, last = (
+        f"{within(row['rater'])} {signed(row['value'])}" for row in (drawn[0], drawn[-1])
+    )
     return dots_chart(
         question.table,
         question.title(run),
-        f"Dots with 90% intervals for {plural(len(drawn), 'rater')}, in standard deviations: {over} above 0 "
-        f"({question.over}), {under} below. First {first}, last {last}.",
-        [Dot(row["rater"], row["value"], row["low"], row["high"], run.kinds[row["rater"]]) for row in drawn],
+        f"Dots with 90% intervals for {plural(len(drawn), 'rater')}, in standard deviations: {over}"
+        f" above 0 ({question.over}), {under} below. First {first}, last {last}.",
+        [
+            Dot(row["rater"], row["value"], row["low"], row["high"], run.kinds[row["rater"]])
+            for row in drawn
+        ],
         LOOKS,
         value="by",
         between={"kind": lambda row: run.kind(row.label)},
         caption=f"{question.title(run)}, as drawn",
-        finding=f"Of {plural(len(drawn), 'rater')} {over} above 0, {under} below, by 90% intervals.",
+        finding=(
+            f"Of {plural(len(drawn), 'rater')} {over} above 0, {under} below, by 90% intervals."
+        ),
         source=question.table,
         form=signed,
         sides=("underrated", "overrated"),
@@ -214,11 +263,20 @@ def _overrating_chart(run: Billboard, question: _Question) -> Chart | None:
 
 def crowd_sections(run: Billboard) -> tuple[Section, ...]:
     """Judge or crowd, on the criterion shown first and on all; nothing where the board has neither."""
-    if not all(table in run.tables and len(run.tables[table]) for table in ("crowd_raters", "crowd_answers")):
+    if not all(
+        table in run.tables and len(run.tables[table])
+        for table in ("crowd_raters", "crowd_answers")
+    ):
         return ()
     (answer,) = run.records("crowd_answers", criterion=run.main, language=run.language)
     charts = tuple(chart for chart in [_crowd_chart(run)] if chart)
-    main = Section("", "Judge or crowd?", (with_minus(printable(answer["sentence"])),), charts, (_raters_table(run),))
+    main = Section(
+        "",
+        "Judge or crowd?",
+        (with_minus(printable(answer["sentence"])),),
+        charts,
+        (_raters_table(run),),
+    )
     answers = _answers_table(run)
     further = Section("", "On every criterion and language", tables=(answers,))
     return (main, further) if len(answers.rows) > 1 else (main,)
@@ -234,13 +292,25 @@ def _raters_table(run: Billboard) -> TableView:
 def against_people(
     title: str, rows: Sequence[Row], run: Billboard | None = None, notes: Iterable[str] = ()
 ) -> TableView:
-    """Raters of the table `crowd_raters`, those that agree best with the reference people first; one of these last."""
-    explained = "Bias: mean of its scores less the people's, in points of their scale; high and low: its outer thirds."
+    """Raters of the table `crowd_raters`, those that agree best with the reference people first;
+    one of these last.
+    """
+    explained = (
+        "Bias: mean of its scores less the people's, in points of their scale; high and low: its"
+        " outer thirds."
+    )
     return TableView.of_figures(
         run,
         "crowd_raters",
         title,
-        sorted(rows, key=lambda row: (row["kind"] == "ceiling", not known(row["pearson"]), -(row["pearson"] or 0))),
+        sorted(
+            rows,
+            key=lambda row: (
+                row["kind"] == "ceiling",
+                not known(row["pearson"]),
+                -(row["pearson"] or 0),
+            ),
+        ),
         described=OPTIONAL["crowd_raters"],
         cells={"rater": lambda row: ONE_PERSON if row["kind"] == "ceiling" else name(row["rater"])},
         notes=(explained, *notes),
@@ -253,7 +323,10 @@ def _answers_table(run: Billboard) -> TableView:
             run.criterion(row["criterion"]),
             spoken(row["language"]),
             row["answer"],
-            *(Cell(name(row[side] or UNDEFINED), figure(row[f"{side}_pearson"])) for side in ("judge", "crowd")),
+            *(
+                Cell(name(row[side] or UNDEFINED), figure(row[f"{side}_pearson"]))
+                for side in ("judge", "crowd")
+            ),
             p_value(row["p_adjusted"], row["at_most"]),
         )
         for row in run.records("crowd_answers")
@@ -261,9 +334,13 @@ def _answers_table(run: Billboard) -> TableView:
     columns = ("criterion", "language", "answer", "best judge, r", "best crowd, r", "p, corrected")
     title, answers = "Judge or crowd, everywhere", run.records("crowd_answers")
     lacking = [
-        f"– best {side}: none rated there" for side in ("judge", "crowd") if not all(row[side] for row in answers)
+        f"– best {side}: none rated there"
+        for side in ("judge", "crowd")
+        if not all(row[side] for row in answers)
     ]
-    return TableView.of(run, "crowd_answers", title, columns, rows, heads=2, most=MOST_ANSWERS, notes=lacking)
+    return TableView.of(
+        run, "crowd_answers", title, columns, rows, heads=2, most=MOST_ANSWERS, notes=lacking
+    )
 
 
 def _crowd_chart(run: Billboard) -> Chart | None:
@@ -275,13 +352,19 @@ def _crowd_chart(run: Billboard) -> Chart | None:
     ends = (people["scale_low"], people["scale_high"]) if known(people["scale_low"]) else None
     label = f"Outputs as people and raters scored them: {run.where(run.main, run.language)}"
     return disagreement(
-        "crowd", label, panels(best, run.rows("crowd_dots", **here)), people="people", ends=ends, area=AREA
+        "crowd",
+        label,
+        panels(best, run.rows("crowd_dots", **here)),
+        people="people",
+        ends=ends,
+        area=AREA,
     )
 
 
 def language_maps(run: Billboard) -> list[TableView]:
     """A map of languages for each criterion that was rated in several, the main one first."""
-    return _heat(run).by_language("raters", least=3)  # one language, and all of them together, are the same
+    # one language, and all of them together, are the same
+    return _heat(run).by_language("raters", least=3)
 
 
 def criterion_map(run: Billboard) -> TableView | None:
@@ -290,7 +373,9 @@ def criterion_map(run: Billboard) -> TableView | None:
 
 
 def generator_map(run: Billboard) -> TableView | None:
-    """The outputs of each generator by themselves, on the main criterion; None where there is one generator only."""
+    """The outputs of each generator by themselves, on the main criterion; None where there is one
+    generator only.
+    """
     rows = run.records("within_generators", criterion=run.main, language=run.language)
     title = f"r within each generator: {run.where(run.main, run.language)}"
     return _heat(run).view("within_generators", "within", title, rows, "generator", name)

@@ -1,4 +1,6 @@
-"""A board's run folder: run.toml, raters.jsonl, warnings.txt, history.jsonl, ensembles.json, tables/, report.html."""
+"""A board's run folder: run.toml, raters.jsonl, warnings.txt, history.jsonl, ensembles.json,
+tables/, report.html.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,18 @@ from metal.boards.history import Entry
 from metal.data import records
 from metal.data.dataset_lines import numbered_records
 from metal.data.files import read_json, write_jsonl
-from metal.data.text import MINUS, count, coverage, dollars, figure, known, percent, score, share, signed
+from metal.data.text import (
+    MINUS,
+    count,
+    coverage,
+    dollars,
+    figure,
+    known,
+    percent,
+    score,
+    share,
+    signed,
+)
 from metal.errors import DataError
 from metal.runs.columns import Column, RankInterval, Row, Tables, unshown
 from metal.runs.parts import again, need_files
@@ -26,14 +39,18 @@ COMMAND = "billboard"
 
 RATER = (*CELL, *unshown("rater", "kind", "group", "outputs", "undefined"))
 R = Column("pearson", "r", figure, interval=True, direction="higher")
-BETWEEN = Column("system_pearson", "r between generators", figure, interval=True, direction="higher")
+BETWEEN = Column(
+    "system_pearson", "r between generators", figure, interval=True, direction="higher"
+)
 TAU = Column("kendall", "tau", figure, interval=True, direction="higher")
 OVERRATED = Column("value", "overrating", signed)
 
 
 def _lost(row: Row) -> str:
     """What a member's absence changes."""
-    change = row["pearson_without"] - row["pearson_unseen"] if known(row["pearson_without"]) else None
+    change = (
+        row["pearson_without"] - row["pearson_unseen"] if known(row["pearson_without"]) else None
+    )
     return f"{change:+.2f}".replace("-", MINUS) if known(change) else ""
 
 
@@ -71,7 +88,16 @@ DESCRIBED: Tables = {
     ),
     "ensembles": (
         *CELL,
-        *unshown("ensemble", "members", "alpha", "alpha_low", "alpha_high", "intercept", "rule", "nonzero"),
+        *unshown(
+            "ensemble",
+            "members",
+            "alpha",
+            "alpha_low",
+            "alpha_high",
+            "intercept",
+            "rule",
+            "nonzero",
+        ),
         *unshown("candidates", "target_offset", "target_slope", "outputs", "generators"),
         *unshown("pearson_in_sample", "pearson_unseen"),
     ),
@@ -86,13 +112,27 @@ DESCRIBED: Tables = {
         *unshown("ensemble", "pearson_unseen"),
     ),
     "overrating": (*RATER, OVERRATED, *unshown("low", "high")),
-    "self_preference": (*CELL, *unshown("rater", "kind", "family", "outputs", "undefined", "low", "high"), OVERRATED),
+    "self_preference": (
+        *CELL,
+        *unshown("rater", "kind", "family", "outputs", "undefined", "low", "high"),
+        OVERRATED,
+    ),
     "within_generators": (*CELL, *unshown("generator", "rater", "kind", "outputs", "undefined"), R),
-    "comparisons": (*CELL, *unshown("first", "second", "p"), Column("p_adjusted", shown=False, later=True)),
+    "comparisons": (
+        *CELL,
+        *unshown("first", "second", "p"),
+        Column("p_adjusted", shown=False, later=True),
+    ),
     "people": (
         *CELL,
         *unshown("people", "panels", "outputs", "scale_low", "scale_high", "undefined"),
-        Column("one_against_others", "one person against the others", figure, interval=True, direction="higher"),
+        Column(
+            "one_against_others",
+            "one person against the others",
+            figure,
+            interval=True,
+            direction="higher",
+        ),
     ),
 }
 # Tables of metal.boards.crowd, where there are other people or LLM judges.
@@ -103,15 +143,34 @@ OPTIONAL: Tables = {
         TAU,
         BETWEEN,
         Column("bias", "bias", signed, interval=True),
-        Column("underrated_share", "people high, it low", percent, below=lambda row: _times(row["underrated"])),
-        Column("overrated_share", "people low, it high", percent, below=lambda row: _times(row["overrated"])),
+        Column(
+            "underrated_share",
+            "people high, it low",
+            percent,
+            below=lambda row: _times(row["underrated"]),
+        ),
+        Column(
+            "overrated_share",
+            "people low, it high",
+            percent,
+            below=lambda row: _times(row["overrated"]),
+        ),
         Column("outputs", "outputs", count),
         *CELL,
         *unshown("kind", "undefined", "underrated", "overrated"),
     ),
     "crowd_answers": (
         *CELL,
-        *unshown("answer", "sentence", "judge", "judge_pearson", "crowd", "crowd_pearson", "p_adjusted", "at_most"),
+        *unshown(
+            "answer",
+            "sentence",
+            "judge",
+            "judge_pearson",
+            "crowd",
+            "crowd_pearson",
+            "p_adjusted",
+            "at_most",
+        ),
     ),
     "crowd_dots": (*CELL, *unshown("rater", "score", "people", "outputs")),
 }
@@ -144,12 +203,17 @@ class Billboard(Result, RankingRun):
 
     def more_facts(self) -> Mapping[str, Any]:
         """What JSON says of the run besides its tables."""
-        return {"version": self.version, "ensembles": {each["ensemble"]: each for each in self.ensembles}}
+        return {
+            "version": self.version,
+            "ensembles": {each["ensemble"]: each for each in self.ensembles},
+        }
 
     @classmethod
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:
         need_files(folder, ("history.jsonl", "ensembles.json"), COMMAND)
-        history = tuple(Entry.of(record, where) for where, record in numbered_records(folder / "history.jsonl"))
+        history = tuple(
+            Entry.of(record, where) for where, record in numbered_records(folder / "history.jsonl")
+        )
         return history, _ensembles(folder / "ensembles.json")
 
     def _write_more(self, folder: Path) -> None:
@@ -169,7 +233,9 @@ class Billboard(Result, RankingRun):
 
     @cached_property
     def kinds(self) -> Mapping[str, str]:
-        """The kind of each rater, a key of KINDS; ensembles are told from the metrics they are made of."""
+        """The kind of each rater, a key of KINDS; ensembles are told from the metrics they are made
+        of.
+        """
         return {
             rater: "ensemble" if group == GROUP or rater == NAME else kind
             for rows in (self.tables["overrating"], self.tables["raters"])
@@ -185,6 +251,8 @@ class Billboard(Result, RankingRun):
 
 def _ensembles(path: Path) -> tuple[Mapping[str, Any], ...]:
     ensembles = read_json(path, "a list of ensembles")
-    if not isinstance(ensembles, list) or not all(isinstance(each, dict) and "ensemble" in each for each in ensembles):
+    if not isinstance(ensembles, list) or not all(
+        isinstance(each, dict) and "ensemble" in each for each in ensembles
+    ):
         raise DataError(path, "not a list of ensembles", again(COMMAND))
     return tuple(ensembles)

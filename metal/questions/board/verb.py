@@ -1,4 +1,6 @@
-"""`metal.billboard`: raters and generators ranked; `metal.submit_*`: a generator or metric joins a board, or leaves."""
+"""`metal.billboard`: raters and generators ranked; `metal.submit_*`: a generator or metric joins a
+board, or leaves.
+"""
 
 from __future__ import annotations
 
@@ -40,35 +42,52 @@ def billboard(
     reference: Annotated[
         str,
         Option(
-            "Whom to agree with: group=expert, or rater=A1,A2. Everybody else is a rater. [default: all people]",
+            "Whom to agree with: group=expert, or rater=A1,A2. Everybody else is a rater. [default:"
+            " all people]",
             metavar="PEOPLE",
         ),
     ] = "",
-    criteria: Annotated[Names, Option("Criteria, or overall; default all, and overall.", "-c")] = (),
+    criteria: Annotated[
+        Names, Option("Criteria, or overall; default all, and overall.", "-c")
+    ] = (),
     languages: Annotated[Names, Option("Languages; default all, together and each.", "-l")] = (),
     raters: Annotated[Names, Option("Raters on the board; default all in the data.", "-r")] = (),
     common: Annotated[bool, Option("Compare on the outputs that every rater scored.")] = False,
     expected: Annotated[
-        bool, Option("Score judges by the mean of levels by token probabilities, where they have it.", rare=True)
+        bool,
+        Option(
+            "Score judges by the mean of levels by token probabilities, where they have it.",
+            rare=True,
+        ),
     ] = False,
-    members: Annotated[Names, Option("Kinds of rater the ensemble is made of. [default: metric]", rare=True)] = (
-        "metric",
-    ),
-    nonzero: Annotated[int, Option("Members of the ensemble.", metavar="K", least=1, most=50, rare=True)] = 3,
+    members: Annotated[
+        Names, Option("Kinds of rater the ensemble is made of. [default: metric]", rare=True)
+    ] = ("metric",),
+    nonzero: Annotated[
+        int, Option("Members of the ensemble.", metavar="K", least=1, most=50, rare=True)
+    ] = 3,
     alpha: Annotated[
-        float | None, Option("The lasso's alpha. [default: from the interval that gives K members]", rare=True)
+        float | None,
+        Option("The lasso's alpha. [default: from the interval that gives K members]", rare=True),
     ] = None,
     alpha_rule: Annotated[
-        Literal["smallest", "middle"], Option("Which alpha of the interval.", choices=("smallest", "middle"), rare=True)
+        Literal["smallest", "middle"],
+        Option("Which alpha of the interval.", choices=("smallest", "middle"), rare=True),
     ] = "smallest",
     human: Annotated[Names, Option("Generators that are people, for overrating.")] = (),
     families: Annotated[
         Pairs | None,
-        Option("Whose model a generator is, e.g. gpt.", metavar="GENERATOR=FAMILY", aliases=("--family",), rare=True),
+        Option(
+            "Whose model a generator is, e.g. gpt.",
+            metavar="GENERATOR=FAMILY",
+            aliases=("--family",),
+            rare=True,
+        ),
     ] = None,
     exclude_noisy: ExcludeNoisy = "",
     at: Annotated[
-        int | None, Option("The board as it was at this version.", metavar="VERSION", least=1, rare=True)
+        int | None,
+        Option("The board as it was at this version.", metavar="VERSION", least=1, rare=True),
     ] = None,
     resamples: Resamples = 2000,
     permutations: Permutations = 1000,
@@ -76,30 +95,39 @@ def billboard(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Billboard:
-    """Rank the raters of `data` by how they agree with its people, and its generators by the raters that agree best.
+    """Rank the raters of `data` by how they agree with its people, and its generators by the raters
+    that agree best.
 
-    LLM judges, automatic metrics, and people outside the reference stand in one ranking: Pearson's r with the mean of
-    the reference people over all outputs that both scored, with a 95% interval by source; beside it Spearman, Kendall,
-    correlation between generators, soft pairwise accuracy, pairwise accuracy with ties, and the ranks that the data
-    leave open (`2 to 4`), 95% sure for all raters at once. A sparse ensemble of metrics is fitted and shown as it does
-    on generators that it has not seen. Where people are among the generators, the board says who overrates machines.
+    LLM judges, automatic metrics, and people outside the reference stand in one ranking: Pearson's
+    r with the mean of the reference people over all outputs that both scored, with a 95% interval
+    by source; beside it Spearman, Kendall, correlation between generators, soft pairwise accuracy,
+    pairwise accuracy with ties, and the ranks that the data leave open (`2 to 4`), 95% sure for all
+    raters at once. A sparse ensemble of metrics is fitted and shown as it does on generators that
+    it has not seen. Where people are among the generators, the board says who overrates machines.
 
-    `ratings` are run folders (from `metal.judge` and `metal.score`, or an audit's) whose ratings are added. A judge of
-    pairs (`metal.judge(pairs="all")`) stands as NAME-pairs beside itself: an output's score is the share of its
-    comparisons that it won.
+    `ratings` are run folders (from `metal.judge` and `metal.score`, or an audit's) whose ratings
+    are added. A judge of pairs (`metal.judge(pairs="all")`) stands as NAME-pairs beside itself: an
+    output's score is the share of its comparisons that it won.
 
-    A dataset folder keeps its history in board/: it gets a new version whenever its data change or something is
-    submitted (`metal.submit`), and `at` shows what it was like.
+    A dataset folder keeps its history in board/: it gets a new version whenever its data change or
+    something is submitted (`metal.submit`), and `at` shows what it was like.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; one that has no
-    folder has no history either. progress: called with the cells done and the cells in all.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`;
+    one that has no folder has no history either. progress: called with the cells done and the cells
+    in all.
 
-    Returns the board: rankings and all other tables as DataFrames, plots, the page. Its folder is not written before
-    `save`. Raises UsageError and DataError.
+    Returns the board: rankings and all other tables as DataFrames, plots, the page. Its folder is
+    not written before `save`. Raises UsageError and DataError.
     """
     from metal.boards.board import billboard as ranked
     from metal.boards.settings import BoardSettings
-    from metal.boards.store import keep_settings, open_board, record, store_ensembles, stored_ensembles
+    from metal.boards.store import (
+        keep_settings,
+        open_board,
+        record,
+        store_ensembles,
+        stored_ensembles,
+    )
     from metal.data.pairs import made_pairs, originals, with_comparisons
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.questions.board.run import Billboard
@@ -115,10 +143,14 @@ def billboard(
     inputs = load(as_dataset(data, reading))
     board = None if inputs.folder == NOWHERE else open_board(inputs.folder, at)
     if board is None and at is not None:
-        raise UsageError(f"`at={at}`: data without a folder have no earlier versions; give the dataset folder")
+        raise UsageError(
+            f"`at={at}`: data without a folder have no earlier versions; give the dataset folder"
+        )
     runs = tuple(map(folder_of, ratings))
     compared = {run: pairs for run in runs if (pairs := made_pairs(run))}
-    joined = with_runs(board.dataset if board else inputs.dataset, [run for run in runs if run not in compared])
+    joined = with_runs(
+        board.dataset if board else inputs.dataset, [run for run in runs if run not in compared]
+    )
     inputs = replace(inputs, dataset=joined, runs=runs)
     settings = replace(settings, version=board.version if board else 1)
     dataset, excluded = without_noisy(inputs.dataset, inputs.folder, inputs.runs, exclude_noisy)
@@ -129,13 +161,19 @@ def billboard(
     result = ranked(dataset, settings, stored=stored, progress=progress or no_progress)
     warnings = [*made, *warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)]
     result = with_exclusions(result, excluded, warnings)
-    kept = bool(board and record(board) and store_ensembles(inputs.folder, list(result.ensembles.values())))
+    kept = bool(
+        board and record(board) and store_ensembles(inputs.folder, list(result.ensembles.values()))
+    )
     if at is None and kept:
         keep_settings(inputs.folder, settings)
-    manifest = inputs.manifest("billboard", dataset, settings.to_dict(), result.raters, result.signature)
+    manifest = inputs.manifest(
+        "billboard", dataset, settings.to_dict(), result.raters, result.signature
+    )
     history = tuple(board.entries[: board.version]) if board else ()
     ensembles = tuple(result.ensembles.values())
-    return Billboard.of(result, dataset, manifest, (*result.people, *result.raters), history, ensembles, kept)
+    return Billboard.of(
+        result, dataset, manifest, (*result.people, *result.raters), history, ensembles, kept
+    )
 
 
 By = Annotated[str, Option("Who submits it. [default: anonymous]")]
@@ -145,10 +183,11 @@ By = Annotated[str, Option("Who submits it. [default: anonymous]")]
 class Submitted:
     """A board after a submission.
 
-    board: the dataset's name. version: of the board. what: generator, metric or withdrawn. name: of what joined or
-    left. lines: what came of it, such as how many outputs each metric scored. protections: how a submitted program was
-    kept apart. ranked: the new board of its main criterion, None where it could not be ranked, for the reason in
-    not_ranked. reference: the people it was ranked against, as `metal.billboard(reference=...)` last said; "" for all.
+    board: the dataset's name. version: of the board. what: generator, metric or withdrawn. name: of
+    what joined or left. lines: what came of it, such as how many outputs each metric scored.
+    protections: how a submitted program was kept apart. ranked: the new board of its main
+    criterion, None where it could not be ranked, for the reason in not_ranked. reference: the
+    people it was ranked against, as `metal.billboard(reference=...)` last said; "" for all.
     earlier_ensembles: signatures of the ensembles the board had before.
     """
 
@@ -172,7 +211,9 @@ def submit_generator(
     name: Annotated[str, Option("The generator's name on the board.")],
     by: By = "",
     human: Annotated[bool, Option("People wrote these.")] = False,
-    family: Annotated[str, Option("Whose model it is (gpt, gemini, ...), for self-preference.")] = "",
+    family: Annotated[
+        str, Option("Whose model it is (gpt, gemini, ...), for self-preference.")
+    ] = "",
     allow_missing: Annotated[bool, Option("Take outputs for some of the sources only.")] = False,
     scores: Annotated[
         StrPath | None, Option("Their scores by metrics that cannot be run here.", metavar="FILE")
@@ -181,15 +222,16 @@ def submit_generator(
 ) -> Submitted:
     """Add the generator whose outputs are in `outputs`: a text for each source of `board`.
 
-    `outputs` is JSONL, CSV, TSV, Parquet or XLSX with the columns source and text (Billboard's seg_id and hyp do as
-    well). All sources of the languages in it have to be there once. Every metric of the board that can be run here
-    scores them: METAL's own, and programs that were submitted. Scores by others, such as COMET in its own environment,
-    are handed in with `scores`: a table with the column source and one for each metric, as on the board (higher is
-    better). The rest are named.
+    `outputs` is JSONL, CSV, TSV, Parquet or XLSX with the columns source and text (Billboard's
+    seg_id and hyp do as well). All sources of the languages in it have to be there once. Every
+    metric of the board that can be run here scores them: METAL's own, and programs that were
+    submitted. Scores by others, such as COMET in its own environment, are handed in with `scores`:
+    a table with the column source and one for each metric, as on the board (higher is better). The
+    rest are named.
 
-    Returns the board after the submission, which is a new version of it. progress: called with steps done and in all,
-    first of scoring, then of ranking. Raises UsageError for a name that is taken, DataError that names every fault of
-    the file; nothing is written then.
+    Returns the board after the submission, which is a new version of it. progress: called with
+    steps done and in all, first of scoring, then of ranking. Raises UsageError for a name that is
+    taken, DataError that names every fault of the file; nothing is written then.
     """
     from metal.boards import submitting
 
@@ -216,16 +258,21 @@ def submit_metric(
     by: By = "",
     direction: Annotated[
         Literal["higher", "lower"] | None,
-        Option("Which scores are better. [default: as the program says]", choices=("higher", "lower")),
+        Option(
+            "Which scores are better. [default: as the program says]", choices=("higher", "lower")
+        ),
     ] = None,
     function: Annotated[str, Option("The program's function.")] = "score",
-    signature: Annotated[str, Option("What scores of a table depend on: model, version.", metavar="TEXT")] = "",
+    signature: Annotated[
+        str, Option("What scores of a table depend on: model, version.", metavar="TEXT")
+    ] = "",
     reads: Annotated[Sequence[StrPath], Option("A file or folder the program may read.")] = (),
     seconds: Annotated[float, Option("Its time.", least=0, open_ends=True)] = 600.0,
     memory: Annotated[int, Option("Its memory in MB.", least=64)] = 4096,
     progress: Progress | None = None,
 ) -> Submitted:
-    """Add a metric: `metric` is a program (metric.py), or a table of scores (CSV, TSV, JSONL, Parquet, XLSX).
+    """Add a metric: `metric` is a program (metric.py), or a table of scores (CSV, TSV, JSONL,
+    Parquet, XLSX).
 
     A program is a Python file with a function score(output, ...). It runs in a process
     of its own, with a limit on time, memory and what it writes, and, as far as this system
@@ -234,9 +281,10 @@ def submit_metric(
 
     A table has the columns output and score, or source, generator and score.
 
-    Returns the board after the submission, which is a new version of it. progress: called with steps done and in all,
-    first of scoring, then of ranking. Raises UsageError for a name that is taken and for a metric that gives no output
-    a score, DataError for a table that cannot be used; nothing is written then.
+    Returns the board after the submission, which is a new version of it. progress: called with
+    steps done and in all, first of scoring, then of ranking. Raises UsageError for a name that is
+    taken and for a metric that gives no output a score, DataError for a table that cannot be used;
+    nothing is written then.
     """
     from metal.boards import submitting
 
@@ -257,8 +305,11 @@ def submit_metric(
 
 
 @documented
-def submit_withdraw(board: StrPath, name: str, *, by: By = "", progress: Progress | None = None) -> Submitted:
-    """Take the submission `name` off `board`. It stays in the history, and in every version it was part of.
+def submit_withdraw(
+    board: StrPath, name: str, *, by: By = "", progress: Progress | None = None
+) -> Submitted:
+    """Take the submission `name` off `board`. It stays in the history, and in every version it was
+    part of.
 
     Returns the board after it. Raises UnknownName where the board has no submission of this name.
     """
@@ -281,8 +332,12 @@ def _submitted(joined: Joined, progress: Progress) -> Submitted:
     try:
         settings = kept_settings(board.folder, board.version)
         dataset, _ = without_noisy(board.dataset, board.folder, (), settings.exclude_noisy)
-        main = main_criterion([cell.criterion for cell in ranked_cells(board_cells(dataset, settings))])
-        ranked = billboard(dataset, replace(settings, criteria=(main,)), stored=stored, progress=progress)
+        main = main_criterion(
+            [cell.criterion for cell in ranked_cells(board_cells(dataset, settings))]
+        )
+        ranked = billboard(
+            dataset, replace(settings, criteria=(main,)), stored=stored, progress=progress
+        )
         store_ensembles(board.folder, list(ranked.ensembles.values()))
     except MetalError as error:  # the submission stands; only its rank is unknown
         not_ranked = str(error)

@@ -1,4 +1,6 @@
-"""`metal.billboard_crowd`, `billboard_references`, `billboard_apply`, `billboard_history`: further views of a board."""
+"""`metal.billboard_crowd`, `billboard_references`, `billboard_apply`, `billboard_history`: further
+views of a board.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ if TYPE_CHECKING:
     from metal.boards.crowd import Crowd
     from metal.boards.references import ReferenceCurve
 
-Reference = Annotated[str, Option("group=NAME or rater=NAME,NAME; default all people.", metavar="PEOPLE")]
+Reference = Annotated[
+    str, Option("group=NAME or rater=NAME,NAME; default all people.", metavar="PEOPLE")
+]
 Criteria = Annotated[Names, Option("Criteria, `overall` among them; default all.", "-c")]
 Figures = Annotated[StrPath | None, Option("Write one picture per cell, as SVG.", metavar="DIR")]
 
@@ -46,18 +50,26 @@ def billboard_crowd(
     data: Data,
     *ratings: Ratings,
     reference: Reference = "",
-    raters: Annotated[Names, Option("Raters, metrics among them; default other people and LLM judges.", "-r")] = (),
+    raters: Annotated[
+        Names, Option("Raters, metrics among them; default other people and LLM judges.", "-r")
+    ] = (),
     criteria: Criteria = (),
     languages: Languages = (),
     area: Annotated[
-        float, Option("Share of the scale that is low, or high. [default: 1/3]", metavar="SHARE", rare=True)
+        float,
+        Option(
+            "Share of the scale that is low, or high. [default: 1/3]", metavar="SHARE", rare=True
+        ),
     ] = 1 / 3,
     examples: Annotated[int, Option("Drawn from each area.", least=0, rare=True)] = 5,
     equal_panels: Annotated[
         bool, Option("As many crowd workers on an output as experts, drawn by `seed`.", rare=True)
     ] = False,
     permutations: Annotated[
-        int, Option("Of each test; more where many comparisons are adjusted together.", least=100, rare=True)
+        int,
+        Option(
+            "Of each test; more where many comparisons are adjusted together.", least=100, rare=True
+        ),
     ] = 1000,
     resamples: Resamples = 2000,
     exclude_noisy: ExcludeNoisy = "",
@@ -70,15 +82,17 @@ def billboard_crowd(
 ) -> Crowd:
     """Compare crowd workers and LLM judges with the reference people, by criterion and language.
 
-    `ratings` are run folders whose ratings are added. The people of a group are one rater, whose score is the mean of
-    theirs. `under` and `over` count the outputs on which a rater and the people disagree most: one puts it in the
-    bottom part of the people's scale (`area`), the other in the top part. Metrics have no such areas, since their
-    scores are on a scale of their own.
+    `ratings` are run folders whose ratings are added. The people of a group are one rater, whose
+    score is the mean of theirs. `under` and `over` count the outputs on which a rater and the
+    people disagree most: one puts it in the bottom part of the people's scale (`area`), the other
+    in the top part. Metrics have no such areas, since their scores are on a scale of their own.
 
-    data: a board's dataset folder, or a dataset from `metal.read`. progress: called with cells done and in all.
+    data: a board's dataset folder, or a dataset from `metal.read`. progress: called with cells done
+    and in all.
 
-    Returns tables, described at metal.boards.crowd.crowd, and notes. Raises UsageError where there is nobody to
-    compare, UnknownName for a name that does not occur. Source: Billboard 2.5, Figure 2.
+    Returns tables, described at metal.boards.crowd.crowd, and notes. Raises UsageError where there
+    is nobody to compare, UnknownName for a name that does not occur. Source: Billboard 2.5, Figure
+    2.
     """
     from metal.boards.crowd import CrowdSettings, crowd
     from metal.boards.settings import BoardSettings
@@ -99,7 +113,9 @@ def billboard_crowd(
         exclude_noisy=exclude_noisy,
     )
     dataset, warnings = load(data, ratings, reading).without_noisy(exclude_noisy)
-    result = replace(crowd(dataset, settings, choices, progress=progress or no_progress), warnings=warnings)
+    result = replace(
+        crowd(dataset, settings, choices, progress=progress or no_progress), warnings=warnings
+    )
     if figures:
         result = replace(result, pictures=write_svg(crowd_charts(result, area), Path(figures)))
     if out:
@@ -116,13 +132,18 @@ def billboard_references(
     metric: Annotated[
         Names,
         Option(
-            "Metrics to compute: chrf, rouge-l, 'bleu(tokenize=zh)', path/to/metric.py:score, ...", "-m", commas=True
+            "Metrics to compute: chrf, rouge-l, 'bleu(tokenize=zh)', path/to/metric.py:score, ...",
+            "-m",
+            commas=True,
         ),
     ],
     reference: Reference = "",
-    beside: Annotated[Names, Option("Raters in the dataset to draw as lines beside the metrics.")] = (),
+    beside: Annotated[
+        Names, Option("Raters in the dataset to draw as lines beside the metrics.")
+    ] = (),
     most: Annotated[
-        int | None, Option("References. [default: as many as all sources have]", metavar="K", least=1)
+        int | None,
+        Option("References. [default: as many as all sources have]", metavar="K", least=1),
     ] = None,
     draws: Annotated[int, Option("Random subsets for each number.", least=1, rare=True)] = 5,
     criteria: Criteria = (),
@@ -130,21 +151,24 @@ def billboard_references(
     exclude_noisy: ExcludeNoisy = "",
     seed: Seed = 0,
     figures: Figures = None,
-    out: Annotated[StrPath | None, Option("Write the figures to FILE.csv, or DIR.", metavar="FILE|DIR")] = None,
+    out: Annotated[
+        StrPath | None, Option("Write the figures to FILE.csv, or DIR.", metavar="FILE|DIR")
+    ] = None,
     force: Force = False,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> ReferenceCurve:
     """Compute metrics with 1, 2, ... references and correlate each with the reference people.
 
-    For each number every source gives random subsets of its references (`draws`), the same for all of its outputs.
-    Only outputs that the people rated are scored, equal texts once. Metrics that need no references, and raters named
-    in `beside`, are lines.
+    For each number every source gives random subsets of its references (`draws`), the same for all
+    of its outputs. Only outputs that the people rated are scored, equal texts once. Metrics that
+    need no references, and raters named in `beside`, are lines.
 
-    data: a board's dataset folder, or a dataset from `metal.read`. progress: called with texts scored and in all.
+    data: a board's dataset folder, or a dataset from `metal.read`. progress: called with texts
+    scored and in all.
 
-    Returns the curve, whose table is described at metal.boards.references.reference_curve. Raises UsageError where no
-    source has references, or as many as asked for. Source: Billboard, Figure 3.
+    Returns the curve, whose table is described at metal.boards.references.reference_curve. Raises
+    UsageError where no source has references, or as many as asked for. Source: Billboard, Figure 3.
     """
     from metal.boards.references import COLUMNS, ReferenceSettings, reference_curve
     from metal.boards.settings import BoardSettings
@@ -153,13 +177,19 @@ def billboard_references(
     from metal.show.files import write_svg
 
     if out and _is_csv(out):
-        check_new_file(Path(out), lambda path: heads(path)[: len(COLUMNS)] == [*COLUMNS], force=force)
+        check_new_file(
+            Path(out), lambda path: heads(path)[: len(COLUMNS)] == [*COLUMNS], force=force
+        )
     elif out:
         check_new(Path(out), REFERENCES, force=force)
-    settings = BoardSettings(reference, names(criteria), names(languages), seed=seed, exclude_noisy=exclude_noisy)
+    settings = BoardSettings(
+        reference, names(criteria), names(languages), seed=seed, exclude_noisy=exclude_noisy
+    )
     choices = ReferenceSettings(most, draws, names(beside))
     dataset, warnings = load(data, (), reading).without_noisy(exclude_noisy)
-    curve = reference_curve(dataset, find_metrics(metric), settings, choices, progress=progress or no_progress)
+    curve = reference_curve(
+        dataset, find_metrics(metric), settings, choices, progress=progress or no_progress
+    )
     curve = replace(curve, warnings=warnings)
     if figures:
         curve = replace(curve, pictures=write_svg(reference_charts(curve), Path(figures)))
@@ -193,7 +223,9 @@ def _write_references(curve: ReferenceCurve, out: Path, force: bool) -> None:
 
 @dataclass(frozen=True, repr=False)
 class EnsembleScores:
-    """What an ensemble gives outputs. ensemble: its signature. table: output, score, and the reason without one."""
+    """What an ensemble gives outputs. ensemble: its signature. table: output, score, and the reason
+    without one.
+    """
 
     ensemble: str
     table: pd.DataFrame
@@ -209,31 +241,40 @@ def billboard_apply(
     *,
     board: Annotated[
         StrPath | None,
-        Option("Dataset or run folder that has the ensemble. [default: all in datasets/ and runs/]"),
+        Option(
+            "Dataset or run folder that has the ensemble. [default: all in datasets/ and runs/]"
+        ),
     ] = None,
     out: Annotated[StrPath | None, Option("CSV file to write.", metavar="FILE")] = None,
     force: Annotated[
         bool, Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.")
     ] = False,
 ) -> EnsembleScores:
-    """Score `outputs` with the ensemble that has this `signature`, on a board's current version or an older one.
+    """Score `outputs` with the ensemble that has this `signature`, on a board's current version or
+    an older one.
 
-    signature: such as ensemble.cnndm+refs.AB+version.1, or a part of it that only one ensemble has. outputs: one of a
-    table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one for each member of the ensemble, scores as on
-    the board, higher is better; a folder with ratings by the members, a dataset or a run of `metal.score`; a table
-    with the columns source and text, for sources of the board, where the members are run if they can be.
+    signature: such as ensemble.cnndm+refs.AB+version.1, or a part of it that only one ensemble has.
+    outputs: one of a table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one for each
+    member of the ensemble, scores as on the board, higher is better; a folder with ratings by the
+    members, a dataset or a run of `metal.score`; a table with the columns source and text, for
+    sources of the board, where the members are run if they can be.
 
-    Returns output, score, and the reason where there is none. Raises UnknownName for an ensemble that does not exist,
-    UsageError where several fit or the members cannot be run, DataError for a file that cannot be used.
+    Returns output, score, and the reason where there is none. Raises UnknownName for an ensemble
+    that does not exist, UsageError where several fit or the members cannot be run, DataError for a
+    file that cannot be used.
     """
     from metal.boards.ensemble_records import apply_ensemble, find_ensemble, members
 
     if out:
-        check_new_file(Path(out), lambda path: heads(path) == ["output", "score", "reason"], force=force)
+        check_new_file(
+            Path(out), lambda path: heads(path) == ["output", "score", "reason"], force=force
+        )
     given, place = Path(outputs), Path(board) if board else None
     record = find_ensemble(signature, _ensembles(place))
     wanted = members(record)
-    scores = _folder_scores(given, wanted) if given.is_dir() else _table_scores(given, wanted, place)
+    scores = (
+        _folder_scores(given, wanted) if given.is_dir() else _table_scores(given, wanted, place)
+    )
     table = apply_ensemble(record, scores)
     if out:
         with kept_file(Path(out)):
@@ -246,17 +287,24 @@ def _ensembles(board: Path | None) -> list[Mapping[str, Any]]:
     from metal.boards.ensemble_records import read_ensemble
     from metal.boards.store import stored_ensembles
 
-    folders = [board] if board else [*sorted(Path("datasets").glob("*")), *sorted(Path("runs").glob("*"))]
+    folders = (
+        [board] if board else [*sorted(Path("datasets").glob("*")), *sorted(Path("runs").glob("*"))]
+    )
     ensembles: list[Mapping[str, Any]] = []
     for folder in folders:
         ensembles += stored_ensembles(folder)
         path = folder / "ensembles.json"
         if path.is_file():
             listed = read_json(path, "a list of ensembles")
-            ensembles += [read_ensemble(record, path) for record in (listed if isinstance(listed, list) else [listed])]
+            ensembles += [
+                read_ensemble(record, path)
+                for record in (listed if isinstance(listed, list) else [listed])
+            ]
     if not ensembles:
         where = str(board) if board else "datasets/ and runs/"
-        raise UsageError(f"{where}: no ensembles; `metal.billboard(...)` makes them, `board` says where they are")
+        raise UsageError(
+            f"{where}: no ensembles; `metal.billboard(...)` makes them, `board` says where they are"
+        )
     return ensembles
 
 
@@ -271,8 +319,12 @@ def _folder_scores(folder: Path, members: list[str]) -> pd.DataFrame:
     scores = facts[facts["rater"].isin(members) & (facts["criterion"] == METRIC_SCORE.name)]
     if (again := scores.duplicated(["output", "rater"])).any():
         first = scores[again].iloc[0]
-        raise DataError(where, f"two scores of {first['output']!r} by {first['rater']!r}", "Keep one of them")
-    wide = scores.astype({"output": object, "rater": object}).pivot(index="output", columns="rater", values="score")
+        raise DataError(
+            where, f"two scores of {first['output']!r} by {first['rater']!r}", "Keep one of them"
+        )
+    wide = scores.astype({"output": object, "rater": object}).pivot(
+        index="output", columns="rater", values="score"
+    )
     return wide.reset_index()
 
 
@@ -290,7 +342,9 @@ def _table_scores(path: Path, members: list[str], board: Path | None) -> pd.Data
         return member_columns(frame, members, path)
     if lower & set(SOURCE) and lower & set(TEXT):
         if board is None or not (board / "dataset.toml").is_file():
-            raise UsageError(f"{path} has texts; to score them the board's sources are needed: `board=DATASET`")
+            raise UsageError(
+                f"{path} has texts; to score them the board's sources are needed: `board=DATASET`"
+            )
         return member_scores(board, frame, path, members)
     raise DataError(
         path,
@@ -305,10 +359,11 @@ def _table_scores(path: Path, members: list[str], board: Path | None) -> pd.Data
 def billboard_history(data: StrPath) -> pd.DataFrame:
     """Show the versions of `data`: what joined, what was withdrawn, when its data changed.
 
-    Returns one row per version: version, what (data, generator, metric, withdrawn), name, by, at, about.
+    Returns one row per version: version, what (data, generator, metric, withdrawn), name, by, at,
+    about.
 
-    name: of what joined or was withdrawn; the dataset's where its data are new or changed. at: UTC, as in ISO 8601.
-    about: what else was recorded (outputs, signature, direction, ...).
+    name: of what joined or was withdrawn; the dataset's where its data are new or changed. at: UTC,
+    as in ISO 8601. about: what else was recorded (outputs, signature, direction, ...).
     """
     import pandas as pd
 
@@ -317,7 +372,14 @@ def billboard_history(data: StrPath) -> pd.DataFrame:
     board = open_board(Path(data))
     record(board)
     rows = [
-        (entry.version, entry.what, entry.name or board.base.card.name, entry.by, entry.at, dict(entry.about or {}))
+        (
+            entry.version,
+            entry.what,
+            entry.name or board.base.card.name,
+            entry.by,
+            entry.at,
+            dict(entry.about or {}),
+        )
         for entry in board.entries
     ]
     return pd.DataFrame(rows, columns=["version", "what", "name", "by", "at", "about"])

@@ -1,4 +1,6 @@
-"""A board in words: what it says, what its figures mean and which have none, where a newcomer stands."""
+"""A board in words: what it says, what its figures mean and which have none, where a newcomer
+stands.
+"""
 
 from __future__ import annotations
 
@@ -43,8 +45,14 @@ SOURCES = {
 
 
 def facts(run: Billboard) -> dict[str, str]:
-    """What was ranked, who agrees best, how close to a person, how the ensemble does, and what not to conclude."""
-    rows = [row for row in run.records("raters", criterion=run.main, language=run.language) if known(row["pearson"])]
+    """What was ranked, who agrees best, how close to a person, how the ensemble does, and what not
+    to conclude.
+    """
+    rows = [
+        row
+        for row in run.records("raters", criterion=run.main, language=run.language)
+        if known(row["pearson"])
+    ]
     lines = {
         "Ranked": _ranked(run),
         "Agrees best": _best(run, rows),
@@ -59,16 +67,33 @@ def facts(run: Billboard) -> dict[str, str]:
 
 def _ranked(run: Billboard) -> str:
     kinds = Counter(run.kinds[rater] for rater in run.rows("raters")["rater"].unique())
-    named = {"human": ("other group of people", "other groups of people"), "llm": ("LLM judge", "LLM judges")}
-    raters = listed([plural(kinds[kind], *named.get(kind, (words,))) for kind, words in KINDS.items() if kinds[kind]])
-    generators = run.rows("within_generators")["generator"].nunique() if len(run.tables["within_generators"]) else 0
+    named = {
+        "human": ("other group of people", "other groups of people"),
+        "llm": ("LLM judge", "LLM judges"),
+    }
+    raters = listed(
+        [
+            plural(kinds[kind], *named.get(kind, (words,)))
+            for kind, words in KINDS.items()
+            if kinds[kind]
+        ]
+    )
+    generators = (
+        run.rows("within_generators")["generator"].nunique()
+        if len(run.tables["within_generators"])
+        else 0
+    )
     criteria = listed([within(run.criterion(criterion)) for criterion in run.measured])
-    outputs = sum(int(row["outputs"]) for row in run.records("people", criterion=run.main, language=run.language))
+    outputs = sum(
+        int(row["outputs"])
+        for row in run.records("people", criterion=run.main, language=run.language)
+    )
     return (
-        f"{raters} against {people_in_words(run)} on the outputs of {plural(generators, 'generator')} in "
-        f"{languages_in_words(run.languages)}; {plural(len(run.measured), 'criterion', 'criteria')}: "
-        f"{criteria}. Shown first is {within(run.criterion(run.main))}, {spoken(run.language)}: {outputs:,} outputs "
-        f"that people rated. Version {run.version} of the board."
+        f"{raters} against {people_in_words(run)} on the outputs of"
+        f" {plural(generators, 'generator')} in {languages_in_words(run.languages)};"
+        f" {plural(len(run.measured), 'criterion', 'criteria')}: {criteria}. Shown first is"
+        f" {within(run.criterion(run.main))}, {spoken(run.language)}: {outputs:,} outputs that"
+        f" people rated. Version {run.version} of the board."
     )
 
 
@@ -79,7 +104,10 @@ def pearson(row: Row) -> str:
 
 def _best(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     if not rows:
-        return "Nobody: no rater's correlation with people is defined here; the reasons stand under the table."
+        return (
+            "Nobody: no rater's correlation with people is defined here; the reasons stand under"
+            " the table."
+        )
     best = rows[0]
     kind = "" if run.kinds[best["rater"]] == "ensemble" else f" ({run.kind(best['rater'])})"
     words = f"{within(best['rater'])}{kind}: {pearson(best)} over {int(best['outputs']):,} outputs"
@@ -99,7 +127,10 @@ def ahead(run: Billboard, rows: Sequence[Row]) -> str:
     place = f"it may be anywhere from rank {ranks(1, best['rank_high'])}"
     if _told_apart(run, best, second):
         return f"It is significantly better than the next, {versus}, but {place}."
-    return f"It is not shown to be better than the next, {versus}{_tested(run, best, second)}: {place}."
+    return (
+        f"It is not shown to be better than the next, {versus}{_tested(run, best, second)}:"
+        f" {place}."
+    )
 
 
 def best_single(run: Billboard, rows: Sequence[Row]) -> str:
@@ -107,7 +138,11 @@ def best_single(run: Billboard, rows: Sequence[Row]) -> str:
     if run.kinds[rows[0]["rater"]] != "ensemble":
         return ""
     single = next((row for row in rows if run.kinds[row["rater"]] != "ensemble"), None)
-    return f" The best that is not an ensemble is {within(single['rater'])}, {pearson(single)}." if single else ""
+    return (
+        f" The best that is not an ensemble is {within(single['rater'])}, {pearson(single)}."
+        if single
+        else ""
+    )
 
 
 def _tested(run: Billboard, first: Row, second: Row) -> str:
@@ -135,10 +170,20 @@ def _person(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     (row,) = run.records("people", criterion=run.main, language=run.language)
     if ceiling is None:
         why = [reason for _, reason in parts(row["undefined"])]
-        why = [f"there is {people_counted(run).replace('1 ', 'one ')} only"] if len(run.people_names) == 1 else why
+        why = (
+            [f"there is {people_counted(run).replace('1 ', 'one ')} only"]
+            if len(run.people_names) == 1
+            else why
+        )
         because = f" ({why[0]})" if why else ""
-        return f"What one person reaches against the others cannot be said{because}: how good r can get is not known."
-    words = f"One of the people against the mean of the others reaches r {estimate(row, 'one_against_others')}"
+        return (
+            f"What one person reaches against the others cannot be said{because}: how good r can"
+            " get is not known."
+        )
+    words = (
+        "One of the people against the mean of the others reaches r"
+        f" {estimate(row, 'one_against_others')}"
+    )
     if not rows:
         return f"{words}."
     gap = ceiling - rows[0]["pearson"]
@@ -146,8 +191,8 @@ def _person(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     if gap > 0:
         return f"{words}; {best} stays {figure(gap)} below. The line is dashed in the chart."
     return (
-        f"{words}; {best} goes {figure(-gap)} beyond, which is no more than that it is nearer to the mean of all "
-        "people than one person is to the others."
+        f"{words}; {best} goes {figure(-gap)} beyond, which is no more than that it is nearer to"
+        " the mean of all people than one person is to the others."
     )
 
 
@@ -167,7 +212,10 @@ def _ensemble(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     verdict = ("better" if ahead else "worse") if apart else "not shown to differ"
     than = "than" if apart else "from"
     tested = _tested(run, first, second)
-    return f"{words}{verdict} {than} the best single metric, {within(metric['rater'])} ({pearson(metric)}{tested})."
+    return (
+        f"{words}{verdict} {than} the best single metric, {within(metric['rater'])}"
+        f" ({pearson(metric)}{tested})."
+    )
 
 
 def best_generators(run: Billboard) -> str:
@@ -181,7 +229,9 @@ def best_generators(run: Billboard) -> str:
         if len(ranked) == 1:
             continue
         last: Any = ranked[0].get("rank_high")
-        alike = f" ({count(last - 1)} more not shown to be worse)" if known(last) and last > 1 else ""
+        alike = (
+            f" ({count(last - 1)} more not shown to be worse)" if known(last) and last > 1 else ""
+        )
         winners.append(f"{within(who)} {within(ranked[0]['generator'])}{alike}")
     return f"By {'; by '.join(winners)}." if winners else ""
 
@@ -194,7 +244,10 @@ def _overrated(run: Billboard) -> str:
     over = sum(row["low"] > 0 for row in drawn)
     under = sum(row["high"] < 0 for row in drawn)
     most = max(drawn, key=lambda row: row["value"])
-    words = f"Of {plural(len(drawn), 'rater')} {over} overrate machines and {under} underrate them, by 90% intervals"
+    words = (
+        f"Of {plural(len(drawn), 'rater')} {over} overrate machines and {under} underrate them, by"
+        " 90% intervals"
+    )
     if over:
         words += f"; most {within(most['rater'])}, by {figure(most['value'])} standard deviations"
     left = len(rows) - len(drawn)
@@ -203,17 +256,25 @@ def _overrated(run: Billboard) -> str:
 
 def _limits(run: Billboard) -> str:
     sentences = [
-        "That a rater high on this board is high on other texts, languages or criteria; that people are right, only "
-        "that a rater goes with them; that raters whose ranks overlap are equal.",
+        (
+            "That a rater high on this board is high on other texts, languages or criteria; that"
+            " people are right, only that a rater goes with them; that raters whose ranks overlap"
+            " are equal."
+        ),
     ]
     rows = run.rows("raters", criterion=run.main, language=run.language)
     least = float(rows["coverage"].min())
     if least < 1 and rows["coverage"].max() - least > 0.001:
-        sentences.append("Raters scored different outputs (see coverage), so their figures are not of the same ones.")
+        sentences.append(
+            "Raters scored different outputs (see coverage), so their figures are not of the same"
+            " ones."
+        )
     generators = run.rows("generators", criterion=run.main, language=run.language)
     if len(generators) and int(generators["sources"].min()) < FEW_SOURCES:
         few = int(generators["sources"].min())
-        sentences.append(f"With as few as {few} sources of a generator, intervals are somewhat too narrow.")
+        sentences.append(
+            f"With as few as {few} sources of a generator, intervals are somewhat too narrow."
+        )
     return " ".join(sentences)
 
 
@@ -225,38 +286,65 @@ def definitions(run: Billboard) -> dict[str, str]:
     settings = run.manifest["settings"]
     resamples, permutations = settings.get("resamples", 2000), settings.get("permutations", 1000)
     return {
-        "People": "An output's score is the mean of what the reference people gave. Everybody else is a rater; people "
-        "outside the reference are one rater per group, with the mean of theirs.",
-        "r": "Pearson correlation with the people's score over all outputs that both scored. rho is Spearman's, tau "
-        "Kendall's tau-b. All scores are turned so that higher is better.",
-        "Overall": "The mean of the criteria that people rated; where their scales differ, of the shares of their "
-        "ranges.",
-        "One of the people": "Each person's score against the mean of the others, pooled over people: what a rater as "
-        "good as a person could be expected to reach. Raters are compared with the mean of all, which is somewhat "
-        "easier.",
+        "People": (
+            "An output's score is the mean of what the reference people gave. Everybody else is a"
+            " rater; people outside the reference are one rater per group, with the mean of theirs."
+        ),
+        "r": (
+            "Pearson correlation with the people's score over all outputs that both scored. rho is"
+            " Spearman's, tau Kendall's tau-b. All scores are turned so that higher is better."
+        ),
+        "Overall": (
+            "The mean of the criteria that people rated; where their scales differ, of the shares"
+            " of their ranges."
+        ),
+        "One of the people": (
+            "Each person's score against the mean of the others, pooled over people: what a rater"
+            " as good as a person could be expected to reach. Raters are compared with the mean of"
+            " all, which is somewhat easier."
+        ),
         "r between generators": "Pearson correlation of the generators' mean scores.",
-        "SPA": "Soft pairwise accuracy: how alike people and the rater are in how sure they are that one generator is "
-        "better than another, by permutation tests with ties counted half, over pairs of generators.",
-        "Pairwise accuracy": "The share of pairs of outputs of one source that a rater orders as people do, ties "
-        "included; scores nearer than a threshold count as tied, and the threshold is the one that fits best.",
-        "Intervals": f"95%, over sources, for these people. Pearson's: percentile bootstrap with {count(resamples)} "
-        "resamples of whole sources; of more than 2,048, random blocks are drawn. rho, tau and one of the people: "
-        "Fisher's transformation of the coefficient, with its infinitesimal jackknife variance. SPA and pairwise "
-        "accuracy: Wilson's at the number of pairs that such a variance is worth, with the threshold of ties as it is.",
-        "Ranks": "A two-sided paired test of every two raters (or generators) on the sources they share: "
-        f"{count(permutations)} permutations or more in which the two exchange their scores on whole sources, and "
-        "Student's t where fewer than 10 of them reach the difference; never below 2 to the power of 1 less the "
-        "sources. Corrected by Holm over all pairs. A rater's ranks go from 1 plus those shown to be better to the "
-        "last less those shown to be worse; pairs without a test count as not different. With 95% all of these hold at "
-        "once. Alike is not equal.",
-        "Ensemble": f"A linear model of {settings.get('nonzero', 3)} metrics, chosen by the lasso among those that "
-        f"scored at least {LEAST_COVERAGE:.0%} of the outputs. On unseen generators: each generator is scored by a "
-        "model that was fitted without it.",
-        "Overrating": "A linear mixed model of a rater's standardised score, by REML: machine or human, the people's "
-        "score, and the source as a random intercept. The coefficient of machine, with a 90% interval: by how much a "
-        "rater prefers machine writing that people find equally good. Self-preference is the same for generators of "
-        "the judge's own family.",
-        "Coverage": "Outputs that a rater scored, of those that people rated. The rest is missing, never 0.",
+        "SPA": (
+            "Soft pairwise accuracy: how alike people and the rater are in how sure they are that"
+            " one generator is better than another, by permutation tests with ties counted half,"
+            " over pairs of generators."
+        ),
+        "Pairwise accuracy": (
+            "The share of pairs of outputs of one source that a rater orders as people do, ties"
+            " included; scores nearer than a threshold count as tied, and the threshold is the one"
+            " that fits best."
+        ),
+        "Intervals": (
+            "95%, over sources, for these people. Pearson's: percentile bootstrap with"
+            f" {count(resamples)} resamples of whole sources; of more than 2,048, random blocks are"
+            " drawn. rho, tau and one of the people: Fisher's transformation of the coefficient,"
+            " with its infinitesimal jackknife variance. SPA and pairwise accuracy: Wilson's at"
+            " the number of pairs that such a variance is worth, with the threshold of ties as"
+            " it is."
+        ),
+        "Ranks": (
+            "A two-sided paired test of every two raters (or generators) on the sources they"
+            f" share: {count(permutations)} permutations or more in which the two exchange their"
+            " scores on whole sources, and Student's t where fewer than 10 of them reach the"
+            " difference; never below 2 to the power of 1 less the sources. Corrected by Holm over"
+            " all pairs. A rater's ranks go from 1 plus those shown to be better to the last less"
+            " those shown to be worse; pairs without a test count as not different. With 95% all"
+            " of these hold at once. Alike is not equal."
+        ),
+        "Ensemble": (
+            f"A linear model of {settings.get('nonzero', 3)} metrics, chosen by the lasso among"
+            f" those that scored at least {LEAST_COVERAGE:.0%} of the outputs. On unseen"
+            " generators: each generator is scored by a model that was fitted without it."
+        ),
+        "Overrating": (
+            "A linear mixed model of a rater's standardised score, by REML: machine or human, the"
+            " people's score, and the source as a random intercept. The coefficient of machine,"
+            " with a 90% interval: by how much a rater prefers machine writing that people find"
+            " equally good. Self-preference is the same for generators of the judge's own family."
+        ),
+        "Coverage": (
+            "Outputs that a rater scored, of those that people rated. The rest is missing, never 0."
+        ),
         "Undefined": "A figure without a value is a dash with its reason, never 0.",
     }
 
@@ -269,7 +357,9 @@ def undefined_table(run: Billboard) -> TableView | None:
             for column, reason in parts(row.get("undefined")):
                 where = run.where(row["criterion"], row["language"])
                 who = " on ".join(within(row[key]) for key in ("rater", "generator") if key in row)
-                places_of.setdefault((table, column, reason), []).append(f"{who} ({where})" if who else where)
+                places_of.setdefault((table, column, reason), []).append(
+                    f"{who} ({where})" if who else where
+                )
     if not places_of:
         return None
     rows = [
@@ -282,14 +372,21 @@ def undefined_table(run: Billboard) -> TableView | None:
         )
         for (table, column, reason), where in places_of.items()
     ]
-    cut = (f"The first {MOST_ROWS} of {len(rows)} reasons; the CSV files have all.",) if len(rows) > MOST_ROWS else ()
+    cut = (
+        (f"The first {MOST_ROWS} of {len(rows)} reasons; the CSV files have all.",)
+        if len(rows) > MOST_ROWS
+        else ()
+    )
     columns = ("table", "figure", "why it has no value", "times", "for")
     title = "Figures without a value"
-    return TableView.of(None, "", title, columns, rows[:MOST_ROWS], name="undefined", heads=3, notes=cut)
+    return TableView.of(
+        None, "", title, columns, rows[:MOST_ROWS], name="undefined", heads=3, notes=cut
+    )
 
 
 def standing_lines(board: Board, name: str, before: Collection[str]) -> Iterator[str]:
-    """A rater's or generator's place on the board of the main criterion, and what became of the ensemble.
+    """A rater's or generator's place on the board of the main criterion, and what became of the
+    ensemble.
 
     before: the ensembles that there were already.
     """

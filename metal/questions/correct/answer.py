@@ -15,8 +15,15 @@ from metal.show.view import Remark
 def headline(run: CorrectedScores) -> str:
     """How often a judge's mean alone is wrong, and what the judge is worth."""
     if classes := _answered(run, "classes"):
-        off = [row for row in classes if not row["corrected_low"] <= row["judge_only"] <= row["corrected_high"]]
-        return f"The judge's share of a class is shown to be off in {len(off)} of {plural(len(classes), 'case')}."
+        off = [
+            row
+            for row in classes
+            if not row["corrected_low"] <= row["judge_only"] <= row["corrected_high"]
+        ]
+        return (
+            f"The judge's share of a class is shown to be off in {len(off)} of"
+            f" {plural(len(classes), 'case')}."
+        )
     rows = _answered(run)
     if not rows and set(run.tables["corrected"]["undefined"]) == {f"corrected: {ALL_LABELLED}"}:
         return "People rated all sources that the judge rated: their own mean needs no correction."
@@ -24,10 +31,15 @@ def headline(run: CorrectedScores) -> str:
         return f"Nothing could be corrected, most often because of this: {_why_not(run)}."
     missed = [row for row in rows if row["bias_low"] > 0 or row["bias_high"] < 0]
     saved = [row["labels_saved"] for row in rows if known(row["labels_saved"])]
-    wrong = f"The judge's mean alone is shown to be off in {len(missed)} of {plural(len(rows), 'case')}"
+    wrong = (
+        f"The judge's mean alone is shown to be off in {len(missed)} of {plural(len(rows), 'case')}"
+    )
     if not saved:
         return f"{wrong}."
-    return f"{wrong}; with its help one label by people is worth {figure(min(saved))} to {figure(max(saved))}."
+    return (
+        f"{wrong}; with its help one label by people is worth {figure(min(saved))} to"
+        f" {figure(max(saved))}."
+    )
 
 
 def _why_not(run: CorrectedScores) -> str:
@@ -41,12 +53,18 @@ def _without_others(run: CorrectedScores) -> str:
     given = run.manifest["settings"].get("labels")
     if most < LEAST:
         return (
-            f"Use people's means: of at most {sources} sources a language none can be left out, as a correction takes "
-            f"{LEAST} labelled sources and {LEAST_OTHERS} others."
+            f"Use people's means: of at most {sources} sources a language none can be left out, as"
+            f" a correction takes {LEAST} labelled sources and {LEAST_OTHERS} others."
         )
     if given:
-        return f"`labels={given}` leaves nothing out: at most {sources} sources a language; give {LEAST} to {most}."
-    return f"Use people's means; with `labels` from {LEAST} to {most} METAL shows what a judge would add."
+        return (
+            f"`labels={given}` leaves nothing out: at most {sources} sources a language; give"
+            f" {LEAST} to {most}."
+        )
+    return (
+        f"Use people's means; with `labels` from {LEAST} to {most} METAL shows what a judge would"
+        " add."
+    )
 
 
 def _answered(run: CorrectedScores, table: str = "corrected") -> list[Row]:
@@ -59,25 +77,33 @@ def cards(run: CorrectedScores) -> Iterator[Remark]:
     if classes := _answered(run, "classes"):
         worst = max(classes, key=lambda row: abs(row["judge_only"] - row["corrected"]))
         words = (
-            f"{within(worst['judge'])} calls {percent(worst['judge_only'])} of the outputs {within(worst['level'])} on "
-            f"{case_of(run, worst)}; corrected it is {estimate(worst, 'corrected', percent)}."
+            f"{within(worst['judge'])} calls {percent(worst['judge_only'])} of the outputs"
+            f" {within(worst['level'])} on {case_of(run, worst)}; corrected it is"
+            f" {estimate(worst, 'corrected', percent)}."
         )
         yield Remark("Beware of the judge's share", words)
     if not rows and not classes:
-        words = f"Have people rate {LEAST} sources of a language or more, drawn by `metal sample labels`."
+        words = (
+            f"Have people rate {LEAST} sources of a language or more, drawn by `metal sample"
+            " labels`."
+        )
         if _why_not(run) == ALL_LABELLED:
             words = _without_others(run)
         yield Remark("What to do next", words)
     if rows:
         worst = max(rows, key=lambda row: abs(row["bias"]))
         words = (
-            f"{within(worst['judge'])} on {case_of(run, worst)}: {share(worst['judge_only'])} alone, with people "
-            f"{estimate(worst, 'corrected', share)}; it stands {signed_share(worst['bias'])} from them."
+            f"{within(worst['judge'])} on {case_of(run, worst)}: {share(worst['judge_only'])}"
+            f" alone, with people {estimate(worst, 'corrected', share)}; it stands"
+            f" {signed_share(worst['bias'])} from them."
         )
         yield Remark("Beware of the judge's mean", words)
     poor = [row for row in rows if known(row["labels_saved"]) and row["labels_saved"] < 1]
     if poor:
-        words = f"In {plural(len(poor), 'case')}, for instance {case_of(run, poor[0])}: people alone are as sure."
+        words = (
+            f"In {plural(len(poor), 'case')}, for instance {case_of(run, poor[0])}: people alone"
+            " are as sure."
+        )
         yield Remark("Where the judge does not help", words)
 
 

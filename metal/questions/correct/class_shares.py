@@ -1,4 +1,6 @@
-"""Shares of classes among a judge's outputs, corrected for the mistakes that it makes on a separate test set."""
+"""Shares of classes among a judge's outputs, corrected for the mistakes that it makes on a separate
+test set.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,9 @@ CLASSES = (
 def class_rows(cell: AuditCell, judge: str, generators: Sequence[str]) -> Iterator[dict[str, Any]]:
     """A row for each class and generator: its share of the outputs that only the judge rated.
 
-    The test set is what people and the judge rated, of all generators together; the judge's mistakes on a class are
-    taken to be the same elsewhere, however often the class occurs there. generators: (items,) who wrote each output.
+    The test set is what people and the judge rated, of all generators together; the judge's
+    mistakes on a class are taken to be the same elsewhere, however often the class occurs there.
+    generators: (items,) who wrote each output.
     """
     answers, truth, sources = cell.by_judge(judge), cell.truth, cell.matrix.sources
     tested, of = (answers >= 0) & (truth >= 0), np.array(generators, dtype=object)
@@ -55,16 +58,26 @@ def class_rows(cell: AuditCell, judge: str, generators: Sequence[str]) -> Iterat
             sensitivity, specificity = (_share(right[side], sources[side]) for side in sides)
             row |= {"sensitivity": sensitivity[0], "specificity": specificity[0]}
             try:
-                share = rogan_gladen(_share(answers[rows] == code, sources[rows]), sensitivity, specificity)
+                share = rogan_gladen(
+                    _share(answers[rows] == code, sources[rows]), sensitivity, specificity
+                )
             except Undefined as error:
                 yield row | {"undefined": f"corrected: {error}"}
                 continue
-            row |= {"corrected": share.value, "corrected_low": share.low, "corrected_high": share.high}
-            yield row | dict(zip(("informed", "informed_low", "informed_high"), share.informed, strict=True))
+            row |= {
+                "corrected": share.value,
+                "corrected_low": share.low,
+                "corrected_high": share.high,
+            }
+            yield row | dict(
+                zip(("informed", "informed_low", "informed_high"), share.informed, strict=True)
+            )
 
 
 def _share(hits: Codes, sources: Codes) -> tuple[float, float]:
-    """The share of hits, and how many independent items it is worth: outputs of a source may be alike."""
+    """The share of hits, and how many independent items it is worth: outputs of a source may be
+    alike.
+    """
     share, size = float(hits.mean()), len(hits)
     sums = np.bincount(np.unique(sources, return_inverse=True)[1], hits - share)
     variance = len(sums) / max(len(sums) - 1, 1) * float((sums**2).sum()) / size**2

@@ -1,4 +1,6 @@
-"""Generators side by side, by each rater; people also as corrected by a judge, on the sources that all share."""
+"""Generators side by side, by each rater; people also as corrected by a judge, on the sources that
+all share.
+"""
 
 from __future__ import annotations
 
@@ -41,21 +43,27 @@ def compare(
     seed: int = 0,
     progress: Progress = no_progress,
 ) -> pd.DataFrame:
-    """One row for each language, criterion, rater and generator: the mean score with its 95% interval (METAL Table 4).
+    """One row for each language, criterion, rater and generator: the mean score with its 95%
+    interval (METAL Table 4).
 
-    Empty names mean all. PEOPLE among the raters stands for the mean over the people who rated an output. corrected: a
-    judge by whose ratings people's means are corrected, in rows of their own (`corrected_rows`; drawn: as there).
+    Empty names mean all. PEOPLE among the raters stands for the mean over the people who rated an
+    output. corrected: a judge by whose ratings people's means are corrected, in rows of their own
+    (`corrected_rows`; drawn: as there).
 
-    A source counts only if every compared generator has an output for it that this rater scored; `sources` is the
-    number of these sources, and `paired` is true. Where there is none, each mean is over the generator's own sources,
-    and `paired` is false: a difference may come from the sources as well as from the generators.
-    Raises UnknownName for names that do not occur, UsageError with fewer than two generators.
+    A source counts only if every compared generator has an output for it that this rater scored;
+    `sources` is the number of these sources, and `paired` is true. Where there is none, each mean
+    is over the generator's own sources, and `paired` is false: a difference may come from the
+    sources as well as from the generators. Raises UnknownName for names that do not occur,
+    UsageError with fewer than two generators.
     """
     generators = _chosen("generator", generators, sorted(dataset.ratings["generator"].unique()))
     if len(generators) < 2:
         if dataset.ratings.empty:
             raise UsageError(f"dataset {dataset.card.name} has no ratings yet")
-        raise UsageError(f"dataset {dataset.card.name} has one generator ({generators[0]}); a comparison needs two")
+        raise UsageError(
+            f"dataset {dataset.card.name} has one generator ({generators[0]}); a comparison"
+            " needs two"
+        )
     criteria = _chosen("criterion", criteria, list(dataset.criteria))
     check_languages(languages, dataset.languages)
     languages = list(languages or dataset.languages)
@@ -97,10 +105,20 @@ def compare(
 
 
 def _mean_rows(
-    table: pd.DataFrame, rater: str, generators: list[str], ends: Mapping[str, Ends], bootstrap: SourceBootstrap
+    table: pd.DataFrame,
+    rater: str,
+    generators: list[str],
+    ends: Mapping[str, Ends],
+    bootstrap: SourceBootstrap,
 ) -> Iterator[dict[str, Any]]:
-    for (language, criterion), cell in table.groupby(["language", "criterion"], observed=True, sort=True):
-        means = cell.groupby(["source", "generator"], observed=True)["score"].mean().unstack("generator")
+    for (language, criterion), cell in table.groupby(
+        ["language", "criterion"], observed=True, sort=True
+    ):
+        means = (
+            cell.groupby(["source", "generator"], observed=True)["score"]
+            .mean()
+            .unstack("generator")
+        )
         means = means.reindex(columns=generators).sort_index()
         shared = means.dropna()
         scores = (shared if len(shared) else means).to_numpy(dtype=np.float64)
@@ -121,14 +139,18 @@ def _mean_rows(
 
 
 def _mean_of_sources(scores: Numbers, ends: Ends, bootstrap: SourceBootstrap) -> Estimate:
-    """The mean over sources, (sources,), with its interval: by bootstrap where the scale has no ends."""
+    """The mean over sources, (sources,), with its interval: by bootstrap where the scale has no
+    ends.
+    """
     if not len(scores):
         return Estimate.undefined("no output was scored")
     low = high = None
     ones = np.ones(len(scores))
     if ends and len(scores) > 1:
         least, width = ends[0], ends[1] - ends[0]
-        low, high = (least + width * share for share in interval_of_mean((scores - least) / width, ones))
+        low, high = (
+            least + width * share for share in interval_of_mean((scores - least) / width, ones)
+        )
     elif len(scores) > 1:
         drawn = bootstrap.totals(np.column_stack([scores, ones]))  # blocks differ in size
         low, high = percentile_interval(drawn[:, 0] / drawn[:, 1]) or (None, None)
@@ -142,13 +164,17 @@ def _chosen(kind: str, names: Sequence[str], among: list[str]) -> list[str]:
 
 
 def corrected_rows(
-    dataset: Dataset, settings: AuditSettings, generators: Sequence[str], drawn: Mapping[str, float] | None = None
+    dataset: Dataset,
+    settings: AuditSettings,
+    generators: Sequence[str],
+    drawn: Mapping[str, float] | None = None,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language, criterion, judge and generator, as `compare` has them: the mean that people would give,
-    from the judge on the sources of all these generators and people on some, on the scale of the criterion.
+    """A row for each language, criterion, judge and generator, as `compare` has them: the mean that
+    people would give, from the judge on the sources of all these generators and people on some, on
+    the scale of the criterion.
 
-    generators: empty for those that occur in each language. drawn: source -> the probability with which people were
-    asked about it.
+    generators: empty for those that occur in each language. drawn: source -> the probability with
+    which people were asked about it.
     """
     for cell in cells(dataset, settings, continuous=True):
         ends = cell.criterion.scale.ends
@@ -180,8 +206,9 @@ def corrected_rows(
 def with_corrected(
     table: pd.DataFrame, dataset: Dataset, settings: AuditSettings, drawn: Mapping[str, float]
 ) -> pd.DataFrame:
-    """A leaderboard with columns `corrected`, its ends and why it is undefined, as shares of the scale, 1 the best; NaN
-    for rows of several languages or criteria together. settings: with one judge, whose rows they are.
+    """A leaderboard with columns `corrected`, its ends and why it is undefined, as shares of the
+    scale, 1 the best; NaN for rows of several languages or criteria together. settings: with one
+    judge, whose rows they are.
     """
     corrected = {}
     for row in corrected_rows(dataset, settings, (), drawn):
@@ -190,13 +217,20 @@ def with_corrected(
         where = row["language"], row["criterion"], row["generator"]
         corrected[where] = (share(row["mean"]), *ends, row["undefined"])
     if not corrected:
-        raise UsageError(f"{settings.judges[0]} rated no criterion with ends that people rated: nothing to correct")
+        raise UsageError(
+            f"{settings.judges[0]} rated no criterion with ends that people rated: nothing to"
+            " correct"
+        )
     blank = (math.nan, math.nan, math.nan, "")
     places = zip(table["language"], table["criterion"], table["generator"], strict=True)
     rows = [corrected.get(place, blank) for place in places]
-    columns = {f"corrected{end}": [row[at] for row in rows] for at, end in enumerate(("", "_low", "_high"))}
+    columns = {
+        f"corrected{end}": [row[at] for row in rows] for at, end in enumerate(("", "_low", "_high"))
+    }
     why = [f"corrected: {reason}" if reason else "" for *_, reason in rows]
-    undefined = ["; ".join(filter(None, both)) for both in zip(table["undefined"], why, strict=True)]
+    undefined = [
+        "; ".join(filter(None, both)) for both in zip(table["undefined"], why, strict=True)
+    ]
     return table.assign(**columns, undefined=undefined)
 
 
@@ -207,7 +241,9 @@ def _names(means: SourceMeans, rows: Any) -> set[int]:
 def _kept(means: SourceMeans, shared: set[int]) -> SourceMeans:
     rows = np.array([name in shared for name in means.names])
     drawn = None if means.probabilities is None else means.probabilities[rows]
-    return replace(means, panel=means.panel[rows], judge=means.judge[rows], names=(), probabilities=drawn)
+    return replace(
+        means, panel=means.panel[rows], judge=means.judge[rows], names=(), probabilities=drawn
+    )
 
 
 def _mean(means: SourceMeans, ends: tuple[float, float], seed: int) -> dict[str, Any]:

@@ -33,21 +33,43 @@ SHOWN = 0.05  # p, below which a generator is shown to be better than another
 CLASSES_COMPARED = 5  # of the judge's means, labelled against the rest
 CORRECTED = (
     *("language", "criterion", "judge", "generator", "sources", "labelled"),
-    *(f"{name}{end}" for name in ("corrected", "people_only", "judge_only", "bias") for end in ("", "_low", "_high")),
-    *("any_people_low", "any_people_high", "weight", "rho", "labels_saved", "rank", "rank_low", "rank_high"),
+    *(
+        f"{name}{end}"
+        for name in ("corrected", "people_only", "judge_only", "bias")
+        for end in ("", "_low", "_high")
+    ),
+    *(
+        "any_people_low",
+        "any_people_high",
+        "weight",
+        "rho",
+        "labels_saved",
+        "rank",
+        "rank_low",
+        "rank_high",
+    ),
     "undefined",
 )
 DIFFERENCES = (
-    *("language", "criterion", "judge", "first", "second", "labelled", "difference", "difference_low"),
+    *(
+        "language",
+        "criterion",
+        "judge",
+        "first",
+        "second",
+        "labelled",
+        "difference",
+        "difference_low",
+    ),
     *("difference_high", "people_only", "p_adjusted"),
 )
 
 
 @dataclass(frozen=True)
 class SourceMeans:
-    """The outputs of a generator, a row for each source. panel: (sources, people) and judge: (sources,) shares of the
-    scale, NaN without an answer. probabilities: (sources,) with which people's labels were drawn; None where all of a
-    random subset count alike.
+    """The outputs of a generator, a row for each source. panel: (sources, people) and judge:
+    (sources,) shares of the scale, NaN without an answer. probabilities: (sources,) with which
+    people's labels were drawn; None where all of a random subset count alike.
     """
 
     panel: Numbers
@@ -80,11 +102,12 @@ def corrected(
     drawn: Mapping[str, float] | None = None,
     progress: Progress,
 ) -> Analysed:
-    """Corrected means and differences, or shares of classes: the tables `corrected`, `differences` and `classes`.
+    """Corrected means and differences, or shares of classes: the tables `corrected`, `differences`
+    and `classes`.
 
-    labels: take people's ratings of so many random sources of a language; 0: all. test_set: what people rated is a test
-    set of its own, no random subset. drawn: source -> the probability with which it was drawn; other sources' labels do
-    not count in languages where any was drawn.
+    labels: take people's ratings of so many random sources of a language; 0: all. test_set: what
+    people rated is a test set of its own, no random subset. drawn: source -> the probability with
+    which it was drawn; other sources' labels do not count in languages where any was drawn.
 
     Raises UsageError where there is no judge, or nothing that people and a judge rated.
     """
@@ -100,7 +123,9 @@ def corrected(
             elif cell.criterion.scale.measure != "nominal" or cell.criterion.scale.ends:
                 chances = chances_of(dataset, cell, drawn, labels, settings.seed)
                 by_generator = source_means(cell, judge, generators, chances)
-                of_judge, between = _compared(cell, judge, by_generator, settings.seed, tested=not labels)
+                of_judge, between = _compared(
+                    cell, judge, by_generator, settings.seed, tested=not labels
+                )
                 rows += of_judge
                 differences += between
     if not rows and not classes:
@@ -109,7 +134,9 @@ def corrected(
     kept = [row for row in rows if math.isfinite(row["corrected"])]
     poor = [row for row in kept if row["labels_saved"] < 1]
     warnings = (
-        [f"in {len(poor)} of {len(kept)} cases the judge does not help: people alone are as sure"] if poor else []
+        [f"in {len(poor)} of {len(kept)} cases the judge does not help: people alone are as sure"]
+        if poor
+        else []
     )
     tables = {
         "corrected": pd.DataFrame(rows, columns=list(CORRECTED)),
@@ -120,10 +147,14 @@ def corrected(
 
 
 def chances_of(
-    dataset: Dataset, cell: AuditCell, drawn: Mapping[str, float] | None, labels: int = 0, seed: int = 0
+    dataset: Dataset,
+    cell: AuditCell,
+    drawn: Mapping[str, float] | None,
+    labels: int = 0,
+    seed: int = 0,
 ) -> Numbers | None:
-    """(items,) the probability that people were asked about the source, NaN where they were not; None without a draw
-    in the language, where every label counts alike."""
+    """(items,) the probability that people were asked about the source, NaN where they were not;
+    None without a draw in the language, where every label counts alike."""
     if labels:
         chosen = np.random.default_rng(seed).permutation(np.unique(cell.matrix.sources))[:labels]
         return np.where(np.isin(cell.matrix.sources, chosen), 1.0, np.nan)
@@ -137,7 +168,8 @@ def source_means(
 ) -> dict[str, SourceMeans]:
     """The sources of each generator, and of all together (ALL) where there are several.
 
-    generators: (items,) who wrote each output. chances: (items,) of a label, NaN where people's do not count.
+    generators: (items,) who wrote each output. chances: (items,) of a label, NaN where people's do
+    not count.
     """
     low, high = cell.criterion.scale.ends or (float(cell.values.min()), float(cell.values.max()))
     shares = (cell.values_of(cell.matrix.of([judge, *cell.people])) - low) / (high - low)
@@ -162,23 +194,41 @@ def _means(shares: Numbers, source: Codes, chances: Numbers | None) -> SourceMea
     np.add.at(sums, place, np.where(given, shares, 0.0))
     np.add.at(counts, place, given)
     means = np.where(counts > 0, sums / np.maximum(counts, 1), np.nan)
-    return SourceMeans(means[:, 1:], means[:, 0], tuple(names.tolist()), None if chances is None else chances[first])
+    return SourceMeans(
+        means[:, 1:],
+        means[:, 0],
+        tuple(names.tolist()),
+        None if chances is None else chances[first],
+    )
 
 
 def _compared(
     cell: AuditCell, judge: str, by_generator: Mapping[str, SourceMeans], seed: int, *, tested: bool
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows of a judge's generators, with their ranks, and of every two of them. tested: whether labels that METAL did
-    not draw have to look like a random subset."""
-    rows = [_row(cell, judge, name, sources, seed, tested=tested) for name, sources in by_generator.items()]
-    sure = {row["generator"]: row for row in rows if math.isfinite(row["corrected"]) and row["generator"] != ALL}
+    """Rows of a judge's generators, with their ranks, and of every two of them. tested: whether
+    labels that METAL did not draw have to look like a random subset."""
+    rows = [
+        _row(cell, judge, name, sources, seed, tested=tested)
+        for name, sources in by_generator.items()
+    ]
+    sure = {
+        row["generator"]: row
+        for row in rows
+        if math.isfinite(row["corrected"]) and row["generator"] != ALL
+    }
     pairs = list(_differences(cell, judge, {name: by_generator[name] for name in sure}, seed))
     better = 1 if cell.criterion.direction == "higher" else -1
     order = sorted(sure, key=lambda name: -better * sure[name]["corrected"])
     for rank, name in enumerate(order if len(sure) > 1 else [], 1):
-        own = [(pair["first"] == name, pair) for pair in pairs if name in (pair["first"], pair["second"])]
+        own = [
+            (pair["first"] == name, pair)
+            for pair in pairs
+            if name in (pair["first"], pair["second"])
+        ]
         leads = [
-            (better if first else -better) * pair["difference"] for first, pair in own if pair["p_adjusted"] < SHOWN
+            (better if first else -better) * pair["difference"]
+            for first, pair in own
+            if pair["p_adjusted"] < SHOWN
         ]
         ahead, behind = (sum(sign * lead > 0 for lead in leads) for sign in (-1, 1))
         sure[name] |= {"rank": rank, "rank_low": 1 + ahead, "rank_high": len(order) - behind}
@@ -200,7 +250,9 @@ def _row(
         "labelled": int(labelled.sum()),
         "undefined": "",
     }
-    if why := refused(sources.judge, labelled, others, tested=tested and sources.probabilities is None):
+    if why := refused(
+        sources.judge, labelled, others, tested=tested and sources.probabilities is None
+    ):
         return row | {"undefined": f"corrected: {why}"}
     estimate = sources.corrected(people, seed)
     row |= {
@@ -216,7 +268,9 @@ def _row(
 
 
 def refused(judge: Numbers, labelled: Any, others: Any, *, tested: bool = True) -> str:
-    """Why nothing is corrected; empty where it can be. judge: (sources,); labelled, others: masks of its sources."""
+    """Why nothing is corrected; empty where it can be. judge: (sources,); labelled, others: masks
+    of its sources.
+    """
     if not labelled.any():
         return "people and the judge rated no source in common"
     if not others.any():
@@ -227,14 +281,18 @@ def refused(judge: Numbers, labelled: Any, others: Any, *, tested: bool = True) 
         return f"{plural(int(others.sum()), 'source')} without labels, {LEAST_OTHERS} needed"
     p = _differs(judge[labelled], judge[others]) if tested else 1.0
     if p < NOT_RANDOM:
-        return f"the labelled sources are no random subset: the judge scores them otherwise than the rest (p {p:.1g})"
+        return (
+            "the labelled sources are no random subset: the judge scores them otherwise than the"
+            f" rest (p {p:.1g})"
+        )
     return ""
 
 
 def _differs(first: Numbers, second: Numbers) -> float:
     """p of Pearson's chi-square that both have the same distribution; 1 where nothing varies.
 
-    Classes: the values that occur, or fifths of them; those that would have fewer than five in either join the next.
+    Classes: the values that occur, or fifths of them; those that would have fewer than five in
+    either join the next.
     """
     from scipy.special import gammaincc
 
@@ -243,7 +301,9 @@ def _differs(first: Numbers, second: Numbers) -> float:
     if len(values) > 2 * CLASSES_COMPARED:
         values = np.unique(np.quantile(every, np.arange(CLASSES_COMPARED) / CLASSES_COMPARED))
     codes = np.maximum(np.searchsorted(values, every, side="right") - 1, 0)
-    both = np.stack([np.bincount(part, minlength=len(values)) for part in np.split(codes, [len(first)])])
+    both = np.stack(
+        [np.bincount(part, minlength=len(values)) for part in np.split(codes, [len(first)])]
+    )
     shares = both.sum(axis=1) / both.sum()
     columns: list[Numbers] = []
     for column in both.T.astype(np.float64):
@@ -274,7 +334,9 @@ def _for_any_people(sources: SourceMeans, mean: Mean, seed: int) -> dict[str, fl
     for person in people:
         rest = replace(sources, panel=np.delete(sources.panel, person, axis=1))
         without.append(rest.corrected(rest.people, seed).corrected.value)
-    added = (len(people) - 1) / len(people) * float(((np.array(without) - np.mean(without)) ** 2).sum())
+    added = (
+        (len(people) - 1) / len(people) * float(((np.array(without) - np.mean(without)) ** 2).sum())
+    )
     low, high = Mean(mean.value, mean.variance + added, min(mean.df, len(people) - 1.0)).interval()
     return {"any_people_low": low, "any_people_high": high}
 
@@ -295,9 +357,14 @@ def _differences(
             estimate = SourceMeans(panel[:, None], judged, (), drawn).corrected(panel, seed)
             estimates.append((first, second, int((~np.isnan(panel)).sum()), estimate))
     p_values = [
-        2 * t_cdf(-abs(each.corrected.value) / math.sqrt(each.corrected.variance), each.corrected.df)
-        if each.corrected.variance > 0
-        else math.nan
+        (
+            2
+            * t_cdf(
+                -abs(each.corrected.value) / math.sqrt(each.corrected.variance), each.corrected.df
+            )
+            if each.corrected.variance > 0
+            else math.nan
+        )
         for *_, each in estimates
     ]
     for (first, second, labelled, each), p in zip(estimates, holm(p_values), strict=True):

@@ -29,23 +29,40 @@ def _first(run: CorrectedScores) -> TableView:
     if classes := run.records("classes"):
         notes = (OF_CLASSES, *reasons(run, "classes", classes, "generator"))
         title = "Shares of classes, corrected for the judge's mistakes on the test set"
-        return TableView.of_figures(run, "classes", title, classes, heads=5, notes=notes, most=MOST_ROWS)
+        return TableView.of_figures(
+            run, "classes", title, classes, heads=5, notes=notes, most=MOST_ROWS
+        )
     return _means(run)
 
 
 def sections(run: CorrectedScores) -> list[Section]:
-    """Differences between generators, where means were corrected, and a table that says that nothing could be."""
-    differences, title = run.records("differences"), "Differences between generators, on the same sources"
+    """Differences between generators, where means were corrected, and a table that says that
+    nothing could be.
+    """
+    differences, title = (
+        run.records("differences"),
+        "Differences between generators, on the same sources",
+    )
     shown = []
     if differences and not run.records("classes"):
-        shown.append(TableView.of_figures(run, "differences", title, differences, heads=5, most=MOST_ROWS))
+        shown.append(
+            TableView.of_figures(run, "differences", title, differences, heads=5, most=MOST_ROWS)
+        )
     if not answer(run):
         return [Section("figures", "All figures", tables=(_first(run), *shown))]
-    return [Section("differences", "Differences between generators", tables=tuple(shown))] if shown else []
+    return (
+        [Section("differences", "Differences between generators", tables=tuple(shown))]
+        if shown
+        else []
+    )
 
 
-def _means(run: CorrectedScores, without: Sequence[str] = (), titles: Mapping[str, str] | None = None) -> TableView:
-    """The three means and what a label is worth; what is the same in all rows goes into the title or away."""
+def _means(
+    run: CorrectedScores, without: Sequence[str] = (), titles: Mapping[str, str] | None = None
+) -> TableView:
+    """The three means and what a label is worth; what is the same in all rows goes into the title
+    or away.
+    """
     rows = run.records("corrected")
     heads = [head for head in HEADS if len({row[head] for row in rows}) > 1 or head == "language"]
     title = "What people would give, by people and judge together"
@@ -55,7 +72,9 @@ def _means(run: CorrectedScores, without: Sequence[str] = (), titles: Mapping[st
     notes = (EXPLAINED, *reasons(run, "corrected", rows, "generator"))
     without = (*without, *unranked, *(head for head in HEADS if head not in heads))
     options: dict[str, Any] = {"heads": len(heads), "notes": notes, "most": MOST_ROWS}
-    return TableView.of_figures(run, "corrected", title, rows, without=without, titles=titles, **options)
+    return TableView.of_figures(
+        run, "corrected", title, rows, without=without, titles=titles, **options
+    )
 
 
 def brief(run: CorrectedScores) -> Iterator[TableView]:

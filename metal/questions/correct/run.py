@@ -35,7 +35,12 @@ DESCRIBED: Tables = {
             Column("bias", "judge less people", signed_share, interval=True),
             Column("rho", "correlation", figure),
             Column("labels_saved", "a label is worth", figure, direction="higher"),
-            Column("labelled", "labelled", count, below=lambda row: f"of {count(row['sources'])} sources"),
+            Column(
+                "labelled",
+                "labelled",
+                count,
+                below=lambda row: f"of {count(row['sources'])} sources",
+            ),
         ),
         CORRECTED,
     ),
@@ -80,12 +85,23 @@ class CorrectedScores(Result):
     described = DESCRIBED
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """How far the judge's mean alone is from people's, over all generators, and what a label beside it is worth."""
+        """How far the judge's mean alone is from people's, over all generators, and what a label
+        beside it is worth.
+        """
         for row in self.records("corrected", generator=ALL):
             if not known(row["bias"]):
                 continue
             off = row["bias_low"] > 0 or row["bias_high"] < 0
             bias = f"{estimate(row, 'bias', signed_share)} of the scale"
-            worth = f"; a label beside it is worth {figure(row['labels_saved'])}" if known(row["labels_saved"]) else ""
-            line = f"its mean alone is {bias} from people's{'' if off else ', not shown to be off'}{worth}"
-            yield VerdictLine(row["judge"], row["language"], row["criterion"], line, WARNS if off else NOTED)
+            worth = (
+                f"; a label beside it is worth {figure(row['labels_saved'])}"
+                if known(row["labels_saved"])
+                else ""
+            )
+            line = (
+                f"its mean alone is {bias} from"
+                f" people's{'' if off else ', not shown to be off'}{worth}"
+            )
+            yield VerdictLine(
+                row["judge"], row["language"], row["criterion"], line, WARNS if off else NOTED
+            )

@@ -1,4 +1,6 @@
-"""`metal.correct`: what people would say on average, from a judge on all outputs and people on some."""
+"""`metal.correct`: what people would say on average, from a judge on all outputs and people on
+some.
+"""
 
 from __future__ import annotations
 
@@ -36,18 +38,29 @@ def correct(
     data: Data,
     *ratings: Ratings,
     judges: Judges = (),
-    criteria: Annotated[Names, Option("Criteria; default all whose levels have an order, and scores.", "-c")] = (),
+    criteria: Annotated[
+        Names, Option("Criteria; default all whose levels have an order, and scores.", "-c")
+    ] = (),
     languages: Languages = (),
     reference: Annotated[
-        str, Option("Correct towards these people: group=expert, or rater=A1,A2. [default: all]", metavar="PEOPLE")
+        str,
+        Option(
+            "Correct towards these people: group=expert, or rater=A1,A2. [default: all]",
+            metavar="PEOPLE",
+        ),
     ] = "",
     labels: Annotated[
-        int, Option("Take people's ratings of N random sources a language only, as if there were no more.", least=0)
+        int,
+        Option(
+            "Take people's ratings of N random sources a language only, as if there were no more.",
+            least=0,
+        ),
     ] = 0,
     labelled: Annotated[
         Literal["random", "drawn", "test"] | None,
         Option(
-            "How people's sources were chosen: at random, drawn by `metal.sample_labels`, or as a test set of its own. "
+            "How people's sources were chosen: at random, drawn by `metal.sample_labels`, or as a"
+            " test set of its own. "
             "[default: drawn where they were, else taken as random, with a warning]",
             choices=("random", "drawn", "test"),
         ),
@@ -56,26 +69,29 @@ def correct(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> CorrectedScores:
-    """Estimate what people would give each generator on average, from few of their labels and a judge on all outputs.
+    """Estimate what people would give each generator on average, from few of their labels and a
+    judge on all outputs.
 
-    A judge's mean alone is biased, and its interval does not say so; people's mean of few labels is wide. Together they
-    give people's mean with an interval that holds, narrower the better the judge goes with people (prediction-powered
-    inference, PPI++): the judge's mean on all sources, weighted, and corrected by where people were asked. Beside it:
-    people only, judge only, the judge's bias, and how many labels one with the judge is worth. Where the judge does not
-    pay, that is said.
+    A judge's mean alone is biased, and its interval does not say so; people's mean of few labels is
+    wide. Together they give people's mean with an interval that holds, narrower the better the
+    judge goes with people (prediction-powered inference, PPI++): the judge's mean on all sources,
+    weighted, and corrected by where people were asked. Beside it: people only, judge only, the
+    judge's bias, and how many labels one with the judge is worth. Where the judge does not pay,
+    that is said.
 
-    The labelled sources have to be a random subset of all: where the judge's answers to them are distributed otherwise
-    than to the rest, nothing is corrected. Sources that `metal.sample_labels` drew count by the probabilities that it
-    kept in the dataset. With `labelled="test"` people rated a test set that was chosen otherwise: then shares of
-    classes are corrected for the mistakes that the judge makes there (Rogan and Gladen).
+    The labelled sources have to be a random subset of all: where the judge's answers to them are
+    distributed otherwise than to the rest, nothing is corrected. Sources that `metal.sample_labels`
+    drew count by the probabilities that it kept in the dataset. With `labelled="test"` people rated
+    a test set that was chosen otherwise: then shares of classes are corrected for the mistakes that
+    the judge makes there (Rogan and Gladen).
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; `ratings` are runs
-    of `metal.judge`. progress: called with the parts done and the parts in all.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`;
+    `ratings` are runs of `metal.judge`. progress: called with the parts done and the parts in all.
 
-    Returns the tables `corrected` (with the rank of each generator and the ranks that it may have), `differences` (of
-    generators, on the same sources) and `classes`, and the page, as shares of the scale: 0 its low end, 1 its high end.
-    Nothing is written before `save`. Raises UsageError where nothing was rated by people and a judge, or
-    `labelled="drawn"` without a draw.
+    Returns the tables `corrected` (with the rank of each generator and the ranks that it may have),
+    `differences` (of generators, on the same sources) and `classes`, and the page, as shares of the
+    scale: 0 its low end, 1 its high end. Nothing is written before `save`. Raises UsageError where
+    nothing was rated by people and a judge, or `labelled="drawn"` without a draw.
     """
     from metal.auditing.settings import AuditSettings
     from metal.building.store import read_drawn
@@ -88,34 +104,57 @@ def correct(
     dataset, left_out = originals(one_item_per_pair(inputs.dataset))
     if labelled not in (None, "random", "drawn", "test"):
         raise UsageError(f"`labelled` {labelled!r}: one of random, drawn, test")
-    chances = {source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()}
+    chances = {
+        source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()
+    }
     if labelled == "drawn" and not chances:
         raise UsageError(f"{inputs.folder} has no drawn sources; `metal.sample_labels` draws some")
     drawn = chances if labelled in (None, "drawn") and not labels else {}
     made = corrected(
-        dataset, settings, labels=labels, test_set=labelled == "test", drawn=drawn, progress=progress or no_progress
+        dataset,
+        settings,
+        labels=labels,
+        test_set=labelled == "test",
+        drawn=drawn,
+        progress=progress or no_progress,
     )
     chosen = labelled or ("drawn" if drawn else "random" if labels else "not said")
     asked = {"reference": reference, "labels": labels, "labelled": chosen, "seed": seed}
-    warnings = (*left_out, *made.warnings, *_doubts(dataset, chosen, drawn, made.tables["corrected"]))
+    warnings = (
+        *left_out,
+        *made.warnings,
+        *_doubts(dataset, chosen, drawn, made.tables["corrected"]),
+    )
     signed = {key: value for key, value in asked.items() if value}
     if drawn:
-        signed["labelled"] = f"drawn@{hashlib.sha256(repr(sorted(drawn.items())).encode()).hexdigest()[:4]}"
+        signed["labelled"] = (
+            f"drawn@{hashlib.sha256(repr(sorted(drawn.items())).encode()).hexdigest()[:4]}"
+        )
     took_part = [*made.tables["corrected"]["judge"], *made.tables["classes"]["judge"]]
-    return inputs.result(CorrectedScores, dataset, asked, replace(made, warnings=warnings), took_part, signed)
+    return inputs.result(
+        CorrectedScores, dataset, asked, replace(made, warnings=warnings), took_part, signed
+    )
 
 
-def _doubts(dataset: Dataset, labelled: str, drawn: dict[str, float], table: pd.DataFrame) -> Iterator[str]:
+def _doubts(
+    dataset: Dataset, labelled: str, drawn: dict[str, float], table: pd.DataFrame
+) -> Iterator[str]:
     """What to know of how people's sources were chosen."""
     rated = dataset.ratings[(dataset.ratings["kind"] == "human") & dataset.ratings["score"].notna()]
     languages = {dataset.sources[source].language for source in drawn if source in dataset.sources}
-    of_people = {str(source) for source in rated.loc[rated["language"].isin(languages), "source"].unique()}
+    of_people = {
+        str(source) for source in rated.loc[rated["language"].isin(languages), "source"].unique()
+    }
     if others := len(of_people - {*drawn}):
         yield f"{others:,} sources that people rated were not drawn: their labels do not count"
     if waiting := len({*drawn} - of_people):
-        yield f"{waiting:,} of {len(drawn):,} drawn sources have no label yet: those there are stand for them"
+        yield (
+            f"{waiting:,} of {len(drawn):,} drawn sources have no label yet: those there are stand"
+            " for them"
+        )
     if labelled == "not said" and (table["undefined"] == "").any():
         yield (
-            "nobody said how people's sources were chosen, and corrected means hold for a random subset only: "
-            '`labelled="random"` if it is one, `labelled="test"` for a test set of its own'
+            "nobody said how people's sources were chosen, and corrected means hold for a random"
+            ' subset only: `labelled="random"` if it is one, `labelled="test"` for a test set of'
+            " its own"
         )

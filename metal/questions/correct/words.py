@@ -28,8 +28,10 @@ def facts(run: CorrectedScores) -> dict[str, str]:
     chosen = CHOSEN.get(str(run.manifest["settings"].get("labelled", "not said")), "")
     lines = {
         "Labelled sources": _drawn(run) or chosen,
-        "Not to be concluded": "That other people than these would say the same; the wider interval, for people like "
-        "these, stands in tables/corrected.csv.",
+        "Not to be concluded": (
+            "That other people than these would say the same; the wider interval, for people like "
+            "these, stands in tables/corrected.csv."
+        ),
     }
     if without:
         reason = str(without[0]["undefined"]).removeprefix("corrected: ")
@@ -39,7 +41,9 @@ def facts(run: CorrectedScores) -> dict[str, str]:
 
 
 def _drawn(run: CorrectedScores) -> str:
-    """Of how many sources people's ratings were taken, where not of all; "" where that was not asked for."""
+    """Of how many sources people's ratings were taken, where not of all; "" where that was not
+    asked for.
+    """
     labels, sources = (
         run.manifest["settings"].get("labels"),
         run.tables["corrected"].groupby("language")["sources"].max(),
@@ -55,22 +59,40 @@ def _drawn(run: CorrectedScores) -> str:
 def definitions(run: CorrectedScores) -> dict[str, str]:
     """The definitions behind the page."""
     return {
-        "Corrected": "People's mean of the labelled sources, plus the judge's mean on the others less its mean on the "
-        "labelled ones, times a weight from 0 to 1 that is fitted on sources apart (ten folds). Source means, as "
-        f"shares of the scale; Student's t; at least {LEAST} labelled sources.",
-        "Labelled sources": "A random subset of all. Where the judge's answers to them are distributed otherwise than "
-        f"to the rest (chi-square, p below {NOT_RANDOM}), nothing is corrected.",
-        "Drawn": "Sources that METAL drew with unequal probabilities count 1 / probability, in people's mean, in the "
-        "correction and in its variance.",
-        "Near an end": "Below 0.1 and above 0.9 Wilson's interval, at the number of labels that the mean is worth, at "
-        "most twice those there are.",
-        "A label is worth": "The variance of people alone over that of the corrected mean: how many labels without the "
-        "judge would be as sure, for each one there is. Below 1 the judge does not pay.",
-        "Ranks": "By the corrected mean; below it, the ranks that are not ruled out: a generator stands behind those "
-        "shown to be better on the same sources, corrected by Holm.",
-        "Shares of classes": "(judge's share + specificity − 1) / (sensitivity + specificity − 1), with the judge's "
-        "sensitivity and specificity on the test set. Not given where the interval of the divisor holds 0. "
-        "Intervals at the number of independent items, outputs of a source being alike.",
-        "People like these": "The interval that also holds for other people of the kind: the jackknife over persons "
-        "added.",
+        "Corrected": (
+            "People's mean of the labelled sources, plus the judge's mean on the others less its"
+            " mean on the labelled ones, times a weight from 0 to 1 that is fitted on sources"
+            " apart (ten folds). Source means, as shares of the scale; Student's t; at least"
+            f" {LEAST} labelled sources."
+        ),
+        "Labelled sources": (
+            "A random subset of all. Where the judge's answers to them are distributed otherwise"
+            f" than to the rest (chi-square, p below {NOT_RANDOM}), nothing is corrected."
+        ),
+        "Drawn": (
+            "Sources that METAL drew with unequal probabilities count 1 / probability, in people's"
+            " mean, in the correction and in its variance."
+        ),
+        "Near an end": (
+            "Below 0.1 and above 0.9 Wilson's interval, at the number of labels that the mean is"
+            " worth, at most twice those there are."
+        ),
+        "A label is worth": (
+            "The variance of people alone over that of the corrected mean: how many labels without"
+            " the judge would be as sure, for each one there is. Below 1 the judge does not pay."
+        ),
+        "Ranks": (
+            "By the corrected mean; below it, the ranks that are not ruled out: a generator stands"
+            " behind those shown to be better on the same sources, corrected by Holm."
+        ),
+        "Shares of classes": (
+            "(judge's share + specificity − 1) / (sensitivity + specificity − 1), with the judge's"
+            " sensitivity and specificity on the test set. Not given where the interval of the"
+            " divisor holds 0. Intervals at the number of independent items, outputs of a source"
+            " being alike."
+        ),
+        "People like these": (
+            "The interval that also holds for other people of the kind: the jackknife over persons "
+            "added."
+        ),
     }

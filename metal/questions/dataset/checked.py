@@ -1,4 +1,6 @@
-"""What `metal check` prints: whether the data are sound, what makes figures doubtful, who rated what."""
+"""What `metal check` prints: whether the data are sound, what makes figures doubtful, who rated
+what.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,12 @@ FINDINGS = {
 
 
 def checked(
-    dataset: Dataset, tables: Mapping[str, pd.DataFrame], findings: Sequence[Finding], *, verbose: bool, labels: bool
+    dataset: Dataset,
+    tables: Mapping[str, pd.DataFrame],
+    findings: Sequence[Finding],
+    *,
+    verbose: bool,
+    labels: bool,
 ) -> Screen:
     """The answer, what is doubtful by its kind, and ratings by language and criterion.
 
@@ -52,9 +59,14 @@ def checked(
     for finding in findings:
         by_kind.setdefault(FINDINGS[finding.code], []).append(finding.message)
     make = "makes" if len(findings) == 1 else "make"
-    doubts = f"{plural(len(findings), 'remark')} of {plural(len(by_kind), 'kind')} {make} figures doubtful"
+    doubts = (
+        f"{plural(len(findings), 'remark')} of {plural(len(by_kind), 'kind')} {make} figures"
+        " doubtful"
+    )
     yield Paragraph(contents(dataset), strong=True)
-    yield Paragraph(f"No faults; {doubts if findings else 'nothing makes figures doubtful'}.", strong=True)
+    yield Paragraph(
+        f"No faults; {doubts if findings else 'nothing makes figures doubtful'}.", strong=True
+    )
     shown = [ratings_view(dataset, tables["ratings"]), raters_view(tables["raters"])]
     if verbose:
         yield from shown
@@ -76,8 +88,13 @@ def ratings_view(dataset: Dataset, ratings: pd.DataFrame) -> TableView:
     rows: list[dict[Any, Any]] = ratings.to_dict("records")
     criteria = list(dataset.criteria)
     rows.sort(key=lambda row: (language_order(row["language"]), criteria.index(row["criterion"])))
-    title, cells = "Ratings by kind of rater; outputs by number of people", {"criterion": titled(dataset.criteria)}
-    return TableView.of_figures(None, "ratings", title, rows, described=described, cells=cells, heads=2)
+    title, cells = (
+        "Ratings by kind of rater; outputs by number of people",
+        {"criterion": titled(dataset.criteria)},
+    )
+    return TableView.of_figures(
+        None, "ratings", title, rows, described=described, cells=cells, heads=2
+    )
 
 
 def raters_view(raters: pd.DataFrame) -> TableView:
@@ -90,8 +107,16 @@ def _labels(dataset: Dataset, labels: pd.DataFrame) -> Screen:
     """How often each rater gave each label, one table per criterion."""
     for criterion, of_criterion in labels.groupby("criterion", sort=False):
         rows: Rows = [
-            [name(rater), *(f"{count(row['count'])} ({percent(row['share'])})" for row in given.to_dict("records"))]
+            [
+                name(rater),
+                *(
+                    f"{count(row['count'])} ({percent(row['share'])})"
+                    for row in given.to_dict("records")
+                ),
+            ]
             for rater, given in of_criterion.groupby("rater", sort=True)
         ]
         columns = ("rater", *map(name, of_criterion["level"].unique()))
-        yield TableView.of(None, "labels", f"Labels: {name(dataset.called(str(criterion)))}", columns, rows)
+        yield TableView.of(
+            None, "labels", f"Labels: {name(dataset.called(str(criterion)))}", columns, rows
+        )

@@ -1,4 +1,6 @@
-"""Columns of what `metal describe`, `check` and `compare` say of a dataset; an audit has some of these tables, too."""
+"""Columns of what `metal describe`, `check` and `compare` say of a dataset; an audit has some of
+these tables, too.
+"""
 
 from __future__ import annotations
 

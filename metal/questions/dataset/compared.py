@@ -21,7 +21,9 @@ CASE = ["language", "criterion"]
 
 
 def compared(table: pd.DataFrame, criteria: Mapping[str, Criterion], *, verbose: bool) -> Screen:
-    """The answer: how often each generator has the best mean, by rater. Of one case, and with verbose, all means."""
+    """The answer: how often each generator has the best mean, by rater. Of one case, and with
+    verbose, all means.
+    """
     first = PEOPLE if PEOPLE in set(table["rater"]) else str(table["rater"].iloc[0])
     best = _best(table, criteria)
     of_first = best[best["rater"] == first]
@@ -47,19 +49,22 @@ def _unpaired(table: pd.DataFrame) -> str:
     if apart.empty:
         return ""
     every = len(table.drop_duplicates([*CASE, "rater"]))
-    where = "Unpaired" if len(apart) == every else f"Unpaired in {len(apart)} of {every} comparisons"
+    where = (
+        "Unpaired" if len(apart) == every else f"Unpaired in {len(apart)} of {every} comparisons"
+    )
     generators = table["generator"].nunique()
     fewer = "; fewer `generators` may share some" if generators > 2 else ""
     return (
-        f"{where}: no source is shared by all {generators} generators{fewer}, so that each mean is over the "
-        "generator's own sources. Where chance decided which generator a source went to, intervals that do not "
-        "overlap show that the generators differ; otherwise easier sources may be the reason."
+        f"{where}: no source is shared by all {generators} generators{fewer}, so that each mean is"
+        " over the generator's own sources. Where chance decided which generator a source went to,"
+        " intervals that do not overlap show that the generators differ; otherwise easier sources"
+        " may be the reason."
     )
 
 
 def _best(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFrame:
-    """A row for each case and rater with a mean: best (the generator, empty where several are equal), and whether its
-    interval is apart from the others' (`apart`).
+    """A row for each case and rater with a mean: best (the generator, empty where several are
+    equal), and whether its interval is apart from the others' (`apart`).
     """
     rows = []
     by_case: Any = table.dropna(subset="mean").groupby([*CASE, "rater"], sort=False)
@@ -73,11 +78,15 @@ def _best(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.DataFram
         others = np.delete(ends, first, axis=0)
         apart = bool(ends[first].min() > others.max()) if others.size else False
         alone = (means == means[first]).sum() == 1
-        rows.append((language, criterion, rater, str(cell["generator"].iloc[first]) if alone else "", apart))
+        rows.append(
+            (language, criterion, rater, str(cell["generator"].iloc[first]) if alone else "", apart)
+        )
     return pd.DataFrame(rows, columns=[*CASE, "rater", "best", "apart"])
 
 
-def _headline(rater: str, best: pd.DataFrame, table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> str:
+def _headline(
+    rater: str, best: pd.DataFrame, table: pd.DataFrame, criteria: Mapping[str, Criterion]
+) -> str:
     """Whose mean is best by these people or this judge."""
     whose = "People's" if rater == PEOPLE else f"{within(rater)}'s"
     if best.empty:
@@ -90,35 +99,70 @@ def _headline(rater: str, best: pd.DataFrame, table: pd.DataFrame, criteria: Map
     clear = int(best.loc[best["best"].isin(leading), "apart"].sum())
     if len(best) == 1:
         case = best.iloc[0]
-        where = f"on {in_sentence(criteria[case['criterion']].title)} in {language_name(case['language'])}"
+        where = (
+            f"on {in_sentence(criteria[case['criterion']].title)} in"
+            f" {language_name(case['language'])}"
+        )
         apart = "apart from" if clear else "that overlaps with"
-        return f"{whose} mean {where} is best for {within(leading[0])}, with an interval {apart} those of the others."
+        return (
+            f"{whose} mean {where} is best for {within(leading[0])}, with an interval {apart} those"
+            " of the others."
+        )
     leaders = f"{listed([*map(within, leading)])}{' each' if len(leading) > 1 else ''}"
     return (
-        f"{whose} mean is best for {leaders} in {count(most)} of {plural(len(best), 'case')} (a criterion in a "
-        f"language); in {count(clear)} its interval is apart from those of the others."
+        f"{whose} mean is best for {leaders} in {count(most)} of {plural(len(best), 'case')} (a"
+        f" criterion in a language); in {count(clear)} its interval is apart from those of the"
+        " others."
     )
 
 
 def _counts(table: pd.DataFrame, best: pd.DataFrame, first: str) -> TableView:
-    """In how many cases each generator has the best mean, by rater, and how often that is the first rater's best."""
-    generators, reference = list(table["generator"].unique()), best[best["rater"] == first].set_index(CASE)["best"]
+    """In how many cases each generator has the best mean, by rater, and how often that is the first
+    rater's best.
+    """
+    generators, reference = (
+        list(table["generator"].unique()),
+        best[best["rater"] == first].set_index(CASE)["best"],
+    )
     raters = [rater for rater in table["rater"].unique() if rater in set(best["rater"])]
     rows: Rows = []
     for rater in [first, *(other for other in raters if other != first)]:
         named = best[best["rater"] == rater].set_index(CASE)["best"]
         often, both = Counter(named), named.index.intersection(reference.index)
         same = int(((named[both] == reference[both]) & (named[both] != "")).sum())
-        alike = "" if rater == first else f"{count(same)} of {count(len(both))}" if len(both) else UNDEFINED
-        rows.append((name(rater), *(count(often[generator]) for generator in generators), count(often[""]), alike))
+        alike = (
+            ""
+            if rater == first
+            else f"{count(same)} of {count(len(both))}"
+            if len(both)
+            else UNDEFINED
+        )
+        rows.append(
+            (
+                name(rater),
+                *(count(often[generator]) for generator in generators),
+                count(often[""]),
+                alike,
+            )
+        )
     columns = ("", *map(name, generators), "several", f"as {name(first)}")
     notes = ("Several: equal means. Means and intervals: -v.",)
-    return TableView.of(None, "compare", "Cases with the best mean, by rater", columns, rows, notes=notes, turns=True)
+    return TableView.of(
+        None,
+        "compare",
+        "Cases with the best mean, by rater",
+        columns,
+        rows,
+        notes=notes,
+        turns=True,
+    )
 
 
 def _means(table: pd.DataFrame, criteria: Mapping[str, Criterion]) -> Screen:
     """A table of means for each criterion and language."""
-    by_name = table.sort_values("language", key=lambda codes: codes.map(language_order), kind="stable")
+    by_name = table.sort_values(
+        "language", key=lambda codes: codes.map(language_order), kind="stable"
+    )
     for (language, criterion), cell in by_name.groupby(CASE, sort=False):
         paired = cell.groupby("rater", sort=False)["paired"].first()
         shared = cell.groupby("rater", sort=False)["sources"].first()

@@ -1,4 +1,6 @@
-"""What is in a dataset: what there is and what is missing in a sentence, lengths, and the classes people gave."""
+"""What is in a dataset: what there is and what is missing in a sentence, lengths, and the classes
+people gave.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,26 @@ from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
 
 def sizes(dataset: Dataset) -> str:
     """`6,720 ratings of 240 outputs of 80 sources`."""
-    counts = {"rating": len(dataset.ratings), "output": len(dataset.outputs), "source": len(dataset.sources)}
+    counts = {
+        "rating": len(dataset.ratings),
+        "output": len(dataset.outputs),
+        "source": len(dataset.sources),
+    }
     return " of ".join(plural(number, noun) for noun, number in counts.items())
 
 
 def raters(dataset: Dataset) -> list[str]:
     """How many raters of each kind: `12 people`, `4 LLM judges`; one that was asked again is one."""
     kinds: Counter[str] = Counter(
-        rater.kind for rater in dataset.raters.values() if rater.about.get("repeats") not in dataset.raters
+        rater.kind
+        for rater in dataset.raters.values()
+        if rater.about.get("repeats") not in dataset.raters
     )
-    return [plural(kinds[kind], words, "people" * (kind == "human")) for kind, words in KINDS.items() if kinds[kind]]
+    return [
+        plural(kinds[kind], words, "people" * (kind == "human"))
+        for kind, words in KINDS.items()
+        if kinds[kind]
+    ]
 
 
 def contents(dataset: Dataset) -> str:
@@ -70,8 +82,13 @@ def description(dataset: Dataset, tables: Mapping[str, pd.DataFrame], encoding: 
         yield classes_view(tables["classes_by_quality"], dataset.criteria)
     if not tables["numbers"].empty:
         rows: list[dict[Any, Any]] = tables["numbers"].to_dict("records")
-        title, cells = "Numbers that people gave, means of an output", {"criterion": titled(dataset.criteria)}
-        yield TableView.of_figures(None, "numbers", title, rows, described=dataset_columns.NUMBERS, cells=cells)
+        title, cells = (
+            "Numbers that people gave, means of an output",
+            {"criterion": titled(dataset.criteria)},
+        )
+        yield TableView.of_figures(
+            None, "numbers", title, rows, described=dataset_columns.NUMBERS, cells=cells
+        )
 
 
 def titled(criteria: Mapping[str, Criterion]) -> Any:
@@ -92,19 +109,38 @@ def qualities(lengths: pd.DataFrame) -> list[str]:
 def lengths_view(lengths: pd.DataFrame, run: Run | None = None, encoding: str = "") -> TableView:
     """Tokens of sources and outputs by language, and how many outputs there are of each quality."""
     rows = by_name(lengths.to_dict("records"))
-    notes, without = [f"Tokens{f' of {encoding}' if encoding else ''}: mean and standard deviation (n − 1)."], []
-    missing = sum(row[what] - row[f"{what}_counted"] for row in rows for what in ("passages", "outputs"))
+    notes, without = (
+        [f"Tokens{f' of {encoding}' if encoding else ''}: mean and standard deviation (n − 1)."],
+        [],
+    )
+    missing = sum(
+        row[what] - row[f"{what}_counted"] for row in rows for what in ("passages", "outputs")
+    )
     if not counted(lengths):
-        notes, without = ["No texts are there, so that tokens cannot be counted."], ["passage_mean", "output_mean"]
+        notes, without = (
+            ["No texts are there, so that tokens cannot be counted."],
+            ["passage_mean", "output_mean"],
+        )
     elif missing:
         notes.append(f"{missing:,} texts whose tokens are not known are left out of the means.")
-    described = (*dataset_columns.LENGTHS, *(Column(quality, quality, count) for quality in qualities(lengths)))
+    described = (
+        *dataset_columns.LENGTHS,
+        *(Column(quality, quality, count) for quality in qualities(lengths)),
+    )
     return TableView.of_figures(
-        run, "lengths", "Lengths and qualities", rows, described=described, without=without, notes=notes
+        run,
+        "lengths",
+        "Lengths and qualities",
+        rows,
+        described=described,
+        without=without,
+        notes=notes,
     )
 
 
-def classes_view(classes: pd.DataFrame, criteria: Mapping[str, Criterion], run: Run | None = None) -> TableView:
+def classes_view(
+    classes: pd.DataFrame, criteria: Mapping[str, Criterion], run: Run | None = None
+) -> TableView:
     """The share of each class among outputs of each quality, over all languages, the counts below."""
     overall = classes[classes["language"] == ALL]
     listed = list(dict.fromkeys(overall["quality"]))
@@ -113,29 +149,44 @@ def classes_view(classes: pd.DataFrame, criteria: Mapping[str, Criterion], run: 
         by_quality = {row["quality"]: row for row in of_level.to_dict("records")}
         cells = (_rate(by_quality.get(quality)) for quality in listed)
         rows.append([name(criteria[str(criterion)].title), name(str(level)), *cells])
-    title, explained = "Classes that people gave", "What the people settled on, as a share of the outputs."
+    title, explained = (
+        "Classes that people gave",
+        "What the people settled on, as a share of the outputs.",
+    )
     if len(listed) > 1:
         title = "Classes by quality of the output"
         explained = (
-            "What the people settled on, as rates of the outputs of that quality: counts alone mislead where there are "
-            "more outputs of one quality than of the other."
+            "What the people settled on, as rates of the outputs of that quality: counts alone"
+            " mislead where there are more outputs of one quality than of the other."
         )
     columns = ("criterion", "class", *(f"{quality} outputs" for quality in listed))
-    return TableView.of(run, "classes_by_quality", title, columns, rows, heads=2, notes=(explained,))
+    return TableView.of(
+        run, "classes_by_quality", title, columns, rows, heads=2, notes=(explained,)
+    )
 
 
 def _rate(row: Mapping[Any, Any] | None) -> Cell:
-    return Cell(percent(row["share"]), f"{row['count']:,} of {row['items']:,}") if row else Cell(percent(0))
+    return (
+        Cell(percent(row["share"]), f"{row['count']:,} of {row['items']:,}")
+        if row
+        else Cell(percent(0))
+    )
 
 
 def quality_charts(classes: pd.DataFrame, criteria: Mapping[str, Criterion]) -> list[Chart]:
-    """One chart per criterion: classes of all outputs and of each quality, over all languages (METAL's Figure 2)."""
+    """One chart per criterion: classes of all outputs and of each quality, over all languages
+    (METAL's Figure 2).
+    """
     overall = classes[classes["language"] == ALL]
     charts = []
     for key, of_criterion in overall.groupby("criterion", sort=False):
         criterion = criteria[str(key)]
         bars = [
-            Bar("", f"{quality} outputs", dict(zip(rows["level"], rows["count"].astype(int), strict=True)))
+            Bar(
+                "",
+                f"{quality} outputs",
+                dict(zip(rows["level"], rows["count"].astype(int), strict=True)),
+            )
             for quality, rows in of_criterion.groupby("quality", sort=False)
         ]
         charts.append(class_bars(f"quality_{slug(criterion.name)}", criterion, bars))

@@ -1,4 +1,6 @@
-"""`metal.check`, `describe`, `compare`, `export`: what is in a dataset, for people and for other programs."""
+"""`metal.check`, `describe`, `compare`, `export`: what is in a dataset, for people and for other
+programs.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,8 @@ BLOCK = 20_000  # rows that are written at once
 
 @dataclass(frozen=True, repr=False)
 class Check:
-    """What a dataset holds. tables: ratings, raters, labels. findings: what is doubtful in the data.
+    """What a dataset holds. tables: ratings, raters, labels. findings: what is doubtful in the
+    data.
 
     test_questions: warnings about test questions that leaked, or that judges fail.
     """
@@ -71,9 +74,16 @@ class Check:
         """Plain values, as the command line prints them with `--json`."""
         from metal.runs.parts import records
 
-        plain: dict[str, Any] = {"dataset": self.dataset.card.name, "identity": self.dataset.identity}
+        plain: dict[str, Any] = {
+            "dataset": self.dataset.card.name,
+            "identity": self.dataset.identity,
+        }
         if self.dataset.ratings.empty:
-            return plain | {"sources": len(self.dataset.sources), "outputs": len(self.dataset.outputs), "ratings": 0}
+            return plain | {
+                "sources": len(self.dataset.sources),
+                "outputs": len(self.dataset.outputs),
+                "ratings": 0,
+            }
         plain |= {name: records(table) for name, table in self.tables.items()}
         plain["test_questions"] = list(self.test_questions)
         return plain | {"warnings": [vars(finding) for finding in self.findings]}
@@ -83,9 +93,10 @@ class Check:
 def check(data: Data, *ratings: Ratings, **reading: Unpack[ReadingOptions]) -> Check:
     """Check `data` and show who rated what.
 
-    Faults that make the data unusable (unknown ids, duplicates, off-scale scores, ...) are errors. Problems
-    that make figures doubtful are warnings: raters who use one label only, identical score vectors under two
-    names, judges and people who never rate the same output, missing answers. `ratings` are run folders.
+    Faults that make the data unusable (unknown ids, duplicates, off-scale scores, ...) are errors.
+    Problems that make figures doubtful are warnings: raters who use one label only, identical score
+    vectors under two names, judges and people who never rate the same output, missing answers.
+    `ratings` are run folders.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
 
@@ -103,7 +114,8 @@ def check(data: Data, *ratings: Ratings, **reading: Unpack[ReadingOptions]) -> C
 
 @dataclass(frozen=True, repr=False)
 class Description:
-    """What is in a dataset. tables: lengths, classes_by_quality, numbers, table_1, table_2. warnings: who was left out.
+    """What is in a dataset. tables: lengths, classes_by_quality, numbers, table_1, table_2.
+    warnings: who was left out.
 
     reversals: where counts and rates of classes tell opposite stories, in words.
     """
@@ -143,7 +155,10 @@ class Description:
         """Plain values, as the command line prints them with `--json`."""
         from metal.runs.parts import records
 
-        plain: dict[str, Any] = {"dataset": self.dataset.card.name, "identity": self.dataset.identity}
+        plain: dict[str, Any] = {
+            "dataset": self.dataset.card.name,
+            "identity": self.dataset.identity,
+        }
         return plain | self.settings | {name: records(table) for name, table in self.tables.items()}
 
 
@@ -151,7 +166,9 @@ class Description:
 def describe(
     data: Data,
     *,
-    encoding: Annotated[str, Option("tiktoken's encoding. [default: that of the sample, else cl100k_base]")] = "",
+    encoding: Annotated[
+        str, Option("tiktoken's encoding. [default: that of the sample, else cl100k_base]")
+    ] = "",
     aggregate: Annotated[
         Aggregate,
         Option(
@@ -162,9 +179,9 @@ def describe(
     exclude_noisy: ExcludeNoisy = "",
     **reading: Unpack[ReadingOptions],
 ) -> Description:
-    """Describe `data`: tokens of passages and outputs by language, outputs of each quality (METAL's Table 1), and
-    the classes people gave to good and bad outputs, as counts and as rates (Table 2, Figure 2); of criteria without
-    classes, the numbers they gave.
+    """Describe `data`: tokens of passages and outputs by language, outputs of each quality (METAL's
+    Table 1), and the classes people gave to good and bad outputs, as counts and as rates (Table 2,
+    Figure 2); of criteria without classes, the numbers they gave.
 
     data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
 
@@ -206,7 +223,8 @@ def _without_tokens(dataset: Dataset) -> Dataset:
 class Comparison:
     """Generators side by side.
 
-    table: a row per language, criterion, rater and generator. warnings: people left out. criteria: of the dataset.
+    table: a row per language, criterion, rater and generator. warnings: people left out. criteria:
+    of the dataset.
     """
 
     table: pd.DataFrame
@@ -214,7 +232,10 @@ class Comparison:
     criteria: Mapping[str, Criterion] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        return f"<comparison of {self.table['generator'].nunique()} generators: {len(self.table)} rows in .table>"
+        return (
+            f"<comparison of {self.table['generator'].nunique()} generators: {len(self.table)} rows"
+            " in .table>"
+        )
 
 
 @documented
@@ -223,12 +244,16 @@ def compare(
     *ratings: Ratings,
     generators: Annotated[Names, Option("Generators to compare; default all.", "-g")] = (),
     raters: Annotated[
-        Names, Option("Raters; `people` is the mean over people. Default people and all judges.", "-r")
+        Names,
+        Option("Raters; `people` is the mean over people. Default people and all judges.", "-r"),
     ] = (),
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     languages: Languages = (),
     corrected: Annotated[
-        str, Option("Also people's means corrected by this judge's ratings, as `metal.correct` gives them.")
+        str,
+        Option(
+            "Also people's means corrected by this judge's ratings, as `metal.correct` gives them."
+        ),
     ] = "",
     exclude_noisy: ExcludeNoisy = "",
     resamples: Resamples = 2000,
@@ -238,19 +263,21 @@ def compare(
 ) -> Comparison:
     """Mean score of each generator by rater and criterion, as METAL's Table 4.
 
-    Only sources count for which every compared generator has an output that the rater scored: means of the same
-    sources differ by the generators alone. Fewer `generators` usually share more sources. Where no source is shared (of
-    two outputs each source kept one), each mean is over the generator's own sources, and that is said: a difference may
-    then come from the sources, too. `ratings` are run folders whose ratings are added. With `corrected` people need to
-    have rated some of the sources only: the judge that rated all stands in for them elsewhere, and is corrected by
-    where they differ.
+    Only sources count for which every compared generator has an output that the rater scored: means
+    of the same sources differ by the generators alone. Fewer `generators` usually share more
+    sources. Where no source is shared (of two outputs each source kept one), each mean is over the
+    generator's own sources, and that is said: a difference may then come from the sources, too.
+    `ratings` are run folders whose ratings are added. With `corrected` people need to have rated
+    some of the sources only: the judge that rated all stands in for them elsewhere, and is
+    corrected by where they differ.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
-    with the raters done and all of them.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    progress: called with the raters done and all of them.
 
-    Returns a table with language, criterion, rater, generator, paired (whether the sources are shared by all
-    generators), sources, sources_left_out, mean, mean_low, mean_high, undefined (why there is no mean) and signature.
-    Raises UnknownName for a name that does not occur, UsageError with fewer than two generators.
+    Returns a table with language, criterion, rater, generator, paired (whether the sources are
+    shared by all generators), sources, sources_left_out, mean, mean_low, mean_high, undefined (why
+    there is no mean) and signature. Raises UnknownName for a name that does not occur, UsageError
+    with fewer than two generators.
     """
     from metal.building.store import read_drawn
     from metal.data.pairs import originals
@@ -259,7 +286,9 @@ def compare(
     inputs = load(data, ratings, reading)
     dataset, warnings = inputs.without_noisy(exclude_noisy)
     dataset, made = originals(dataset)
-    drawn = {source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()}
+    drawn = {
+        source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()
+    }
     table = compared(
         dataset,
         generators=names(generators),
@@ -279,7 +308,9 @@ def compare(
 def export(
     data: Data,
     *ratings: Ratings,
-    to: Annotated[Literal["csv", "jsonl", "parquet", "hf"], Option(choices=("csv", "jsonl", "parquet", "hf"))],
+    to: Annotated[
+        Literal["csv", "jsonl", "parquet", "hf"], Option(choices=("csv", "jsonl", "parquet", "hf"))
+    ],
     out: Annotated[StrPath, Option("File (hf: folder) to write.")],
     exclude_noisy: ExcludeNoisy = "",
     texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
@@ -291,12 +322,12 @@ def export(
 ) -> pd.DataFrame:
     """Write the joined ratings table of `data`, one rating per row, with the label in words.
 
-    In CSV, an apostrophe stands wherever a spreadsheet could begin a formula (before = + - @ at the start of a text
-    or after a line break, tab or semicolon in it). `metal.read` takes it away again; the other formats hold every text
-    as it is. `ratings` are run folders.
+    In CSV, an apostrophe stands wherever a spreadsheet could begin a formula (before = + - @ at the
+    start of a text or after a line break, tab or semicolon in it). `metal.read` takes it away
+    again; the other formats hold every text as it is. `ratings` are run folders.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
-    with the blocks of rows written and all of them.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    progress: called with the blocks of rows written and all of them.
 
     Returns the table that was written; `attrs["warnings"]` says who was left out.
     """
@@ -330,10 +361,16 @@ def _labelled(dataset: Dataset, texts: bool) -> pd.DataFrame:
         for level in criterion.scale.levels
     }
     pairs = followed(zip(table["criterion"], table["score"], strict=True), "rows", len(table))
-    table.insert(list(table.columns).index("score") + 1, "label", [labels.get(pair, "") for pair in pairs])
+    table.insert(
+        list(table.columns).index("score") + 1, "label", [labels.get(pair, "") for pair in pairs]
+    )
     if texts:
-        table["source_text"] = table["source"].map({name: source.text for name, source in dataset.sources.items()})
-        table["text"] = table["output"].map({name: output.text for name, output in dataset.outputs.items()})
+        table["source_text"] = table["source"].map(
+            {name: source.text for name, source in dataset.sources.items()}
+        )
+        table["text"] = table["output"].map(
+            {name: output.text for name, output in dataset.outputs.items()}
+        )
     return table
 
 

@@ -1,8 +1,9 @@
-"""Which contents the people of every language should rate, so that their severity can be compared, and how many.
+"""Which contents the people of every language should rate, so that their severity can be compared,
+and how many.
 
-A panel's severity against another's is the mean difference of their scores on the same contents. Its variance is that
-of a content's difference, over contents: from contents that both have rated, else from how far people of each panel
-disagree (then without what translating changes).
+A panel's severity against another's is the mean difference of their scores on the same contents.
+Its variance is that of a content's difference, over contents: from contents that both have rated,
+else from how far people of each panel disagree (then without what translating changes).
 """
 
 from __future__ import annotations
@@ -29,11 +30,17 @@ ANCHORS = ("language", "criterion", "sd", "sd_from", "contents", "rated", "there
 
 
 def anchor_rows(
-    dataset: Dataset, people: Sequence[str], languages: Sequence[str], pivot: str, half_width: float, shared: int
+    dataset: Dataset,
+    people: Sequence[str],
+    languages: Sequence[str],
+    pivot: str,
+    half_width: float,
+    shared: int,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language but the pivot and each criterion whose scale has ends (ANCHORS): the contents for which
-    the 95% interval of the difference of its people's severity from the pivot's is no wider than half_width, a share
-    of the scale, either side; rated: that both have rated already; shared: how many exist in every language (`there`).
+    """A row for each language but the pivot and each criterion whose scale has ends (ANCHORS): the
+    contents for which the 95% interval of the difference of its people's severity from the pivot's
+    is no wider than half_width, a share of the scale, either side; rated: that both have rated
+    already; shared: how many exist in every language (`there`).
     """
     for criterion in dataset.criteria.values():
         ends = criterion.scale.ends
@@ -50,24 +57,41 @@ def anchor_rows(
             differences = _differences(scored, panel, place, at)
             same = len(differences) >= LEAST
             sd = float(differences.std(ddof=1)) if same else math.sqrt(noises[place] + noises[at])
-            row = {"language": language, "criterion": criterion.name, "sd": sd, "sd_from": SAME if same else NOISE}
-            row |= {"rated": len(differences), "contents": math.nan, "there": shared, "undefined": ""}
+            row = {
+                "language": language,
+                "criterion": criterion.name,
+                "sd": sd,
+                "sd_from": SAME if same else NOISE,
+            }
+            row |= {
+                "rated": len(differences),
+                "contents": math.nan,
+                "there": shared,
+                "undefined": "",
+            }
             if math.isnan(sd):
                 silent = language if math.isnan(noises[place]) else pivot
-                why = f"contents: in {silent} fewer than {LEAST} outputs were rated by two people; rate some as a pilot"
+                why = (
+                    f"contents: in {silent} fewer than {LEAST} outputs were rated by two people;"
+                    " rate some as a pilot"
+                )
                 yield row | {"sd_from": "", "undefined": why}
                 continue
             yield row | {"contents": _needed(sd, half_width * scored.span)}
 
 
 def _noise(scored: ScoredOutputs, panel: Numbers, place: int) -> float:
-    """The variance of people's mean of an output in a language, around its quality; NaN where it is not known."""
+    """The variance of people's mean of an output in a language, around its quality; NaN where it is
+    not known.
+    """
     rows = (scored.language == place) & (~np.isnan(panel)).any(axis=1)
     several = (~np.isnan(panel[rows])).sum(axis=1) > 1
     if several.sum() < LEAST:
         return math.nan
     one_language = np.zeros(int(rows.sum()), dtype=np.int64)
-    items = RatedItems(np.zeros(len(one_language)), panel[rows], one_language, scored.source[rows], 1)
+    items = RatedItems(
+        np.zeros(len(one_language)), panel[rows], one_language, scored.source[rows], 1
+    )
     totals = items.sums[0].sum(axis=0)
     degrees = float(items.residual_df[0])
     return float(totals[6] / degrees * totals[7] / totals[0]) if degrees > 0 else math.nan
@@ -83,7 +107,9 @@ def _differences(scored: ScoredOutputs, panel: Numbers, place: int, pivot: int) 
             of, minlength=len(contents)
         )
         means.append(dict(zip(contents.tolist(), sums.tolist(), strict=True)))
-    return np.array([means[0][content] - means[1][content] for content in means[0] if content in means[1]])
+    return np.array(
+        [means[0][content] - means[1][content] for content in means[0] if content in means[1]]
+    )
 
 
 def _needed(sd: float, half: float) -> int:
@@ -97,9 +123,13 @@ def _needed(sd: float, half: float) -> int:
 
 
 def anchor_contents(dataset: Dataset, languages: Collection[str]) -> dict[str, list[Source]]:
-    """The contents that have an output that can be handed out in each of the languages: their sources there."""
+    """The contents that have an output that can be handed out in each of the languages: their
+    sources there.
+    """
     of: dict[str, dict[str, list[Source]]] = {}
-    handed_out = {output.source for output in dataset.outputs.values() if output.chosen and not output.of}
+    handed_out = {
+        output.source for output in dataset.outputs.values() if output.chosen and not output.of
+    }
     for name in sorted(handed_out):
         source = dataset.sources[name]
         of.setdefault(source.content or name, {}).setdefault(source.language, []).append(source)
@@ -113,17 +143,21 @@ def anchor_contents(dataset: Dataset, languages: Collection[str]) -> dict[str, l
 def draw_anchors(
     dataset: Dataset, contents: dict[str, list[Source]], number: int, judge: str, seed: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """So many contents, a record for each of their sources, and a row for each group they were drawn from.
+    """So many contents, a record for each of their sources, and a row for each group they were
+    drawn from.
 
-    The groups are fifths of the contents' mean scores, by the judge, or by people where none is named, so that
-    severity is seen from bad to good; contents without a score are one more. A larger number keeps what a
-    smaller one drew.
+    The groups are fifths of the contents' mean scores, by the judge, or by people where none is
+    named, so that severity is seen from bad to good; contents without a score are one more. A
+    larger number keeps what a smaller one drew.
     """
     human = (dataset.ratings["kind"] == "human").any()
     scores = mean_shares(dataset, judge) if judge or human else {}
     names = sorted(contents)
     values = np.array(
-        [_mean([scores[each.source] for each in contents[name] if each.source in scores]) for name in names]
+        [
+            _mean([scores[each.source] for each in contents[name] if each.source in scores])
+            for name in names
+        ]
     )
     scored = np.flatnonzero(~np.isnan(values))
     groups = [scored[group] for group in score_groups(values[scored])] if len(scored) else []
@@ -136,9 +170,18 @@ def draw_anchors(
         chosen = sources_chosen([dataset.sources[name] for name in members], size, seed)
         ends = values[group]
         about = {"probability": size / len(group), "seed": seed, "judge": judge, "anchor": True}
-        rows.append({"from": float(ends.min()), "to": float(ends.max()), "contents": len(group), "drawn": size})
+        rows.append(
+            {
+                "from": float(ends.min()),
+                "to": float(ends.max()),
+                "contents": len(group),
+                "drawn": size,
+            }
+        )
         every = [source for name in sorted(chosen) for source in contents[members[name]]]
-        records += [{"source": source.source, "language": source.language} | about for source in every]
+        records += [
+            {"source": source.source, "language": source.language} | about for source in every
+        ]
     return records, rows
 
 

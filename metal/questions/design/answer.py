@@ -22,7 +22,9 @@ ORDER: dict[str, int] = {LIKE_A_PERSON: 0, INFORMATIVE: 0, SCORE: 2}
 
 
 def to_buy(run: Design) -> list[Row]:
-    """What more ratings would settle, the fewest ratings first: of real judges, then of any judge, then scores."""
+    """What more ratings would settle, the fewest ratings first: of real judges, then of any judge,
+    then scores.
+    """
     rows = [row for row in run.records("needs") if known(row["items_needed"]) and not _settled(row)]
     return sorted(rows, key=lambda row: (_turn(row), row["items_to_buy"] * row["raters"]))
 
@@ -51,18 +53,26 @@ def headline(run: Design) -> str:
         return "More ratings of this kind would settle nothing that was asked."
     if enough == len(rows):
         return "The ratings there are settle all that was asked: buy none."
-    return f"The ratings there are settle {enough} of {len(rows)} questions; more of this kind would settle no other."
+    return (
+        f"The ratings there are settle {enough} of {len(rows)} questions; more of this kind would"
+        " settle no other."
+    )
 
 
 def _aim(run: Design, row: Row) -> str:
     where = _where(run, row)
     if row["question"] == SCORE:
-        return f"To know the score of {within(row['who'])} {where} within {run.settings['width']:g}:"
+        return (
+            f"To know the score of {within(row['who'])} {where} within {run.settings['width']:g}:"
+        )
     if row["who"] == NEW_JUDGE:
         if row["question"] == LIKE_A_PERSON:
             return f"To recognise {NEW_JUDGE} {where}:"
         return f"To show that {NEW_JUDGE} is {row['question']} {where}:"
-    return f"For a chance of {percent(row['target'])} to show that {within(row['who'])} is {row['question']} {where}:"
+    return (
+        f"For a chance of {percent(row['target'])} to show that {within(row['who'])} is"
+        f" {row['question']} {where}:"
+    )
 
 
 def _where(run: Design, row: Row) -> str:
@@ -70,13 +80,18 @@ def _where(run: Design, row: Row) -> str:
 
 
 def _bought(run: Design, row: Row) -> str:
-    """`about 180 items (80 to 700) x 3 people, of which 16 are there; the other 684 take 8 hours and $200, 10% ...`"""
+    """`about 180 items (80 to 700) x 3 people, of which 16 are there; the other 684 take 8 hours
+    and $200, 10% ...`
+    """
     rated = f"{count(row['items_now'])} {'is' if row['items_now'] == 1 else 'are'} there"
     people = plural(int(row["raters"]), "person", "people")
     price = " and ".join(filter(None, _price(row)))
     more = count(row["items_to_buy"])
     if open_end(row):
-        words = f"at least {plural(int(row['items_low']), 'item')} x {people}, no upper end from this pilot: {rated}; "
+        words = (
+            f"at least {plural(int(row['items_low']), 'item')} x {people}, no upper end from this"
+            f" pilot: {rated}; "
+        )
         words += f"take {more} more, look, and go on"
         return words + (f" ({price}, {_included(run)})" if price else "")
     words = f"{_size(row)} x {people}, of which {rated}"
@@ -95,7 +110,13 @@ def _size(row: Row) -> str:
 def _price(row: Row) -> tuple[str, str]:
     """Working time and price of the items to buy; empty where unknown."""
     hours, usd = row["hours_to_buy"], row["usd_to_buy"]
-    time = "" if not known(hours) else plural(round(hours), "hour") if hours >= 1 else duration(hours * 3600)
+    time = (
+        ""
+        if not known(hours)
+        else plural(round(hours), "hour")
+        if hours >= 1
+        else duration(hours * 3600)
+    )
     return time, dollars(usd) if known(usd) else ""
 
 
@@ -114,7 +135,10 @@ def lead(run: Design) -> str:
         return ""
     enough = sum(map(_settled, rows))
     never = len(rows) - enough - len(buy)
-    settled = f"Of {plural(len(rows), 'question')} the ratings there are settle {enough:,}; more settle {len(buy):,}"
+    settled = (
+        f"Of {plural(len(rows), 'question')} the ratings there are settle {enough:,}; more settle"
+        f" {len(buy):,}"
+    )
     return settled + (f"; {never:,} cannot be settled, for the reasons below." if never else ".")
 
 
@@ -124,7 +148,9 @@ def scope(run: Design) -> str:
     how = "80% intervals by a formula"
     if run.thorough:
         how = f"{plural(run.settings['rounds'], 'round')} a design"
-    return " · ".join([plural(people, "person", "people"), plural(len(run.languages), "language"), how])
+    return " · ".join(
+        [plural(people, "person", "people"), plural(len(run.languages), "language"), how]
+    )
 
 
 def answer_table(run: Design) -> TableView:
@@ -135,10 +161,14 @@ def answer_table(run: Design) -> TableView:
         people = f"x {plural(int(row['raters']), 'person', 'people')}"
         rows.append([name(_aim(run, row).rstrip(":"), 200), items, people, *_price(row)])
     columns: tuple[str, ...] = ("what for", "to buy", "people", "hours", "price")
-    filled = [place for place in range(len(columns)) if place < 3 or any(row[place] for row in rows)]
+    filled = [
+        place for place in range(len(columns)) if place < 3 or any(row[place] for row in rows)
+    ]
     rows = [[row[place] for place in filled] for row in rows]
     columns = tuple(columns[place] for place in filled)
-    return TableView.of(run, "needs", "What to buy next", columns, rows, name="answer", most=MOST_ROWS, turns=True)
+    return TableView.of(
+        run, "needs", "What to buy next", columns, rows, name="answer", most=MOST_ROWS, turns=True
+    )
 
 
 def _of_how_many(row: Row) -> str:
@@ -151,14 +181,21 @@ def _of_how_many(row: Row) -> str:
 def cards(run: Design) -> Iterator[Remark]:
     """Where people disagree, beware, how to spend labels, what to do next."""
     if unlike := dict.fromkeys(map(_where, repeat(run), run.records("needs", verdict=DISAGREE))):
-        words = "No judge can be validated there before people agree: better guidelines come before more ratings."
+        words = (
+            "No judge can be validated there before people agree: better guidelines come before"
+            " more ratings."
+        )
         yield Remark("Guidelines first", f"People disagree {places(list(unlike))}. {words}")
     yield Remark("Not to be concluded", limits(run))
     yield Remark("One label or several", " ".join(filter(None, [designs_compared(run), pay(run)])))
     if buy := to_buy(run):
         where = f"-l {shlex.quote(buy[0]['language'])} -c {shlex.quote(buy[0]['criterion'])}"
         outputs = plural(int(buy[0]["items_to_buy"]), "output")
-        words = f"Add {outputs} of the same kind to the dataset, then hand out what nobody has rated:"
-        yield Remark("What to do next", words, to_hand_out(run, f" --raters {int(buy[0]['raters'])} {where}"))
+        words = (
+            f"Add {outputs} of the same kind to the dataset, then hand out what nobody has rated:"
+        )
+        yield Remark(
+            "What to do next", words, to_hand_out(run, f" --raters {int(buy[0]['raters'])} {where}")
+        )
     else:
         yield Remark("What to do next", "See what the ratings there are say:", go_on(run, "audit"))

@@ -1,5 +1,5 @@
-"""What a design study is made from: its settings, prices, and cells, which hold what people and judges said on one
-criterion in one language as arrays.
+"""What a design study is made from: its settings, prices, and cells, which hold what people and
+judges said on one criterion in one language as arrays.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ _ENDLESS = f"has a scale without ends, or more than {MANY_LABELS} categories"
 
 @dataclass(frozen=True)
 class Prices:
-    """What work costs. pay: USD for a task (one person rates one output); None where it is not known. seconds: a task
-    takes; None likewise. fee: the platform's share of the pay, on top (Mechanical Turk: 0.2). test_share: of all
-    tasks that are test questions. min_hourly: USD below which an hour is paid too little (GENIE section 6).
+    """What work costs. pay: USD for a task (one person rates one output); None where it is not
+    known. seconds: a task takes; None likewise. fee: the platform's share of the pay, on top
+    (Mechanical Turk: 0.2). test_share: of all tasks that are test questions. min_hourly: USD below
+    which an hour is paid too little (GENIE section 6).
     """
 
     pay: float | None = None
@@ -65,11 +66,11 @@ class Prices:
         return self.hourly is not None and self.hourly < self.min_hourly
 
     def cost(self, items: int, raters: int) -> dict[str, float]:
-        """Of rating so many items by so many people each: tasks (one person rates one output), how many of them are
-        test questions, USD and hours, NaN where pay or time is not known.
+        """Of rating so many items by so many people each: tasks (one person rates one output), how
+        many of them are test questions, USD and hours, NaN where pay or time is not known.
 
-        Test questions are added to what is rated, so many that they are `test_share` of all tasks: items x raters /
-        (1 - test_share) tasks, rounded up.
+        Test questions are added to what is rated, so many that they are `test_share` of all tasks:
+        items x raters / (1 - test_share) tasks, rounded up.
         >>> Prices(pay=0.5, seconds=60).cost(90, 1)
         {'tasks': 100, 'test_questions': 10, 'usd': 60.0, 'hours': 1.6666666666666667}
         """
@@ -87,12 +88,14 @@ class Prices:
 class DesignSettings:
     """Choices of a design study. Empty tuples mean all.
 
-    width: of a 95% interval that is asked for. power: of a verdict. raters: numbers of people an item; empty for 1 up
-    to as many as usual, at most MOST_RATERS, and of verdicts for as many as usual. judges: empty for the LLM judges.
-    reference: the people (people_named). by: what makes a population of raters: group, rater, or a column `day` or
-    `round` of raters.jsonl; auto takes the first of day, round, group that tells people apart, else rater. rounds: of
-    every simulation; verdicts are simulated in a fifth. thorough: whether verdicts and scores are simulated; else a
-    formula says how many items they need. margin, keep, people_floor, bad: of the verdicts (metal.auditing.verdict).
+    width: of a 95% interval that is asked for. power: of a verdict. raters: numbers of people an
+    item; empty for 1 up to as many as usual, at most MOST_RATERS, and of verdicts for as many as
+    usual. judges: empty for the LLM judges. reference: the people (people_named). by: what makes a
+    population of raters: group, rater, or a column `day` or `round` of raters.jsonl; auto takes the
+    first of day, round, group that tells people apart, else rater. rounds: of every simulation;
+    verdicts are simulated in a fifth. thorough: whether verdicts and scores are simulated; else a
+    formula says how many items they need. margin, keep, people_floor, bad: of the verdicts
+    (metal.auditing.verdict).
     """
 
     judges: tuple[str, ...] = ()
@@ -115,7 +118,9 @@ class DesignSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.width < 1:
-            raise UsageError(f"width {self.width:g}: an interval of a score is wider than 0 and narrower than 1")
+            raise UsageError(
+                f"width {self.width:g}: an interval of a score is wider than 0 and narrower than 1"
+            )
         if not 0 < self.power < 1:
             raise UsageError(f"power {self.power:g}: use a share above 0 and below 1")
         if self.rounds < 100:
@@ -142,13 +147,16 @@ class DesignSettings:
         """Plain values for run.toml; what is not set is left out."""
         plain = asdict(self)
         plain |= {key: list(value) for key, value in plain.items() if isinstance(value, tuple)}
-        plain["prices"] = {key: value for key, value in plain["prices"].items() if value is not None}
+        plain["prices"] = {
+            key: value for key, value in plain["prices"].items() if value is not None
+        }
         return {key: value for key, value in plain.items() if value is not None and value != []}
 
 
 @dataclass(frozen=True)
 class DesignCell:
-    """One language x criterion that people rated. Arrays have one row per output that a person rated.
+    """One language x criterion that people rated. Arrays have one row per output that a person
+    rated.
 
     scores: (items, people) as given, NaN where there is none. generators, sources: (items,) names.
     populations: name -> places of its people. audit: the same as an audit sees it.
@@ -192,7 +200,9 @@ class DesignCell:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """Numbers of people per item to plan for, those asked for that are not in the data among them."""
+        """Numbers of people per item to plan for, those asked for that are not in the data among
+        them.
+        """
         asked = tuple(sorted(set(self.settings.raters)))
         return asked or tuple(range(1, min(self.panel, MOST_RATERS) + 1))
 
@@ -209,27 +219,40 @@ class DesignCell:
     def random(self, *names: object) -> np.random.Generator:
         """Seeded by what it is for, so that no figure depends on which others are computed."""
         words = "\n".join(map(str, (self.language, self.criterion.name, *names)))
-        return np.random.default_rng([self.settings.seed, zlib.crc32(words.encode("utf-8", "surrogatepass"))])
+        return np.random.default_rng(
+            [self.settings.seed, zlib.crc32(words.encode("utf-8", "surrogatepass"))]
+        )
 
 
 def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[DesignCell], list[str]]:
-    """The cells that people rated, criteria in their order, then languages in string order; and warnings.
+    """The cells that people rated, criteria in their order, then languages in string order; and
+    warnings.
 
-    Raises UnknownName for a judge, criterion or language that does not occur, UsageError where nothing is rated or a
-    criterion that was asked for has no ends.
+    Raises UnknownName for a judge, criterion or language that does not occur, UsageError where
+    nothing is rated or a criterion that was asked for has no ends.
     """
     dataset, left_out = originals(one_item_per_pair(dataset))
     judges = _judges(dataset, settings)
-    check_known("criterion", settings.criteria, [name for name in dataset.criteria if name != METRIC_SCORE.name])
+    check_known(
+        "criterion",
+        settings.criteria,
+        [name for name in dataset.criteria if name != METRIC_SCORE.name],
+    )
     check_languages(settings.languages, dataset.languages)
     people = people_named(dataset, settings.reference)
     table = dataset.ratings
     by_people = table[table["rater"].isin(people)]
     grouped = dict(
-        list(table[table["rater"].isin([*people, *judges])].groupby(["criterion", "language"], observed=True))
+        list(
+            table[table["rater"].isin([*people, *judges])].groupby(
+                ["criterion", "language"], observed=True
+            )
+        )
     )
     audited = cells(
-        dataset, replace(settings.of_verdicts(), judges=judges, criteria=settings.criteria), continuous=True
+        dataset,
+        replace(settings.of_verdicts(), judges=judges, criteria=settings.criteria),
+        continuous=True,
     )
     audits = {(cell.criterion.name, cell.language): cell for cell in audited}
     made, endless = [], []
@@ -246,13 +269,21 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
             rows = grouped.get((name, language))
             if rows is not None and rows.loc[rows["rater"].isin(people), "score"].notna().any():
                 audit = audits[name, language]
-                made.append(_cell(dataset, criterion, language, rows, people, judges, audit, settings))
+                made.append(
+                    _cell(dataset, criterion, language, rows, people, judges, audit, settings)
+                )
     if endless and settings.criteria:
-        raise UsageError(f"criterion {endless[0]} {_ENDLESS}; leave it out, or give it `range` in dataset.toml")
+        raise UsageError(
+            f"criterion {endless[0]} {_ENDLESS}; leave it out, or give it `range` in dataset.toml"
+        )
     if not made:
         raise UsageError(
             f"dataset {dataset.card.name}: these people rated nothing of what was asked for"
-            + (f" (criterion {endless[0]} {_ENDLESS})" if endless else "; take other criteria, languages or people")
+            + (
+                f" (criterion {endless[0]} {_ENDLESS})"
+                if endless
+                else "; take other criteria, languages or people"
+            )
         )
     return made, [*left_out, *(f"{name} {_ENDLESS}: it is left out" for name in endless)]
 
@@ -267,8 +298,12 @@ def _cell(
     audit: AuditCell,
     settings: DesignSettings,
 ) -> DesignCell:
-    given = rows[rows["rater"].isin(people) & rows["score"].notna()].astype({"output": str, "rater": str})
-    wide = given.pivot(index="output", columns="rater", values="score").sort_index().sort_index(axis=1)
+    given = rows[rows["rater"].isin(people) & rows["score"].notna()].astype(
+        {"output": str, "rater": str}
+    )
+    wide = (
+        given.pivot(index="output", columns="rater", values="score").sort_index().sort_index(axis=1)
+    )
     outputs = [dataset.outputs[name] for name in wide.index]
     here = tuple(map(str, wide.columns))
     answering = rows[rows["score"].notna()]["rater"].astype(str).unique()
@@ -278,7 +313,9 @@ def _cell(
         here,
         wide.to_numpy(dtype=np.float64),
         np.array([output.generator for output in outputs], dtype=object),
-        np.unique(np.array([output.source for output in outputs], dtype=object), return_inverse=True)[1],
+        np.unique(
+            np.array([output.source for output in outputs], dtype=object), return_inverse=True
+        )[1],
         _populations(dataset, here, settings.by),
         tuple(name for name in judges if name in answering or settings.judges),
         audit,
@@ -293,7 +330,9 @@ def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str
         raters = [dataset.raters[name] for name in people]
         if what == "rater":
             return list(people)
-        places = [rater.group if what == "group" else str(rater.about.get(what, "")) for rater in raters]
+        places = [
+            rater.group if what == "group" else str(rater.about.get(what, "")) for rater in raters
+        ]
         return places if all(places) else []
 
     for what in ("day", "round", "group", "rater") if by == "auto" else (by,):
@@ -305,16 +344,23 @@ def _populations(dataset: Dataset, people: tuple[str, ...], by: str) -> dict[str
             return {name: tuple(places[name]) for name in sorted(places)}
     if by not in ("auto", "rater"):
         raise UsageError(
-            f'`by="{by}"`: not every person has a {by} in raters.jsonl; use `by="rater"`, or write it there'
+            f'`by="{by}"`: not every person has a {by} in raters.jsonl; use `by="rater"`, or write'
+            " it there"
         )
     return {people[0]: (0,)}
 
 
 def _judges(dataset: Dataset, settings: DesignSettings) -> tuple[str, ...]:
-    """Those that were named, else the LLM judges, without what they said when they were asked again."""
+    """Those that were named, else the LLM judges, without what they said when they were asked
+    again.
+    """
     others = {name: rater for name, rater in dataset.raters.items() if rater.kind != "human"}
     check_known("judge", settings.judges, sorted(others))
     if settings.judges:
         return tuple(dict.fromkeys(settings.judges))
-    llms = [rater for rater in others.values() if rater.kind == "llm" and rater.about.get("repeats") not in others]
+    llms = [
+        rater
+        for rater in others.values()
+        if rater.kind == "llm" and rater.about.get("repeats") not in others
+    ]
     return tuple(sorted(rater.rater for rater in llms))

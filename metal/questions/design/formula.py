@@ -1,11 +1,12 @@
 """How many items a verdict or a score needs, by a formula, and how sure that is.
 
-A standard error shrinks with the square root of the number of sources. A limit at level p of a figure is above its
-bound with `power` at n = n0 ((z_p + z_power) error / (figure - bound))^2 sources, n0 being those of the pilot; where
-the figure is not above its bound, no number is enough. A verdict needs the largest n over its limits.
+A standard error shrinks with the square root of the number of sources. A limit at level p of a
+figure is above its bound with `power` at n = n0 ((z_p + z_power) error / (figure - bound))^2
+sources, n0 being those of the pilot; where the figure is not above its bound, no number is enough.
+A verdict needs the largest n over its limits.
 
-The pilot is a sample: its sources are drawn anew DRAWS times, n follows from each, and the 10% and 90% quantiles of
-these hold the true n in about four of five pilots.
+The pilot is a sample: its sources are drawn anew DRAWS times, n follows from each, and the 10% and
+90% quantiles of these hold the true n in about four of five pilots.
 """
 
 from __future__ import annotations
@@ -19,7 +20,14 @@ import numpy as np
 
 from metal.auditing.cells import AuditCell
 from metal.auditing.clauses import Clause
-from metal.auditing.standing import LEAST_ITEMS, LEAST_OF_CLASS, MIN_ITEMS, MIN_SOURCES, Standing, bounds
+from metal.auditing.standing import (
+    LEAST_ITEMS,
+    LEAST_OF_CLASS,
+    MIN_ITEMS,
+    MIN_SOURCES,
+    Standing,
+    bounds,
+)
 from metal.auditing.verdict import (
     LIKE_A_PERSON,
     OF_TWO,
@@ -45,8 +53,8 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class Times:
-    """How many times the sources there are. low, high: an 80% interval; inf where no number is enough, or one
-    beyond MOST. words: why.
+    """How many times the sources there are. low, high: an 80% interval; inf where no number is
+    enough, or one beyond MOST. words: why.
     """
 
     value: float
@@ -57,7 +65,9 @@ class Times:
 
 @dataclass(frozen=True)
 class Limit:
-    """A figure whose lower limit at level p must be above a bound; words: what is to be said where it is not."""
+    """A figure whose lower limit at level p must be above a bound; words: what is to be said where
+    it is not.
+    """
 
     figure: Measured
     bound: float
@@ -69,12 +79,18 @@ Limits = Sequence[Sequence[Limit]]  # all of them, of each any
 
 
 def verdict_times(
-    pilots: Sequence[AuditCell], judge: str, question: str, power: float, rng: np.random.Generator, *, alike: bool
+    pilots: Sequence[AuditCell],
+    judge: str,
+    question: str,
+    power: float,
+    rng: np.random.Generator,
+    *,
+    alike: bool,
 ) -> Times:
     """What a verdict needs.
 
-    pilots: the ratings there are, several times where people or the judge's answers were drawn. alike: whether the
-    judge was drawn to be like a person, so that its own figures are a person's.
+    pilots: the ratings there are, several times where people or the judge's answers were drawn.
+    alike: whether the judge was drawn to be like a person, so that its own figures are a person's.
     Raises Undefined where nothing follows from the pilot.
     """
     standings = [_usable(pilot, judge) for pilot in pilots]
@@ -98,24 +114,33 @@ def verdict_times(
 
 
 def score_times(sums: Numbers, drawn: Numbers, width: float) -> tuple[Times, float]:
-    """What the mean score of a generator needs for a 95% interval of this width, and the width that it has now.
+    """What the mean score of a generator needs for a 95% interval of this width, and the width that
+    it has now.
 
-    sums: (6,) over the sources, of a source's scores s, items c, s^2, s c, c^2 and 1; drawn: (draws, 6) the same of as
-    many sources drawn anew. The mean is a ratio, and its variance is linearised.
+    sums: (6,) over the sources, of a source's scores s, items c, s^2, s c, c^2 and 1; drawn:
+    (draws, 6) the same of as many sources drawn anew. The mean is a ratio, and its variance is
+    linearised.
     """
     of_pilot, of_draws = (_width(each) for each in (sums[None], drawn))
-    return _with_interval(float(of_pilot[0] / width) ** 2, (of_draws / width) ** 2), float(of_pilot[0])
+    return _with_interval(float(of_pilot[0] / width) ** 2, (of_draws / width) ** 2), float(
+        of_pilot[0]
+    )
 
 
 def _width(sums: Numbers) -> Numbers:
     score, items, score2, both, items2, n = np.moveaxis(sums, -1, 0)
     mean = score / items
     squares = np.maximum(score2 - 2 * mean * both + mean**2 * items2, 0.0)
-    return np.asarray(2 * _NORMAL.inv_cdf(0.975) * np.sqrt(squares * n / np.maximum(n - 1, 1)) / items)
+    return np.asarray(
+        2 * _NORMAL.inv_cdf(0.975) * np.sqrt(squares * n / np.maximum(n - 1, 1)) / items
+    )
 
 
 def _with_interval(value: float, drawn: Numbers, words: str = "") -> Times:
-    low, high = np.quantile(drawn, QUANTILES[0], method="lower"), np.quantile(drawn, QUANTILES[1], method="higher")
+    low, high = (
+        np.quantile(drawn, QUANTILES[0], method="lower"),
+        np.quantile(drawn, QUANTILES[1], method="higher"),
+    )
     return Times(value, min(float(low), value), max(float(high), value), words)
 
 
@@ -123,7 +148,9 @@ def _with_interval(value: float, drawn: Numbers, words: str = "") -> Times:
 
 
 def _usable(pilot: AuditCell, judge: str) -> Standing:
-    """The judge beside the people who count. Raises Undefined where more ratings would not make it a case."""
+    """The judge beside the people who count. Raises Undefined where more ratings would not make it
+    a case.
+    """
     beside, stop, _ = looked_at(pilot, judge)
     reason = stop[1] if stop else ""
     if not beside.items or (not beside.gold and math.isnan(beside.people.alpha.value)):
@@ -138,19 +165,31 @@ def _asked(beside: Standing, question: str, alike: bool) -> tuple[Limits, str]:
     if question != LIKE_A_PERSON:
         return _of_informative(beside), "" if alike else _never_informative(beside)
     clauses = clauses_of(beside)
-    limits = [[Limit(each.figure, each.bound, P, each.words)] for each in clauses if each.figure is not None]
+    limits = [
+        [Limit(each.figure, each.bound, P, each.words)]
+        for each in clauses
+        if each.figure is not None
+    ]
     return limits, _stands_in_the_way(beside, clauses)
 
 
 def _least(beside: Standing, question: str, draws: Draws, power: float) -> Numbers:
-    """(draws,) the least times, by the items and sources, and the items of rarer labels, that any verdict asks for."""
+    """(draws,) the least times, by the items and sources, and the items of rarer labels, that any
+    verdict asks for.
+    """
     least = np.full(len(draws.times), max(MIN_ITEMS / beside.items, MIN_SOURCES / beside.n_sources))
     if beside.cell.by_scores:
         return least
     side, bad = beside.paired, beside.cell.bad_end
-    items = side.by.drawn(draws) @ side.by.rows(side.weight / np.maximum(side.weight.sum(axis=1, keepdims=True), 1e-12))
+    items = side.by.drawn(draws) @ side.by.rows(
+        side.weight / np.maximum(side.weight.sum(axis=1, keepdims=True), 1e-12)
+    )
     rising = np.sort(items, axis=1)
-    off = rising[:, :-1].sum(axis=1) if question != LIKE_A_PERSON and beside.three_levels else rising[:, -2]
+    off = (
+        rising[:, :-1].sum(axis=1)
+        if question != LIKE_A_PERSON and beside.three_levels
+        else rising[:, -2]
+    )
     asked = [(LEAST_ITEMS, off)]
     if question == LIKE_A_PERSON and bad is not None:
         asked.append((LEAST_OF_CLASS, items[:, bad]))
@@ -161,7 +200,9 @@ def _least(beside: Standing, question: str, draws: Draws, power: float) -> Numbe
 
 
 def _stands_in_the_way(beside: Standing, clauses: Sequence[Clause]) -> str:
-    """The clauses without a limit that do not hold: what no number of items changes, or too little to say."""
+    """The clauses without a limit that do not hold: what no number of items changes, or too little
+    to say.
+    """
     fail = [clause for clause in clauses if clause.figure is None and not clause.holds]
     shown = "; ".join(clause.words for clause in fail if clause.shown)
     if shown:
@@ -182,10 +223,15 @@ def _of_informative(beside: Standing) -> Limits:
     elif not beside.by_either:
         judge = [Limit(_z(order.ranks, beside), 0.0, P, words)]
     else:
-        judge = [Limit(above, 0.0, OF_TWO, words), Limit(_z(order.ranks, beside), 0.0, OF_TWO, words)]
+        judge = [
+            Limit(above, 0.0, OF_TWO, words),
+            Limit(_z(order.ranks, beside), 0.0, OF_TWO, words),
+        ]
     if lead is None:
         return [judge]
-    people = [Limit(lead, 0.0, P, f"{beside.person_knows(lead)}, not shown to be more than a constant's")]
+    people = [
+        Limit(lead, 0.0, P, f"{beside.person_knows(lead)}, not shown to be more than a constant's")
+    ]
     if beside.order is not None:
         people.append(Limit(_z(beside.order.ranks, beside, person=True), 0.0, OF_TWO, ""))
     return [judge, people]
@@ -208,7 +254,9 @@ def _never_informative(beside: Standing) -> str:
     half = beside.gold or beside.cell.by_scores or beside.beyond(0.5).value < 0
     least = SMALL_ORDER_ALONE if beside.gold else 0.0
     if above < SMALL and half and (order is None or order.value < least):
-        return f"{_NEVER}: {UNINFORMATIVE}, {bounds(beside.above).text(signed)} more than a constant"
+        return (
+            f"{_NEVER}: {UNINFORMATIVE}, {bounds(beside.above).text(signed)} more than a constant"
+        )
     return ""
 
 
@@ -229,7 +277,9 @@ def _of_limit(limit: Limit, draws: Draws, power: float, alike: bool) -> Numbers:
     assert limit.figure.again is not None  # of every figure with a limit
     value, error = limit.figure.again(draws, alike)
     gap = value - limit.bound
-    times = ((_NORMAL.inv_cdf(limit.p) + _NORMAL.inv_cdf(power)) * error / np.where(gap > 0, gap, np.nan)) ** 2
+    times = (
+        (_NORMAL.inv_cdf(limit.p) + _NORMAL.inv_cdf(power)) * error / np.where(gap > 0, gap, np.nan)
+    ) ** 2
     return np.asarray(np.where(times < MOST, times, np.inf))
 
 
@@ -237,8 +287,14 @@ def _why(limits: Limits) -> str:
     """Why no number of items is enough: the limit that is farthest from holding, in words."""
 
     def far(any_of: Sequence[Limit]) -> float:
-        return max((each.figure.value - each.bound) / max(each.figure.error, 1e-12) for each in any_of)
+        return max(
+            (each.figure.value - each.bound) / max(each.figure.error, 1e-12) for each in any_of
+        )
 
     farthest = min(limits, key=far)
     words = farthest[0].words
-    return f"{_NEVER}: {words}" if far(farthest) <= 0 else f"more than {MOST} times the items there are: {words}"
+    return (
+        f"{_NEVER}: {words}"
+        if far(farthest) <= 0
+        else f"more than {MOST} times the items there are: {words}"
+    )

@@ -33,7 +33,9 @@ MOST_ROWS = 300  # of a table on the page
 def label_parts(run: Design) -> list[Section]:
     """Figures 2 and 3 of each criterion and language."""
     return [
-        Section("", run.where(*cell), charts=(spread_chart(run, *cell), population_chart(run, *cell)))
+        Section(
+            "", run.where(*cell), charts=(spread_chart(run, *cell), population_chart(run, *cell))
+        )
         for cell in run.cells
         if run.records("designs", criterion=cell[0], language=cell[1])
     ]

@@ -1,4 +1,6 @@
-"""What is printed of passages drawn, of sources and contents drawn for people, of plans and of scores."""
+"""What is printed of passages drawn, of sources and contents drawn for people, of plans and of
+scores.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,14 @@ from metal.data.languages import language_name, language_order
 from metal.data.text import capital, count, name, plural
 from metal.questions.bias.run import DESCRIBED
 from metal.questions.dataset.contents import titled
-from metal.questions.design.planned_columns import CHANGED, CONDITIONS, DRAWN_CONTENTS, DRAWN_SOURCES, PASSAGES, SCORES
+from metal.questions.design.planned_columns import (
+    CHANGED,
+    CONDITIONS,
+    DRAWN_CONTENTS,
+    DRAWN_SOURCES,
+    PASSAGES,
+    SCORES,
+)
 from metal.runs.columns import Column
 from metal.show.view import Paragraph, Screen, TableView
 
@@ -20,7 +29,10 @@ from metal.show.view import Paragraph, Screen, TableView
 def passages(dataset: Dataset, table: pd.DataFrame) -> Screen:
     """How many passages were drawn, of how many."""
     drawn, most = (int(table[column].sum()) for column in ("drawn", "passages"))
-    answer = f"{dataset.card.name}: {drawn:,} of {plural(most, 'passage')} drawn in {plural(len(table), 'language')}."
+    answer = (
+        f"{dataset.card.name}: {drawn:,} of {plural(most, 'passage')} drawn in"
+        f" {plural(len(table), 'language')}."
+    )
     yield Paragraph(answer, strong=True)
     yield _by_language("Passages of about the same length", table, PASSAGES)
 
@@ -28,19 +40,29 @@ def passages(dataset: Dataset, table: pd.DataFrame) -> Screen:
 def sources(table: pd.DataFrame) -> Screen:
     """How many sources people should rate."""
     drawn, most = (int(table[column].sum()) for column in ("drawn", "sources"))
-    yield Paragraph(f"{drawn:,} of {plural(most, 'source')} are drawn for people to rate.", strong=True)
+    yield Paragraph(
+        f"{drawn:,} of {plural(most, 'source')} are drawn for people to rate.", strong=True
+    )
     yield _by_language("Sources drawn", table, DRAWN_SOURCES)
 
 
 def contents(dataset: Dataset, needed: pd.DataFrame, table: pd.DataFrame) -> Screen:
-    """How many contents the people of every language should rate, what that is for, and how they are spread."""
+    """How many contents the people of every language should rate, what that is for, and how they
+    are spread.
+    """
     drawn, most = (int(table[column].sum()) for column in ("drawn", "contents"))
     those = f"{drawn:,} of {plural(most, 'content')} that exist in every language"
     answer = f"{those} are drawn, for the people of each language to rate."
     yield Paragraph(answer, strong=True)
     if len(needed):
-        title, described = "How many make the people of two languages comparable", DESCRIBED["anchors"]
-        cells, notes = {"criterion": titled(dataset.criteria)}, [why for why in needed["undefined"].unique() if why]
+        title, described = (
+            "How many make the people of two languages comparable",
+            DESCRIBED["anchors"],
+        )
+        cells, notes = (
+            {"criterion": titled(dataset.criteria)},
+            [why for why in needed["undefined"].unique() if why],
+        )
         rows: list[dict[Any, Any]] = needed.to_dict("records")
         options: dict[str, Any] = {"cells": cells, "heads": 2, "notes": map(capital, notes)}
         yield TableView.of_figures(None, "anchors", title, rows, described=described, **options)
@@ -51,15 +73,23 @@ def contents(dataset: Dataset, needed: pd.DataFrame, table: pd.DataFrame) -> Scr
 
 def changes(dataset: Dataset, made: pd.DataFrame, calls: int) -> Screen:
     """How many outputs were changed, how, and in which languages."""
-    outputs, asked = plural(len(dataset.outputs), "output"), plural(len(dataset.asked), "criterion", "criteria")
-    answer = f"{outputs}, changed and as they were, on {asked}: {calls:,} calls for a judge with one prompt."
+    outputs, asked = (
+        plural(len(dataset.outputs), "output"),
+        plural(len(dataset.asked), "criterion", "criteria"),
+    )
+    answer = (
+        f"{outputs}, changed and as they were, on {asked}: {calls:,} calls for a judge with one"
+        " prompt."
+    )
     yield Paragraph(answer, strong=True)
     table = made.pivot_table(index=["kind", "what"], columns="language", values="made", sort=False)
     codes = sorted(map(str, table), key=language_order)
     languages = (Column(code, language_name(code), count) for code in codes)
     rows: list[dict[Any, Any]] = table.reset_index().to_dict("records")
     described = (*CHANGED, *languages)
-    yield TableView.of_figures(None, "probes", "Changed outputs", rows, described=described, heads=2)
+    yield TableView.of_figures(
+        None, "probes", "Changed outputs", rows, described=described, heads=2
+    )
 
 
 def conditions(table: pd.DataFrame) -> Screen:
@@ -69,20 +99,27 @@ def conditions(table: pd.DataFrame) -> Screen:
     answer = "Every condition that a language-bias audit looks at is there."
     if len(lacking):
         answer = (
-            f"{len(lacking)} of the {every} conditions that a language-bias audit looks at are missing in some language"
-            " or in all; the commands below make them."
+            f"{len(lacking)} of the {every} conditions that a language-bias audit looks at are"
+            " missing in some language or in all; the commands below make them."
         )
     yield Paragraph(answer, strong=True)
     rows: list[dict[Any, Any]] = table.to_dict("records")
-    yield TableView.of_figures(None, "conditions", "Conditions by language", rows, described=CONDITIONS, heads=2)
+    yield TableView.of_figures(
+        None, "conditions", "Conditions by language", rows, described=CONDITIONS, heads=2
+    )
 
 
 def scores(dataset: Dataset, records: Sequence[Mapping[str, Any]]) -> Screen:
     """How many outputs have scores, and why others have none."""
-    scored, missing = sum(row["scored"] for row in records), sum(sum(row["without"].values()) for row in records)
+    scored, missing = (
+        sum(row["scored"] for row in records),
+        sum(sum(row["without"].values()) for row in records),
+    )
     rest = f"{plural(missing, 'score')} could not be computed" if missing else "none is missing"
     by = plural(len(records), "metric")
-    answer = f"{plural(scored, 'score')} of the outputs of {name(dataset.card.name)} by {by}; {rest}."
+    answer = (
+        f"{plural(scored, 'score')} of the outputs of {name(dataset.card.name)} by {by}; {rest}."
+    )
     yield Paragraph(answer, strong=True)
     yield TableView.of_figures(None, "scores", "Scores", records, described=SCORES)
 

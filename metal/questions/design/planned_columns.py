@@ -1,5 +1,5 @@
-"""Columns of what is drawn, planned or scored before there is a run with a page: `metal sample`, `design anchors`,
-`probe plan`, `bias plan`, `score`.
+"""Columns of what is drawn, planned or scored before there is a run with a page: `metal sample`,
+`design anchors`, `probe plan`, `bias plan`, `score`.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ DRAWN_CONTENTS = (
     Column("contents", "contents", count),
     Column("drawn", "drawn", count),
 )
-CHANGED = (Column("what", "changed", capital), Column("kind", "kind"))  # then a column for each language
+# then a column for each language
+CHANGED = (Column("what", "changed", capital), Column("kind", "kind"))
 CONDITIONS = (
     Column("condition", "condition", capital),
     LANGUAGE,

@@ -33,11 +33,15 @@ from metal.questions.design.verdicts import NEW_JUDGE, SimulatedVerdicts
 
 NAN = float("nan")
 SCORE = "generator score"
-QUESTIONS = (LIKE_A_PERSON, INFORMATIVE, SCORE)  # of a verdict its name; informative is the least that is asked for
+# of a verdict its name; informative is the least that is asked for
+QUESTIONS = (LIKE_A_PERSON, INFORMATIVE, SCORE)
 ALIKE = "every sample is alike: the data do not say how sources differ"
 FEWEST = 20  # rounds that show what the verdict is instead
-_LEAST = 8  # rounds of verdicts, after which the search leaves a power that is far from what is asked for
-_FAR = 4.5  # half the squared z of three standard errors: the likelihood ratio's logarithm of a power that is far
+# rounds of verdicts, after which the search leaves a power that is far from what is asked for
+_LEAST = 8
+# half the squared z of three standard errors: the likelihood ratio's logarithm of a power that is
+# far
+_FAR = 4.5
 ITEMS = (30, 50, 100, 200, 300, 600, 1000, 2000)  # at which verdicts are simulated
 DRAWN = 4  # panels, or judges like a person, that the formula looks at
 
@@ -46,10 +50,11 @@ DRAWN = 4  # panels, or judges like a person, that the formula looks at
 class SizePlan:
     """The answer to a question: what is needed, and the curve it was read from.
 
-    who: the judge or generator. raters: people per item. now: what the present sources give. value: the figure itself,
-    in the data (share kept, score); verdict: of a judge, what an audit of the data says. items: that count, of
-    `sources` sources: outputs of this generator, or of all. low, high: an 80% interval of the sources needed; inf where
-    the pilot shows no end, NaN where it says nothing.
+    who: the judge or generator. raters: people per item. now: what the present sources give. value:
+    the figure itself, in the data (share kept, score); verdict: of a judge, what an audit of the
+    data says. items: that count, of `sources` sources: outputs of this generator, or of all. low,
+    high: an 80% interval of the sources needed; inf where the pilot shows no end, NaN where it says
+    nothing.
     """
 
     question: str
@@ -94,7 +99,9 @@ def plans(cell: DesignCell) -> Iterator[SizePlan]:
 
 
 def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
-    """The verdicts *like a person*, and *informative* or better, of a judge with `size` people per item."""
+    """The verdicts *like a person*, and *informative* or better, of a judge with `size` people per
+    item.
+    """
     asked = [_asked(cell, question, judge, size) for question in (LIKE_A_PERSON, INFORMATIVE)]
     try:
         simulated = _simulated(cell, judge, size)
@@ -108,8 +115,12 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
     if judge != NEW_JUDGE:
         counts |= {"value": audited.share_kept.value, "verdict": audited.verdict}
     if audited.verdict == DISAGREE:
-        # More ratings might leave a careless person out, but who that is nobody knows from those there are.
-        counts |= {"verdict": DISAGREE, "reason": f"{DISAGREE}, so that no judge can be validated: guidelines first"}
+        # More ratings might leave a careless person out, but who that is nobody knows from those
+        # there are.
+        counts |= {
+            "verdict": DISAGREE,
+            "reason": f"{DISAGREE}, so that no judge can be validated: guidelines first",
+        }
         yield from (replace(plan, **counts) for plan in asked)
         return
     pilots = list(simulated.pilots(DRAWN))
@@ -120,7 +131,9 @@ def judge_plans(cell: DesignCell, judge: str, size: int) -> Iterator[SizePlan]:
 def _by_formula(plan: SizePlan, pilots: Sequence[AuditCell], cell: DesignCell) -> SizePlan:
     """The plan with what the formula says, or why it says nothing."""
     if plan.question == LIKE_A_PERSON and plan.raters == 1:
-        return replace(plan, reason="one person per item, so that it is unknown how good a person is")
+        return replace(
+            plan, reason="one person per item, so that it is unknown how good a person is"
+        )
     if plan.sources < 2:
         return replace(plan, reason="one source: nothing says how sources differ")
     alike = plan.who == NEW_JUDGE
@@ -134,7 +147,9 @@ def _by_formula(plan: SizePlan, pilots: Sequence[AuditCell], cell: DesignCell) -
 
 def _with_times(plan: SizePlan, times: Times) -> SizePlan:
     """The plan with so many times its sources, or why no number is enough."""
-    least, value, most = (_whole(each * plan.sources) for each in (times.low, times.value, times.high))
+    least, value, most = (
+        _whole(each * plan.sources) for each in (times.low, times.value, times.high)
+    )
     plan = replace(plan, low=least, high=most)
     if not math.isfinite(value):
         return replace(plan, reason=times.words)
@@ -145,8 +160,12 @@ def _whole(sources: float) -> float:
     return math.ceil(sources - 1e-9) if math.isfinite(sources) else sources
 
 
-def _simulated_too(planned: list[SizePlan], simulated: SimulatedVerdicts, cell: DesignCell) -> Iterator[SizePlan]:
-    """The plans with what a simulation says in the formula's place; its interval keeps the formula's proportions."""
+def _simulated_too(
+    planned: list[SizePlan], simulated: SimulatedVerdicts, cell: DesignCell
+) -> Iterator[SizePlan]:
+    """The plans with what a simulation says in the formula's place; its interval keeps the
+    formula's proportions.
+    """
     drawn: dict[int, list[Verdict]] = {}  # both questions are put to the same samples
 
     def verdicts(sources: int) -> Iterator[Verdict]:
@@ -164,7 +183,9 @@ def _simulated_too(planned: list[SizePlan], simulated: SimulatedVerdicts, cell: 
 
 
 def _in_proportion(plan: SizePlan, thorough: SizePlan) -> SizePlan:
-    """What was simulated, with the interval of the formula, multiplied by what was simulated over the formula's n."""
+    """What was simulated, with the interval of the formula, multiplied by what was simulated over
+    the formula's n.
+    """
     if not thorough.needed:
         return replace(thorough, low=NAN, high=NAN)
     if not plan.needed:
@@ -174,14 +195,23 @@ def _in_proportion(plan: SizePlan, thorough: SizePlan) -> SizePlan:
 
 
 def _audited(cell: AuditCell, judge: str) -> Verdict:
-    """What an audit of the ratings there are says; of a judge like a person, who rated none, whether people agree."""
-    if judge == NEW_JUDGE:  # whether people agree, no answer of a judge changes: here the first class throughout
-        codes = np.column_stack([cell.matrix.codes, np.zeros(len(cell.matrix.codes), cell.matrix.codes.dtype)])
-        cell = replace(cell, matrix=replace(cell.matrix, codes=codes, raters=(*cell.matrix.raters, judge)))
+    """What an audit of the ratings there are says; of a judge like a person, who rated none,
+    whether people agree.
+    """
+    # whether people agree, no answer of a judge changes: here the first class throughout
+    if judge == NEW_JUDGE:
+        codes = np.column_stack(
+            [cell.matrix.codes, np.zeros(len(cell.matrix.codes), cell.matrix.codes.dtype)]
+        )
+        cell = replace(
+            cell, matrix=replace(cell.matrix, codes=codes, raters=(*cell.matrix.raters, judge))
+        )
     return verdict(cell, judge, ranges=False)
 
 
-def _judged(plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough: set[str], rounds: int) -> SizePlan:
+def _judged(
+    plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough: set[str], rounds: int
+) -> SizePlan:
     """The plan with what is needed for one of the verdicts, or what the verdict would be instead."""
     points: dict[int, SimulatedPoint] = {}
 
@@ -197,7 +227,9 @@ def _judged(plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough
         points[sources] = share_of(np.array(passed), sources)
         return points[sources]
 
-    numbers = sorted({max(MIN_SOURCES, math.ceil(items * plan.sources / plan.items)) for items in ITEMS})
+    numbers = sorted(
+        {max(MIN_SOURCES, math.ceil(items * plan.sources / plan.items)) for items in ITEMS}
+    )
     now, needed, reason = power(plan.sources, 1), None, ""
     try:
         needed = powerful_enough(power, plan.target, numbers)
@@ -208,16 +240,24 @@ def _judged(plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough
 
 
 def _evidence(passed: int, rounds: int, power: float) -> float:
-    """The logarithm of how much likelier so many of the rounds are with the power they show than with `power`."""
+    """The logarithm of how much likelier so many of the rounds are with the power they show than
+    with `power`.
+    """
     shares = (passed, power), (rounds - passed, 1 - power)
     return sum(part * math.log(part / (rounds * share)) for part, share in shares if part)
 
 
 def _instead(items: int, verdicts: list[Verdict]) -> str:
-    """Why so many items are not enough: the usual verdict, and its reason without the figures of one round."""
+    """Why so many items are not enough: the usual verdict, and its reason without the figures of
+    one round.
+    """
     usual = Counter(each.verdict for each in verdicts).most_common(1)[0][0]
-    reason = re.sub(r" \([^()]*\)", "", next(each.reason for each in verdicts if each.verdict == usual))
-    return f"{items:,} items are not enough: most often {usual}, {reason.partition('; ')[2] or reason}"
+    reason = re.sub(
+        r" \([^()]*\)", "", next(each.reason for each in verdicts if each.verdict == usual)
+    )
+    return (
+        f"{items:,} items are not enough: most often {usual}, {reason.partition('; ')[2] or reason}"
+    )
 
 
 def _simulated(cell: DesignCell, judge: str, size: int) -> SimulatedVerdicts:
@@ -293,11 +333,14 @@ def _asked(cell: DesignCell, question: str, who: str, size: int) -> SizePlan:
 
 
 def _planned(plan: SizePlan, measure: Measure) -> SizePlan:
-    """The plan with what is needed, or the reason why nobody knows, and every point that was simulated."""
+    """The plan with what is needed, or the reason why nobody knows, and every point that was
+    simulated.
+    """
     points: dict[int, SimulatedPoint] = {}
 
     def kept(number: int, times: int) -> SimulatedPoint:
-        points[number] = here = measure(number, times)  # what was simulated with more rounds comes later, and stays
+        # what was simulated with more rounds comes later, and stays
+        points[number] = here = measure(number, times)
         return here
 
     needed, reason = None, ""
@@ -308,5 +351,7 @@ def _planned(plan: SizePlan, measure: Measure) -> SizePlan:
     curve = tuple(points[number] for number in sorted(points))
     if all(point.value == 0 for point in curve):
         needed, reason = None, ALIKE
-    simulated = replace(plan, now=points.get(plan.sources), needed=needed, curve=curve, reason=reason)
+    simulated = replace(
+        plan, now=points.get(plan.sources), needed=needed, curve=curve, reason=reason
+    )
     return _in_proportion(plan, simulated)

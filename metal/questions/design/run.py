@@ -43,7 +43,12 @@ SHOWN = {
         Column("who", "who"),
         PEOPLE,
         Column("value", "value", figure),
-        Column("items_now", "items now", count, below=lambda row: plural(int(row["sources_now"]), "source")),
+        Column(
+            "items_now",
+            "items now",
+            count,
+            below=lambda row: plural(int(row["sources_now"]), "source"),
+        ),
         Column("now", "now", share),
         Column("items_needed", "items needed", count),
         Column("at_needed", "there", share),
@@ -51,17 +56,26 @@ SHOWN = {
         *(Column(name, shown=False, later=True) for name in INTERVAL),
     ),
     "costs": (
-        Column("language", "", lambda code: "all languages" if code == ALL else language_name(code)),
+        Column(
+            "language", "", lambda code: "all languages" if code == ALL else language_name(code)
+        ),
         Column("question", "for"),
         PEOPLE,
         Column("items_needed", "items", rounded),
         Column("tasks", "tasks", rounded),
         Column("test_questions", "of them test questions", rounded),
         *PRICED,
-        Column("for", "because of", recorded, below=lambda row: row["undefined"] if known(row["tasks"]) else ""),
+        Column(
+            "for",
+            "because of",
+            recorded,
+            below=lambda row: row["undefined"] if known(row["tasks"]) else "",
+        ),
     ),
 }
-DESCRIBED: Tables = {name: with_the_rest(SHOWN.get(name, ()), columns) for name, columns in COLUMNS.items()}
+DESCRIBED: Tables = {
+    name: with_the_rest(SHOWN.get(name, ()), columns) for name, columns in COLUMNS.items()
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -131,7 +145,9 @@ def open_end(row: Mapping[str, Any]) -> bool:
 
 
 def interval_of(row: Mapping[str, Any]) -> str:
-    """`80 to 700`, the 80% interval of the items needed; empty where there is none, or both ends are one number."""
+    """`80 to 700`, the 80% interval of the items needed; empty where there is none, or both ends
+    are one number.
+    """
     least, most = row["items_low"], row["items_high"]
     if open_end(row):
         return f"at least {count(least)}, no upper end from this pilot"
@@ -149,6 +165,8 @@ def measured_seconds(dataset: Path) -> float | None:
         if seconds is None:
             continue
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
-            raise DataError(f"{path} row {row + 1}", f"seconds {seconds!r}", "It is a number, 0 or more")
+            raise DataError(
+                f"{path} row {row + 1}", f"seconds {seconds!r}", "It is a number, 0 or more"
+            )
         durations.append(float(seconds))
     return median(durations) or None if durations else None

@@ -13,7 +13,8 @@ from metal.stats.bootstrap import percentile_interval
 from metal.stats.patterns import Numbers
 
 MOST_SOURCES = 10_000_000
-# Quantiles p, q of n normal values have variances p (1 - p) / (n density(p)^2) and covariance p (1 - q) / (n density(p)
+# Quantiles p, q of n normal values have variances p (1 - p) / (n density(p)^2) and covariance p (1
+# - q) / (n density(p)
 # density(q)); for 0.025 and 0.975 their difference has a standard error of this times sd / sqrt(n).
 _SPREAD = 3.73
 _STEPS = 12  # of the search for a width, after which the last number of sources stands
@@ -31,8 +32,8 @@ class SimulatedPoint:
 
 @dataclass(frozen=True)
 class Needed:
-    """The smallest number of sources. error: its Monte Carlo standard error; value, value_error: what was simulated
-    there.
+    """The smallest number of sources. error: its Monte Carlo standard error; value, value_error:
+    what was simulated there.
     """
 
     sources: int
@@ -47,33 +48,39 @@ Measure = Callable[[int, int], SimulatedPoint]  # sources, how many times the ro
 def width_of(values: Numbers, sources: int) -> SimulatedPoint:
     """The width of the central 95% of the rounds. Raises Undefined where most rounds have no value.
 
-    Its standard error is that of two quantiles of a normal distribution, _SPREAD sd / sqrt(rounds): the quantiles
-    themselves have none where the figure takes few values.
+    Its standard error is that of two quantiles of a normal distribution, _SPREAD sd / sqrt(rounds):
+    the quantiles themselves have none where the figure takes few values.
     """
     interval = percentile_interval(values)
     if interval is None:
         raise Undefined("the figure is undefined in most samples")
     defined = values[~np.isnan(values)]
-    return SimulatedPoint(sources, interval[1] - interval[0], _SPREAD * float(defined.std()) / math.sqrt(len(defined)))
+    return SimulatedPoint(
+        sources, interval[1] - interval[0], _SPREAD * float(defined.std()) / math.sqrt(len(defined))
+    )
 
 
 def share_of(passed: Numbers, sources: int) -> SimulatedPoint:
-    """The share of rounds that passed; its error is that of a share, with half a round on either side."""
+    """The share of rounds that passed; its error is that of a share, with half a round on either
+    side.
+    """
     rounds = len(passed)
     near = (passed.sum() + 0.5) / (rounds + 1)
     return SimulatedPoint(sources, float(passed.mean()), math.sqrt(near * (1 - near) / rounds))
 
 
 def grid(sources: int) -> list[int]:
-    """Numbers of sources from an eighth of those there are to eight times as many, doubling; two at least."""
+    """Numbers of sources from an eighth of those there are to eight times as many, doubling; two at
+    least.
+    """
     return sorted({max(2, math.ceil(sources * 2.0**power)) for power in range(-3, 4)})
 
 
 def narrow_enough(measure: Measure, target: float, sources: int, least: int = 2) -> Needed:
     """The smallest number of sources with a width of at most `target`.
 
-    `grid` is simulated first, for the curve, and from there on what the search needs. Raises Undefined where
-    MOST_SOURCES are not enough.
+    `grid` is simulated first, for the curve, and from there on what the search needs. Raises
+    Undefined where MOST_SOURCES are not enough.
     """
     points = [measure(number, 1) for number in grid(sources)]
     while points[-1].value > target:
@@ -93,10 +100,12 @@ def narrow_enough(measure: Measure, target: float, sources: int, least: int = 2)
 
 
 def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> Needed:
-    """The smallest number of sources with a power of at least `target`, from the first of the rising numbers on.
+    """The smallest number of sources with a power of at least `target`, from the first of the
+    rising numbers on.
 
-    The numbers are halved; then what lies between two of them is tried a few times, with four times the rounds, until
-    the power is the target within its Monte Carlo error. Raises Undefined where the last is not enough.
+    The numbers are halved; then what lies between two of them is tried a few times, with four times
+    the rounds, until the power is the target within its Monte Carlo error. Raises Undefined where
+    the last is not enough.
     """
     low, high = -1, len(numbers)
     ends: dict[int, SimulatedPoint] = {}
@@ -121,15 +130,23 @@ def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> 
     else:
         here = right
     final = measure(here.sources, 4)
-    slope = (right.value - left.value) / math.log(right.sources / left.sources) if right.sources > left.sources else 1
-    return Needed(final.sources, final.sources * final.error / max(slope, 0.1), final.value, final.error)
+    slope = (
+        (right.value - left.value) / math.log(right.sources / left.sources)
+        if right.sources > left.sources
+        else 1
+    )
+    return Needed(
+        final.sources, final.sources * final.error / max(slope, 0.1), final.value, final.error
+    )
 
 
-def _between(low: SimulatedPoint, high: SimulatedPoint, measure: Measure, target: float, least: int) -> Needed:
+def _between(
+    low: SimulatedPoint, high: SimulatedPoint, measure: Measure, target: float, least: int
+) -> Needed:
     """Steps along the line through two points in logarithms, the second narrow enough.
 
-    Every number is simulated with four times the rounds; it ends where what is left is within the Monte Carlo error,
-    or at a number it had before, and takes the nearest.
+    Every number is simulated with four times the rounds; it ends where what is left is within the
+    Monte Carlo error, or at a number it had before, and takes the nearest.
     """
     slope = _slope(low, high)
     guess = _solve(high, slope, target)
@@ -159,4 +176,6 @@ def _solve(point: SimulatedPoint, slope: float, target: float) -> float:
     """The number of sources at which the line through the point meets the target, rounded up."""
     if point.value <= 0:
         return point.sources
-    return math.ceil(point.sources * math.exp(float(np.clip(math.log(target / point.value) / slope, -5, 5))))
+    return math.ceil(
+        point.sources * math.exp(float(np.clip(math.log(target / point.value) / slope, -5, 5)))
+    )

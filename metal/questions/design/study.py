@@ -1,4 +1,6 @@
-"""A design study: what a budget of labels is best spent on, and how much each language needs (GENIE section 4)."""
+"""A design study: what a budget of labels is best spent on, and how much each language needs (GENIE
+section 4).
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from metal.data.progress import Progress, divided, followed, no_progress
 from metal.data.text import dollars, plural, signature_line
 from metal.errors import Undefined, UsageError
 from metal.questions.design.cells import DesignCell, DesignSettings, Prices, design_cells
-from metal.questions.design.labels.sampling import Aggregation, Labelling, binarised, by_panel, simulate
+from metal.questions.design.labels.sampling import (
+    Aggregation,
+    Labelling,
+    binarised,
+    by_panel,
+    simulate,
+)
 from metal.questions.design.plans import NAN, QUESTIONS, SizePlan, plans
 from metal.version import __version__
 
@@ -33,7 +41,17 @@ _PRICED = ("tasks", "test_questions", "usd", "hours")
 _TO_BUY = ("items_to_buy", "usd_to_buy", "hours_to_buy")
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "designs": (
-        *("language", "criterion", "population", "people", "scale", "aggregation", "labelling", "labels", "items"),
+        *(
+            "language",
+            "criterion",
+            "population",
+            "people",
+            "scale",
+            "aggregation",
+            "labelling",
+            "labels",
+            "items",
+        ),
         *("mean", "sd", "low", "high", "undefined"),
     ),
     "populations": (
@@ -43,7 +61,16 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "raters": ("language", "criterion", "scale", "fixed", "raters", "items", "mean", "sd"),
     "needs": (
         *_FOR_WHAT,
-        *("value", "sources_now", "items_now", "now", "now_error", "target", "sources_needed", "items_needed"),
+        *(
+            "value",
+            "sources_now",
+            "items_now",
+            "now",
+            "now_error",
+            "target",
+            "sources_needed",
+            "items_needed",
+        ),
         *(
             "items_low",
             "items_high",
@@ -64,7 +91,9 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class DesignTables:
-    """A design study. tables: by name, columns as in COLUMNS; undefined figures are NaN with the reason beside."""
+    """A design study. tables: by name, columns as in COLUMNS; undefined figures are NaN with the
+    reason beside.
+    """
 
     tables: Mapping[str, pd.DataFrame]
     warnings: tuple[str, ...]
@@ -72,13 +101,17 @@ class DesignTables:
     signature: str
 
 
-def design(dataset: Dataset, settings: DesignSettings, *, progress: Progress = no_progress) -> DesignTables:
+def design(
+    dataset: Dataset, settings: DesignSettings, *, progress: Progress = no_progress
+) -> DesignTables:
     """The study of a dataset. Errors as of `design_cells`."""
     cells, warnings = design_cells(dataset, settings)
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     advances = divided(progress, *[1, 19] * len(cells))  # plans take longest
     for cell, designing, planning in zip(cells, advances[::2], advances[1::2], strict=True):
-        sizes = [VERDICT if settings.thorough else 1] * (2 * len(cell.judged_sizes) * (1 + len(cell.judges)))
+        sizes = [VERDICT if settings.thorough else 1] * (
+            2 * len(cell.judged_sizes) * (1 + len(cell.judges))
+        )
         if cell.scored:
             rows["designs"] += design_rows(cell, designing)
             rows["raters"] += rater_rows(cell)
@@ -92,10 +125,15 @@ def design(dataset: Dataset, settings: DesignSettings, *, progress: Progress = n
         each = len(cell.scores) / cell.source_count
         outputs[cell.language] = max(each, outputs.get(cell.language, 0.0))
     rows["costs"] += cost_rows(rows["needs"], outputs, settings.prices)
-    tables = {name: _typed(pd.DataFrame(rows[name], columns=list(names))) for name, names in COLUMNS.items()}
+    tables = {
+        name: _typed(pd.DataFrame(rows[name], columns=list(names)))
+        for name, names in COLUMNS.items()
+    }
     raters = sorted({name for cell in cells for name in (*cell.people, *cell.judges)})
     warnings = [*warnings, *_warnings(cells, settings)]
-    return DesignTables(tables, tuple(warnings), tuple(raters), signature(dataset.identity, settings))
+    return DesignTables(
+        tables, tuple(warnings), tuple(raters), signature(dataset.identity, settings)
+    )
 
 
 # ---------------------------------------------------------------- budgets of labels
@@ -107,13 +145,23 @@ def design_rows(cell: DesignCell, progress: Progress) -> Iterator[dict[str, Any]
     if len(cell.populations) > 1:
         populations |= cell.populations
     designs = list(product(populations.items(), _scales(cell), AGGREGATIONS, LABELLINGS))
-    for (population, places), (scale, labels), aggregation, labelling in followed(designs, progress, len(designs)):
+    for (population, places), (scale, labels), aggregation, labelling in followed(
+        designs, progress, len(designs)
+    ):
         row = {"population": population, "people": len(places), "scale": scale}
         row |= {"aggregation": aggregation, "labelling": labelling}
         # One label is its own mean and its own majority: one simulation serves both.
-        rng = cell.random("design", population, scale, labelling, aggregation if labelling == "multilabelling" else "")
+        rng = cell.random(
+            "design",
+            population,
+            scale,
+            labelling,
+            aggregation if labelling == "multilabelling" else "",
+        )
         try:
-            figures = vars(simulate(labels[:, list(places)], labelling, aggregation, cell.settings.rounds, rng))
+            figures = vars(
+                simulate(labels[:, list(places)], labelling, aggregation, cell.settings.rounds, rng)
+            )
             yield {**cell.place, **row, **figures, "undefined": ""}
         except Undefined as error:
             yield {**cell.place, **row, "undefined": str(error)}
@@ -126,7 +174,8 @@ def _scales(cell: DesignCell) -> list[tuple[str, Any]]:
 
 
 def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """How far the mean score of a design differs between populations: what another day's raters would change.
+    """How far the mean score of a design differs between populations: what another day's raters
+    would change.
 
     Populations with fewer than LEAST_ITEMS items in a round are left out.
     """
@@ -135,30 +184,43 @@ def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
     table = []
     for key in dict.fromkeys(tuple(row[name] for name in keys) for row in of_populations):
         rows = [row for row in of_populations if tuple(row[name] for name in keys) == key]
-        means = np.array([row["mean"] for row in rows if not row["undefined"] and row["items"] >= LEAST_ITEMS])
+        means = np.array(
+            [row["mean"] for row in rows if not row["undefined"] and row["items"] >= LEAST_ITEMS]
+        )
         summary: dict[str, Any] = {**dict(zip(keys, key, strict=True)), "populations": len(means)}
         if len(means) > 1:
             summary |= {"mean": means.mean(), "sd_between": means.std(ddof=1)}
             summary |= {"lowest": means.min(), "highest": means.max(), "undefined": ""}
         else:
             reasons = "; ".join(dict.fromkeys(row["undefined"] for row in rows if row["undefined"]))
-            summary |= {"undefined": reasons or f"fewer than two populations with {LEAST_ITEMS} items"}
+            summary |= {
+                "undefined": reasons or f"fewer than two populations with {LEAST_ITEMS} items"
+            }
         table.append(summary)
     return table
 
 
 def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
-    """The spread of a score with 1, 2, ... labels per item: with as many labels in all, or as many items."""
+    """The spread of a score with 1, 2, ... labels per item: with as many labels in all, or as many
+    items.
+    """
     for scale, labels in _scales(cell):
         for fixed in ("labels", "items"):
             rng = cell.random("raters", scale, fixed)
             for simulated in by_panel(labels, fixed, cell.settings.rounds, rng):
-                row = {"scale": scale, "fixed": fixed, "raters": simulated.labels, "items": simulated.items}
+                row = {
+                    "scale": scale,
+                    "fixed": fixed,
+                    "raters": simulated.labels,
+                    "items": simulated.items,
+                }
                 yield {**cell.place, **row, "mean": simulated.mean, "sd": simulated.sd}
 
 
 def panel_rows(dataset: Dataset, seed: int) -> list[dict[str, Any]]:
-    """The spread of people's mean score with 1, 2, ... of them per output; empty where nothing can be simulated."""
+    """The spread of people's mean score with 1, 2, ... of them per output; empty where nothing can
+    be simulated.
+    """
     try:
         cells, _ = design_cells(dataset, DesignSettings(seed=seed))
     except UsageError:  # people rated no criterion whose scale has ends
@@ -233,16 +295,22 @@ def _curve(cell: DesignCell, plan: SizePlan) -> Iterator[dict[str, Any]]:
         }
 
 
-def cost_rows(needs: list[dict[str, Any]], outputs: Mapping[str, float], prices: Prices) -> Iterator[dict[str, Any]]:
-    """What each language needs for all its criteria, judges and generators at once, then all languages together.
+def cost_rows(
+    needs: list[dict[str, Any]], outputs: Mapping[str, float], prices: Prices
+) -> Iterator[dict[str, Any]]:
+    """What each language needs for all its criteria, judges and generators at once, then all
+    languages together.
 
-    outputs: language -> rated outputs of a source. A task asks all criteria of an output, and every generator is
-    rated on the same sources, so a language needs the most sources that one of its rows needs, with all their outputs.
+    outputs: language -> rated outputs of a source. A task asks all criteria of an output, and every
+    generator is rated on the same sources, so a language needs the most sources that one of its
+    rows needs, with all their outputs.
     """
     by: dict[tuple[str, int], list[dict[str, Any]]] = {}
     for question in QUESTIONS:
         for language in sorted(outputs):
-            rows = [row for row in needs if (row["language"], row["question"]) == (language, question)]
+            rows = [
+                row for row in needs if (row["language"], row["question"]) == (language, question)
+            ]
             for raters in sorted({row["raters"] for row in rows}):
                 of_raters = [row for row in rows if row["raters"] == raters]
                 dearest = _dearest(of_raters, outputs[language], prices)
@@ -254,9 +322,17 @@ def cost_rows(needs: list[dict[str, Any]], outputs: Mapping[str, float], prices:
         defined = [row for row in rows if "tasks" in row]
         if len(rows) > 1 and defined:
             sums = {key: sum(row[key] for row in defined) for key in ("items_needed", *_PRICED)}
-            missing = ", ".join(language_name(row["language"]) for row in rows if "tasks" not in row)
+            missing = ", ".join(
+                language_name(row["language"]) for row in rows if "tasks" not in row
+            )
             left = f"without {missing}" if missing else ""
-            yield {"language": ALL, "question": question, "raters": raters, **sums, "undefined": left}
+            yield {
+                "language": ALL,
+                "question": question,
+                "raters": raters,
+                **sums,
+                "undefined": left,
+            }
 
 
 def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict[str, Any]:
@@ -267,21 +343,54 @@ def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict
 
     def sources(row: Mapping[str, Any]) -> int:
         items = row["items_needed"] if math.isnan(row["items_high"]) else row["items_high"]
-        return max(int(items * row["sources_now"] / row["items_now"] + 1e-9), int(row["sources_needed"]))
+        return max(
+            int(items * row["sources_now"] / row["items_now"] + 1e-9), int(row["sources_needed"])
+        )
 
     most = max(defined, key=sources)
     items = math.ceil(sources(most) * outputs)
     left = f"without {len(rows) - len(defined)} undefined" if len(defined) < len(rows) else ""
     priced = prices.cost(items, most["raters"])
-    return {"items_needed": items, "for": f"{most['criterion']}, {most['who']}", **priced, "undefined": left}
+    return {
+        "items_needed": items,
+        "for": f"{most['criterion']}, {most['who']}",
+        **priced,
+        "undefined": left,
+    }
 
 
 # ---------------------------------------------------------------- about the study
 
 
-_WHOLE = {"labels", "items", "people", "populations", "sources", "sources_now", "items_now", "sources_needed"}
-_WHOLE |= {"items_needed", "items_low", "items_high", "items_to_buy", "tasks", "test_questions", "raters"}
-_TEXT = {"language", "criterion", "population", "scale", "aggregation", "labelling", "undefined", "fixed"}
+_WHOLE = {
+    "labels",
+    "items",
+    "people",
+    "populations",
+    "sources",
+    "sources_now",
+    "items_now",
+    "sources_needed",
+}
+_WHOLE |= {
+    "items_needed",
+    "items_low",
+    "items_high",
+    "items_to_buy",
+    "tasks",
+    "test_questions",
+    "raters",
+}
+_TEXT = {
+    "language",
+    "criterion",
+    "population",
+    "scale",
+    "aggregation",
+    "labelling",
+    "undefined",
+    "fixed",
+}
 _TEXT |= {"question", "who", "dropped", "for", "verdict"}
 
 
@@ -301,22 +410,26 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
     prices = settings.prices
     if prices.underpaid:
         yield (
-            f"{dollars(prices.pay)} for {prices.seconds:g} seconds is {dollars(prices.hourly)} an hour, below "
-            f"{dollars(prices.min_hourly)}: people are paid too little (GENIE section 6); pay "
-            f"{dollars((prices.seconds or 0) * prices.min_hourly / 3600)} a task or more"
+            f"{dollars(prices.pay)} for {prices.seconds:g} seconds is {dollars(prices.hourly)} an"
+            f" hour, below {dollars(prices.min_hourly)}: people are paid too little (GENIE section"
+            f" 6); pay {dollars((prices.seconds or 0) * prices.min_hourly / 3600)} a task or more"
         )
     few: dict[int, list[str]] = {}
     for language in dict.fromkeys(cell.language for cell in cells):
         in_language = [cell for cell in cells if cell.language == language]
         least = min(cell.source_count for cell in in_language)
         if any(len(cell.people) == 1 for cell in in_language):
-            yield f"{language_name(language)}: one person only, so that nothing is known of how people differ"
+            yield (
+                f"{language_name(language)}: one person only, so that nothing is known of how"
+                " people differ"
+            )
         if least < FEW_SOURCES:
             few.setdefault(least, []).append(language)
     for least, languages in few.items():
         yield (
-            f"{', '.join(map(language_name, languages))}: {plural(least, 'different input')} "
-            f"(source{'s' * (least > 1)}) cannot show well how inputs differ; take the numbers of items as rough"
+            f"{', '.join(map(language_name, languages))}: {plural(least, 'different input')}"
+            f" (source{'s' * (least > 1)}) cannot show well how inputs differ; take the numbers of"
+            " items as rough"
         )
 
 

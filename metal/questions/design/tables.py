@@ -6,7 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
-from metal.data.text import UNDEFINED, count, figure, interval, known, name, percent, plural, share, spread, within
+from metal.data.text import (
+    UNDEFINED,
+    count,
+    figure,
+    interval,
+    known,
+    name,
+    percent,
+    plural,
+    share,
+    spread,
+    within,
+)
 from metal.questions.design.plans import SCORE
 from metal.questions.design.run import Design, interval_of
 from metal.questions.design.study import ALL, LABELLINGS
@@ -20,7 +32,11 @@ LOOKS = {
     "unilabelling": (0, "unilabelling: one label each for many items"),
     "multilabelling": (1, "multilabelling: several labels each for few items"),
 }
-MEASURES = {LIKE_A_PERSON: ("share kept", "power"), INFORMATIVE: ("share kept", "power"), SCORE: ("score", "width")}
+MEASURES = {
+    LIKE_A_PERSON: ("share kept", "power"),
+    INFORMATIVE: ("share kept", "power"),
+    SCORE: ("score", "width"),
+}
 KEYS = {LIKE_A_PERSON: "as_good", INFORMATIVE: "informative", SCORE: "score"}
 SCALES = {"as rated": "scale as rated", "binary": "binary"}
 
@@ -35,10 +51,14 @@ def designs(run: Design) -> dict[tuple[str, ...], dict[str, Row]]:
 
 
 def designs_table(run: Design) -> TableView:
-    """One row per cell and design: mean score and standard deviation of both ways to spend the labels."""
+    """One row per cell and design: mean score and standard deviation of both ways to spend the
+    labels.
+    """
     rows: Rows = []
     for (criterion, language, scale, aggregation), by_labelling in designs(run).items():
-        figures = (cell for labelling in LABELLINGS for cell in _mean_and_spread(by_labelling, labelling))
+        figures = (
+            cell for labelling in LABELLINGS for cell in _mean_and_spread(by_labelling, labelling)
+        )
         rows.append([run.where(criterion, language), scale, aggregation, *figures])
     return TableView.of(
         run,
@@ -57,7 +77,9 @@ def designs_table(run: Design) -> TableView:
 def _mean_and_spread(by_labelling: Mapping[str, Row], labelling: str) -> tuple[Cell, Cell]:
     """Mean with the central 95% of the rounds; standard deviation, bold where it is the lower one."""
     row = by_labelling[labelling]
-    least = min((other["sd"] for other in by_labelling.values() if known(other["sd"])), default=None)
+    least = min(
+        (other["sd"] for other in by_labelling.values() if known(other["sd"])), default=None
+    )
     size = f"{count(row['items'])} items x {count(row['labels'])}" if known(row["items"]) else ""
     return (
         Cell(figure(row["mean"]), interval(row["low"], row["high"])),
@@ -66,14 +88,21 @@ def _mean_and_spread(by_labelling: Mapping[str, Row], labelling: str) -> tuple[C
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:
-    return [f"{UNDEFINED}: {reason}." for reason in dict.fromkeys(row["undefined"] for row in rows) if reason]
+    return [
+        f"{UNDEFINED}: {reason}."
+        for reason in dict.fromkeys(row["undefined"] for row in rows)
+        if reason
+    ]
 
 
 def spread_chart(run: Design, criterion: str, language: str) -> Chart:
     """Standard deviation by design, as in Figure 3."""
     rows = run.records("designs", criterion=criterion, language=language, population=ALL)
     rows.sort(key=lambda row: (row["scale"] != "as rated", row["aggregation"] != "mean"))
-    dots = [Dot(f"{row['scale']}, {row['aggregation']}", row["sd"], look=row["labelling"]) for row in rows]
+    dots = [
+        Dot(f"{row['scale']}, {row['aggregation']}", row["sd"], look=row["labelling"])
+        for row in rows
+    ]
     where = run.where(criterion, language)
     spreads = [f"{dot.label}, {dot.look} {spread(dot.value)}" for dot in dots]
     return dots_chart(
@@ -94,10 +123,14 @@ def spread_chart(run: Design, criterion: str, language: str) -> Chart:
 
 def _least_spread(dots: Sequence[Dot]) -> str:
     """The design whose score repeats best, and the one that does worst."""
-    defined = sorted((dot for dot in dots if known(dot.value)), key=lambda dot: float(dot.value or 0))
+    defined = sorted(
+        (dot for dot in dots if known(dot.value)), key=lambda dot: float(dot.value or 0)
+    )
     if len(defined) < 2:
         return ""
-    best, worst = (f"{dot.label}, {dot.look} ({spread(dot.value)})" for dot in (defined[0], defined[-1]))
+    best, worst = (
+        f"{dot.label}, {dot.look} ({spread(dot.value)})" for dot in (defined[0], defined[-1])
+    )
     return f"The score repeats best with {best}, worst with {worst}."
 
 
@@ -126,10 +159,12 @@ def population_chart(run: Design, criterion: str, language: str) -> Chart:
     return Chart(
         key,
         f"Score by population of raters: {where}",
-        f"Mean score with the central 95% of the rounds by population, {within(where)}, one panel per design; "
-        "the numbers are in the table.",
+        f"Mean score with the central 95% of the rounds by population, {within(where)}, one panel"
+        " per design; the numbers are in the table.",
         population_panels(panels, LOOKS),
-        TableView.of(None, "", f"Scores by population: {where}", columns, numbers, name=key, heads=3),
+        TableView.of(
+            None, "", f"Scores by population: {where}", columns, numbers, name=key, heads=3
+        ),
         (f"The first {MOST_POPULATIONS} of {len(populations)} populations.",) if cut else (),
         _range(rows),
     )
@@ -138,12 +173,17 @@ def population_chart(run: Design, criterion: str, language: str) -> Chart:
 def _range(rows: Sequence[Row]) -> str:
     """The lowest and the highest of the scores."""
     scores = sorted((row for row in rows if known(row["mean"])), key=lambda row: row["mean"])
-    ends = [f"{figure(row['mean'])} ({within(row['population'])})" for row in (*scores[:1], *scores[-1:])]
+    ends = [
+        f"{figure(row['mean'])} ({within(row['population'])})"
+        for row in (*scores[:1], *scores[-1:])
+    ]
     return f"Scores run from {ends[0]} to {ends[1]}." if scores else ""
 
 
 def stability_table(run: Design) -> TableView:
-    """How far populations of raters differ, by cell, scale and labelling; their labels put together by the mean."""
+    """How far populations of raters differ, by cell, scale and labelling; their labels put together
+    by the mean.
+    """
     rows = run.records("populations", aggregation="mean")
     return TableView.of_figures(
         run,
@@ -167,7 +207,14 @@ def raters_table(run: Design) -> TableView:
     rows: Rows = []
     for (criterion, language, scale, fixed), by_size in panels.items():
         kept = f"{fixed} in all" if fixed == "labels" else fixed
-        rows.append([run.where(criterion, language), scale, kept, *(_panel(by_size.get(size)) for size in sizes)])
+        rows.append(
+            [
+                run.where(criterion, language),
+                scale,
+                kept,
+                *(_panel(by_size.get(size)) for size in sizes),
+            ]
+        )
     fewer = any(len(by_size) < len(sizes) for by_size in panels.values())
     return TableView.of(
         run,
@@ -217,12 +264,19 @@ def needs_table(run: Design, question: str) -> TableView:
     form = share if question == SCORE else percent
     notes = [
         _how_sure(run, rows),
-        "A row rests on the items that have as many people or more; rows need not rest on the same ones.",
-        "Hours and cost are of all that it takes at the upper end, what is rated now among it; the "
-        "CSV has what is left to buy.",
+        (
+            "A row rests on the items that have as many people or more; rows need not rest on the"
+            " same ones."
+        ),
+        (
+            "Hours and cost are of all that it takes at the upper end, what is rated now among it;"
+            " the CSV has what is left to buy."
+        ),
     ]
     if question == SCORE:
-        notes.append("Of each criterion and language the generator that needs most; the CSV has all.")
+        notes.append(
+            "Of each criterion and language the generator that needs most; the CSV has all."
+        )
     notes += [f"{UNDEFINED}: {reason} ({places(where)})." for reason, where in cells.items()]
     return TableView.of_figures(
         run,
@@ -237,7 +291,9 @@ def needs_table(run: Design, question: str) -> TableView:
             "at_needed": lambda row: form(row["at_needed"]),
         },
         titles={"value": value, "now": f"{now} now", "at_needed": f"{now} there"},
-        without=[column for column in ("now", "at_needed") if not any(known(row[column]) for row in rows)],
+        without=[
+            column for column in ("now", "at_needed") if not any(known(row[column]) for row in rows)
+        ],
         name=f"needs_{KEYS[question]}",
         heads=2,
         notes=notes,
@@ -249,12 +305,15 @@ def _how_sure(run: Design, rows: Sequence[Row]) -> str:
     beside = "Items with ± the Monte Carlo error of the simulation."
     if not any(known(row["items_low"]) for row in rows):
         return (
-            f"{beside} Below, how many times as many sources as there are: beyond 1 it is as if there were more like "
-            "these."
+            f"{beside} Below, how many times as many sources as there are: beyond 1 it is as if"
+            " there were more like these."
         )
     if not run.thorough:
         beside = "Items by a formula; `--thorough` simulates them."
-    return f"{beside} Below, an 80% interval: the sources there are were drawn anew, and the number found again."
+    return (
+        f"{beside} Below, an 80% interval: the sources there are were drawn anew, and the number"
+        " found again."
+    )
 
 
 def _needed(row: Row) -> Cell:
@@ -273,7 +332,9 @@ def judges(run: Design, criterion: str, language: str) -> list[str]:
     return list(dict.fromkeys(row["who"] for row in rows))
 
 
-def curve_chart(run: Design, question: str, criterion: str, language: str, who: str) -> Chart | None:
+def curve_chart(
+    run: Design, question: str, criterion: str, language: str, who: str
+) -> Chart | None:
     """Power by items, one line per number of people; None where nothing was simulated."""
     where = {"question": question, "criterion": criterion, "language": language, "who": who}
     points: dict[int, list[Row]] = {}
@@ -314,7 +375,14 @@ def curve_chart(run: Design, question: str, criterion: str, language: str, who: 
     ]
     view = TableView.of(None, "", title, ("people", "items", measure, "±", ""), numbers, name=key)
     finding = f"Needed for {form(target)}: {'; '.join(needed)}."
-    return Chart(key, title, f"{title}. {finding}", design_curve(curves, target, measure, form), view, finding=finding)
+    return Chart(
+        key,
+        title,
+        f"{title}. {finding}",
+        design_curve(curves, target, measure, form),
+        view,
+        finding=finding,
+    )
 
 
 def costs_table(run: Design) -> TableView:
@@ -322,20 +390,42 @@ def costs_table(run: Design) -> TableView:
     prices = run.settings["prices"]
     rows = run.records("costs")
     notes = [
-        "A task asks all criteria of an output, and all generators are rated on the same sources; so a language needs "
-        "what its most demanding row needs.",
-        "Items, hours and cost are of all that it takes at the upper ends, what is rated now among it.",
-        f"Fee {percent(prices['fee'])} on top of the pay; {percent(prices['test_share'])} of the tasks are test "
-        "questions.",
+        (
+            "A task asks all criteria of an output, and all generators are rated on the same"
+            " sources; so a language needs what its most demanding row needs."
+        ),
+        (
+            "Items, hours and cost are of all that it takes at the upper ends, what is rated now"
+            " among it."
+        ),
+        (
+            f"Fee {percent(prices['fee'])} on top of the pay; {percent(prices['test_share'])} of"
+            " the tasks are test questions."
+        ),
     ]
-    notes += [] if "pay" in prices else [f"{UNDEFINED} cost: the pay for a task was not given (`--pay`)."]
-    notes += [] if "seconds" in prices else [f"{UNDEFINED} hours: how long a task takes is not known (`--seconds`)."]
-    reasons = dict.fromkeys(row["undefined"] for row in rows if not known(row["tasks"]) and row["undefined"])
+    notes += (
+        []
+        if "pay" in prices
+        else [f"{UNDEFINED} cost: the pay for a task was not given (`--pay`)."]
+    )
+    notes += (
+        []
+        if "seconds" in prices
+        else [f"{UNDEFINED} hours: how long a task takes is not known (`--seconds`)."]
+    )
+    reasons = dict.fromkeys(
+        row["undefined"] for row in rows if not known(row["tasks"]) and row["undefined"]
+    )
     notes += [f"{UNDEFINED}: {reason}." for reason in reasons]
 
     def because(row: Row) -> Cell:
         criterion, apart, who = row["for"].partition(", ")
-        return Cell(f"{run.criterion(criterion)}{apart}{name(who)}", row["undefined"] if known(row["tasks"]) else "")
+        return Cell(
+            f"{run.criterion(criterion)}{apart}{name(who)}",
+            row["undefined"] if known(row["tasks"]) else "",
+        )
 
     title = "What a language needs for all of it"
-    return TableView.of_figures(run, "costs", title, rows, heads=2, notes=notes, cells={"for": because})
+    return TableView.of_figures(
+        run, "costs", title, rows, heads=2, notes=notes, cells={"for": because}
+    )

@@ -1,4 +1,6 @@
-"""`metal.design_anchors`: which contents the people of every language should rate to become comparable."""
+"""`metal.design_anchors`: which contents the people of every language should rate to become
+comparable.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class Anchors:
-    """What was drawn of a dataset. needed: a row for each language and criterion, the contents that it takes; table:
-    a row for each group by score that contents were drawn from. file: where the sources are kept.
+    """What was drawn of a dataset. needed: a row for each language and criterion, the contents that
+    it takes; table: a row for each group by score that contents were drawn from. file: where the
+    sources are kept.
     """
 
     dataset: Dataset
@@ -38,33 +41,49 @@ def design_anchors(
     data: StrPath,
     *ratings: Ratings,
     languages: Languages = (),
-    pivot: Annotated[str, Option("The language that others are compared with. [default: en, else the largest]")] = "",
-    reference: Annotated[str, Option("The people: group=expert, or rater=A1,A2.", metavar="PEOPLE")] = "",
+    pivot: Annotated[
+        str, Option("The language that others are compared with. [default: en, else the largest]")
+    ] = "",
+    reference: Annotated[
+        str, Option("The people: group=expert, or rater=A1,A2.", metavar="PEOPLE")
+    ] = "",
     half_width: Annotated[
-        float, Option("Of the 95% interval of a difference in severity that you want, as a share of the scale.")
+        float,
+        Option(
+            "Of the 95% interval of a difference in severity that you want, as a share of the"
+            " scale."
+        ),
     ] = 0.05,
-    contents: Annotated[int, Option("Draw so many instead. [default: what `half_width` takes]", "-n", least=0)] = 0,
-    judge: Annotated[str, Option("Spread the contents over this judge's scores. [default: people's]")] = "",
+    contents: Annotated[
+        int, Option("Draw so many instead. [default: what `half_width` takes]", "-n", least=0)
+    ] = 0,
+    judge: Annotated[
+        str, Option("Spread the contents over this judge's scores. [default: people's]")
+    ] = "",
     seed: Seed = 0,
     force: Annotated[bool, Option("Replace a draw that is there by another.", rare=True)] = False,
 ) -> Anchors:
-    """Draw the contents that people of every language should rate, so that their severity can be compared.
+    """Draw the contents that people of every language should rate, so that their severity can be
+    compared.
 
-    A gap between a judge and its people may be the people's: those of one language can be severer than others.
-    Anchors are contents that exist in every language and that each panel rates; with them `metal.bias_language` says
-    how far the judge leans, whatever the people. They are drawn from bad to good, by fifths of a judge's or people's
-    scores.
+    A gap between a judge and its people may be the people's: those of one language can be severer
+    than others. Anchors are contents that exist in every language and that each panel rates; with
+    them `metal.bias_language` says how far the judge leans, whatever the people. They are drawn
+    from bad to good, by fifths of a judge's or people's scores.
 
-    How many: as many as make the interval of the difference of two panels' severity as narrow as `half_width`, in the
-    language and criterion that takes most, by how far people disagree in the data, or by anchors rated already.
+    How many: as many as make the interval of the difference of two panels' severity as narrow as
+    `half_width`, in the language and criterion that takes most, by how far people disagree in the
+    data, or by anchors rated already.
 
-    The sources are kept in annotation/drawn.jsonl, as those of `metal.sample_labels`; `metal.annotate_export(...,
-    drawn=True)` hands them out. A larger number keeps what a smaller one drew.
+    The sources are kept in annotation/drawn.jsonl, as those of `metal.sample_labels`;
+    `metal.annotate_export(..., drawn=True)` hands them out. A larger number keeps what a smaller
+    one drew.
 
     data: the dataset's folder.
 
-    Returns what is needed and what was drawn. Raises UsageError where no content is in every language, where nothing
-    says how many it takes and `contents` is not given, and where another draw would be lost (unless `force`).
+    Returns what is needed and what was drawn. Raises UsageError where no content is in every
+    language, where nothing says how many it takes and `contents` is not given, and where another
+    draw would be lost (unless `force`).
     """
     import pandas as pd
 
@@ -91,8 +110,9 @@ def design_anchors(
         shared = anchor_contents(dataset, codes)
         if not shared:
             raise UsageError(
-                f"no content has an output in each of {', '.join(codes)}: name the column that is equal for "
-                "translations of each other (`content`), or see `metal.bias_plan`, which has them translated"
+                f"no content has an output in each of {', '.join(codes)}: name the column that is"
+                " equal for translations of each other (`content`), or see `metal.bias_plan`,"
+                " which has them translated"
             )
         human = any(rater.kind == "human" for rater in dataset.raters.values())
         people = people_named(dataset, reference) if human or reference else ()
@@ -100,12 +120,19 @@ def design_anchors(
         needed = pd.DataFrame(rows, columns=list(ANCHORS))
         most = needed["contents"].max()
         if not contents and pd.isna(most):
-            raise UsageError("no pilot says how far people disagree, so give `contents`, for instance 30")
+            raise UsageError(
+                "no pilot says how far people disagree, so give `contents`, for instance 30"
+            )
         number = contents or int(most)
         records, groups = draw_anchors(dataset, shared, number, judge, seed)
         note_drawn(folder, records, "contents", force=force)
     few = number > len(shared)
     warnings = (
-        [f"{number:,} contents are needed, and {len(shared):,} are in every language: all are drawn"] if few else []
+        [
+            f"{number:,} contents are needed, and {len(shared):,} are in every language: all are"
+            " drawn"
+        ]
+        if few
+        else []
     )
     return Anchors(dataset, needed, pd.DataFrame(groups), folder / FOLDER / FILE, tuple(warnings))

@@ -1,7 +1,8 @@
 """Verdicts to come: cells simulated from the ratings there are, put to the rules of a verdict.
 
-Sources are drawn with replacement, with the answers of the people who rated them. The judge is one of the data, or one
-like a person, whose answers are drawn from the people's own confusion with each of them left out in turn.
+Sources are drawn with replacement, with the answers of the people who rated them. The judge is one
+of the data, or one like a person, whose answers are drawn from the people's own confusion with each
+of them left out in turn.
 """
 
 from __future__ import annotations
@@ -21,17 +22,21 @@ from metal.questions.design.labels.sampling import draw_panels
 from metal.stats.patterns import Codes, Numbers, class_counts, ratio
 
 NEW_JUDGE = "a judge like a person"
-LEAST_WEIGHT = 10.0  # of a label beside a person, so as not to weigh more than one that is often given
-SMOOTHING = 0.5  # labels of a person, spread like all labels, that are added where a class is the others'
+# of a label beside a person, so as not to weigh more than one that is often given
+LEAST_WEIGHT = 10.0
+# labels of a person, spread like all labels, that are added where a class is the others'
+SMOOTHING = 0.5
 _CLOSE, _STEPS = 1e-3, 500  # of the fit
-Answer = Callable[[Codes, Codes], Codes]  # class codes of a judge, from versions and places of items
+# class codes of a judge, from versions and places of items
+Answer = Callable[[Codes, Codes], Codes]
 
 
 class SimulatedVerdicts:
     """Cells of any number of sources with `size` people per item and a judge.
 
-    items: that have so many people and were put to the judge; sources: of these; dropped: items with fewer people.
-    Raises Undefined where there are none, and for a judge like a person where items have one.
+    items: that have so many people and were put to the judge; sources: of these; dropped: items
+    with fewer people. Raises Undefined where there are none, and for a judge like a person where
+    items have one.
     """
 
     def __init__(self, cell: AuditCell, judge: str, size: int, rng: np.random.Generator) -> None:
@@ -40,13 +45,24 @@ class SimulatedVerdicts:
         asked = cell.ratings_per_item > 0 if alike else cell.by_judge(judge) != NOT_ASKED
         keep = np.flatnonzero(asked & (cell.ratings_per_item >= size))
         keep = keep[np.argsort(cell.matrix.sources[keep], kind="stable")]
-        self.items, self.dropped = len(keep), int((asked & (cell.ratings_per_item > 0)).sum()) - len(keep)
+        self.items, self.dropped = (
+            len(keep),
+            int((asked & (cell.ratings_per_item > 0)).sum()) - len(keep),
+        )
         if not self.items:
-            raise Undefined(f"no item was rated by {'' if alike else 'the judge and '}{size} or more people")
+            raise Undefined(
+                f"no item was rated by {'' if alike else 'the judge and '}{size} or more people"
+            )
         people = cell.by_people[keep]
         panels = draw_panels(people >= 0, size, rng)
         self._people = np.where(panels, people, NOT_ASKED)  # (versions, items, people)
-        self._answer = self._by_judge(keep) if not alike else self._scores() if cell.by_scores else self._labels()
+        self._answer = (
+            self._by_judge(keep)
+            if not alike
+            else self._scores()
+            if cell.by_scores
+            else self._labels()
+        )
         self._of_source = np.unique(cell.matrix.sources[keep], return_counts=True)[1]
         self.sources = len(self._of_source)
 
@@ -60,10 +76,14 @@ class SimulatedVerdicts:
         people = np.delete(self._people, far, axis=2)
         chances = like_a_person(people.reshape(-1, people.shape[2]), self.cell.levels)
         upto = np.cumsum(chances.reshape(*people.shape[:2], -1), axis=-1)[..., :-1]
-        return lambda version, row: (self.rng.random((len(row), 1)) > upto[version, row]).sum(axis=1)
+        return lambda version, row: (self.rng.random((len(row), 1)) > upto[version, row]).sum(
+            axis=1
+        )
 
     def _scores(self) -> Answer:
-        """Of a judge like a person whose scores have no classes: the nearest of the scores that were given."""
+        """Of a judge like a person whose scores have no classes: the nearest of the scores that
+        were given.
+        """
         values = self.cell.values
         scores = np.where(self._people >= 0, values[self._people], np.nan)
         expected, errors = one_more(scores.reshape(-1, scores.shape[2]))
@@ -83,12 +103,16 @@ class SimulatedVerdicts:
             picked = self.rng.integers(self.sources, size=sources)
             each = self._of_source[picked]
             source = np.repeat(np.arange(sources), each)
-            row = np.repeat(starts[picked] - (np.cumsum(each) - each), each) + np.arange(len(source))
+            row = np.repeat(starts[picked] - (np.cumsum(each) - each), each) + np.arange(
+                len(source)
+            )
             version = self.rng.integers(len(self._people), size=len(row))
             yield verdict(self._cell(version, row, source), self.judge, ranges=False)
 
     def pilots(self, most: int) -> Iterator[AuditCell]:
-        """The items there are, once each; several times where panels or the judge's answers are drawn."""
+        """The items there are, once each; several times where panels or the judge's answers are
+        drawn.
+        """
         row = np.arange(self.items)
         source = np.repeat(np.arange(self.sources), self._of_source)
         versions = len(self._people)
@@ -97,19 +121,25 @@ class SimulatedVerdicts:
             yield self._cell(np.full(self.items, place % versions), row, source)
 
     def _cell(self, version: Codes, row: Codes, source: Codes) -> AuditCell:
-        codes = np.column_stack([self._people[version, row], self._answer(version, row)]).astype(np.int32)
+        codes = np.column_stack([self._people[version, row], self._answer(version, row)]).astype(
+            np.int32
+        )
         names = (*self.cell.people, self.judge)
-        matrix = CodeMatrix(codes, source, (), names, np.zeros((0, len(names)), np.int32), self.cell.matrix.values)
+        matrix = CodeMatrix(
+            codes, source, (), names, np.zeros((0, len(names)), np.int32), self.cell.matrix.values
+        )
         return replace(self.cell, matrix=matrix, judges=(self.judge,))
 
 
 def like_a_person(people: Codes, levels: int) -> Numbers:
-    """(items, levels) the chances of the answers of a judge that stands to each person's others as that person does.
+    """(items, levels) the chances of the answers of a judge that stands to each person's others as
+    that person does.
 
-    people: (items, people) codes, negative without an answer. The chances are proportional to exp(sum_t w(t) l(t, y)),
-    where w are the most frequent labels of the others (metal.stats.seats), averaged over who is left out, and l is
-    fitted by scaling until the judge finds, and mistakes, every class of the others as often as people do, each person
-    weighted alike. Raises Undefined where no item has two people.
+    people: (items, people) codes, negative without an answer. The chances are proportional to
+    exp(sum_t w(t) l(t, y)), where w are the most frequent labels of the others (metal.stats.seats),
+    averaged over who is left out, and l is fitted by scaling until the judge finds, and mistakes,
+    every class of the others as often as people do, each person weighted alike. Raises Undefined
+    where no item has two people.
     """
     votes = class_counts(people, levels)
     shares = votes.sum(axis=0) / max(votes.sum(), 1)
@@ -124,14 +154,20 @@ def like_a_person(people: Codes, levels: int) -> Numbers:
         wanted += confusion * (items * alike)[:, None]
     if not near.any():
         raise Undefined("items have one person, so that it is unknown how people differ")
-    kinds, kind = np.unique(near / np.maximum(near.sum(axis=1, keepdims=True), 1e-12), axis=0, return_inverse=True)
+    kinds, kind = np.unique(
+        near / np.maximum(near.sum(axis=1, keepdims=True), 1e-12), axis=0, return_inverse=True
+    )
     weight = np.stack([np.bincount(kind.ravel(), column, len(kinds)) for column in weights.T])
     logits = np.zeros((levels, levels))
     for _ in range(_STEPS):
         scores = kinds @ logits
         chances = np.exp(scores - scores.max(axis=1, keepdims=True)) * shares
         chances /= chances.sum(axis=1, keepdims=True)
-        step = np.log(np.maximum(ratio(wanted, weight @ chances), 1e-12), where=wanted > 0, out=np.zeros_like(wanted))
+        step = np.log(
+            np.maximum(ratio(wanted, weight @ chances), 1e-12),
+            where=wanted > 0,
+            out=np.zeros_like(wanted),
+        )
         logits += step
         if np.abs(step).max() < _CLOSE:
             break
@@ -139,7 +175,8 @@ def like_a_person(people: Codes, levels: int) -> Numbers:
 
 
 def others_labels(people: Codes, person: int, votes: Codes) -> Numbers:
-    """(items, levels) the weight of each label as the most frequent of the people but one; zeros where none is.
+    """(items, levels) the weight of each label as the most frequent of the people but one; zeros
+    where none is.
 
     people: (items, people) codes; votes: (items, levels) how many people gave each.
     """
@@ -150,11 +187,13 @@ def others_labels(people: Codes, person: int, votes: Codes) -> Numbers:
 
 
 def one_more(scores: Numbers) -> tuple[Numbers, Numbers]:
-    """What one more person is expected to score, (items,), and the errors that come on top, drawn from people's own.
+    """What one more person is expected to score, (items,), and the errors that come on top, drawn
+    from people's own.
 
-    scores: (items, people), NaN without one. With variances b between items and w within, one more person beside the
-    mean m of k is expected at m, drawn towards the mean of all by w / (k b + w), and away from there has the variance
-    w + b w / (k b + w): its score is then to each person's as people's are. Raises Undefined as `like_a_person`.
+    scores: (items, people), NaN without one. With variances b between items and w within, one more
+    person beside the mean m of k is expected at m, drawn towards the mean of all by w / (k b + w),
+    and away from there has the variance w + b w / (k b + w): its score is then to each person's as
+    people's are. Raises Undefined as `like_a_person`.
     """
     given = (~np.isnan(scores)).sum(axis=1)
     if not (given > 1).any():
@@ -164,6 +203,10 @@ def one_more(scores: Numbers) -> tuple[Numbers, Numbers]:
     within = float(np.nansum(away**2) / (given - 1).sum())
     between = max(float(np.nanvar(scores)) - within, 0.0)
     size = float(given.mean())
-    expected = every + (mean - every) * between * given / np.maximum(between * given + within, 1e-12)
-    errors = (away * np.sqrt(given / np.maximum(given - 1, 1))[:, None])[(given > 1)[:, None] & ~np.isnan(scores)]
+    expected = every + (mean - every) * between * given / np.maximum(
+        between * given + within, 1e-12
+    )
+    errors = (away * np.sqrt(given / np.maximum(given - 1, 1))[:, None])[
+        (given > 1)[:, None] & ~np.isnan(scores)
+    ]
     return expected, errors * math.sqrt(1 + between / max(size * between + within, 1e-12))

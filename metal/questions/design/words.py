@@ -13,7 +13,11 @@ from metal.questions.design.tables import asked_for, designs
 from metal.questions.design.verdicts import NEW_JUDGE
 from metal.runs.run import spoken
 
-QUESTIONS = {LIKE_A_PERSON: "Like a person", INFORMATIVE: "Informative", SCORE: "Generators' scores"}
+QUESTIONS = {
+    LIKE_A_PERSON: "Like a person",
+    INFORMATIVE: "Informative",
+    SCORE: "Generators' scores",
+}
 SOURCES = {
     "Score": "GENIE section 4, footnote 6",
     "Budget": "GENIE section 4, footnotes 4 to 7",
@@ -22,7 +26,9 @@ SOURCES = {
 
 
 def facts(run: Design) -> dict[str, str]:
-    """What the plan rests on, what labels are best spent on, what is needed, what it costs, what not to conclude."""
+    """What the plan rests on, what labels are best spent on, what is needed, what it costs, what
+    not to conclude.
+    """
     lines = {
         "Planned from": _planned_from(run),
         "One label or several": designs_compared(run),
@@ -38,11 +44,16 @@ def _planned_from(run: Design) -> str:
     languages = [spoken(code) for code in run.languages]
     people = sum(rater.kind == "human" for rater in run.raters.values())
     rounds = plural(run.settings["rounds"], "round")
-    how = f"Simulated in {rounds} per design" if run.thorough else "Items by a formula, budgets of labels simulated in "
+    how = (
+        f"Simulated in {rounds} per design"
+        if run.thorough
+        else "Items by a formula, budgets of labels simulated in "
+    )
     how += "" if run.thorough else rounds
     return (
-        f"{how}, from the ratings of {plural(people, 'person', 'people')} on {listed(list(criteria))} in "
-        f"{listed(languages) if len(languages) < 12 else len(languages)}."
+        f"{how}, from the ratings of {plural(people, 'person', 'people')} on"
+        f" {listed(list(criteria))} in"
+        f" {listed(languages) if len(languages) < 12 else len(languages)}."
     )
 
 
@@ -62,7 +73,9 @@ def designs_compared(run: Design) -> str:
 
 
 def _items_needed(run: Design, question: str) -> str:
-    """How many items a question needs with the most raters, or why that is undefined; empty where it was not asked."""
+    """How many items a question needs with the most raters, or why that is undefined; empty where
+    it was not asked.
+    """
     rows = run.records("needs", question=question)
     if not rows:
         return ""
@@ -73,12 +86,18 @@ def _items_needed(run: Design, question: str) -> str:
         reasons = dict.fromkeys(row["undefined"] for row in rows)
         return f"{asked_for(run, question)}: undefined, {with_minus('; '.join(reasons))}."
     least, dearest = (pick(defined, key=lambda row: row["items_needed"]) for pick in (min, max))
-    words = f"{asked_for(run, question)} takes, with {plural(most, 'person', 'people')} per item, {_items(run, least)}"
+    words = (
+        f"{asked_for(run, question)} takes, with {plural(most, 'person', 'people')} per item,"
+        f" {_items(run, least)}"
+    )
     words += f", and {_items(run, dearest)}" if dearest is not least else ""
     enough = sum(not row["extrapolated"] for row in defined)
     left = len(rows) - len(defined)
     undefined = f" It is undefined for {left}; the reasons stand under the table." if left else ""
-    return f"{words}. The data have enough, also at the upper end, in {enough} of {len(defined)} cases.{undefined}"
+    return (
+        f"{words}. The data have enough, also at the upper end, in {enough} of {len(defined)}"
+        f" cases.{undefined}"
+    )
 
 
 def _items(run: Design, row: dict[str, Any]) -> str:
@@ -89,14 +108,22 @@ def _items(run: Design, row: dict[str, Any]) -> str:
 
 
 def pay(run: Design) -> str:
-    """What an hour is paid, beside what it should be; empty where pay or time of a task is not known."""
+    """What an hour is paid, beside what it should be; empty where pay or time of a task is not
+    known.
+    """
     prices = run.settings["prices"]
     if "pay" not in prices or "seconds" not in prices:
         return ""
     hourly = prices["pay"] * 3600 / prices["seconds"]
-    words = f"{dollars(prices['pay'])} for a task of {prices['seconds']:g} seconds is {dollars(hourly)} an hour"
+    words = (
+        f"{dollars(prices['pay'])} for a task of {prices['seconds']:g} seconds is {dollars(hourly)}"
+        " an hour"
+    )
     least = prices["min_hourly"]
-    return f"{words}, {'below' if hourly < least else 'at least'} the {dollars(least)} that people should earn."
+    return (
+        f"{words}, {'below' if hourly < least else 'at least'} the {dollars(least)} that people"
+        " should earn."
+    )
 
 
 def limits(run: Design) -> str:
@@ -111,35 +138,39 @@ def limits(run: Design) -> str:
 
 
 BY_FORMULA = (
-    "A standard error shrinks with the square root of the number of sources. Each figure whose limit "
-    "a verdict asks for gives n = n0 ((z(p) + z(power)) x error / (figure - bound))^2 with the n0 "
-    "sources there are, and the largest n counts. For the width of a score n = n0 (width now / width "
-    "asked for)^2. No verdict is simulated: `--thorough` does that."
+    "A standard error shrinks with the square root of the number of sources. Each figure whose"
+    " limit a verdict asks for gives n = n0 ((z(p) + z(power)) x error / (figure - bound))^2 with"
+    " the n0 sources there are, and the largest n counts. For the width of a score n = n0 (width"
+    " now / width asked for)^2. No verdict is simulated: `--thorough` does that."
 )
 INTERVAL_WORDS = (
-    "80% interval: the sources there are, drawn with replacement 200 times, give 200 numbers, of which "
-    "the 10% and 90% quantiles are the ends. Where more than a tenth of them are out of reach, the "
-    "ratings there are show no upper end: rate some more, look, and go on."
+    "80% interval: the sources there are, drawn with replacement 200 times, give 200 numbers, of"
+    " which the 10% and 90% quantiles are the ends. Where more than a tenth of them are out of"
+    " reach, the ratings there are show no upper end: rate some more, look, and go on."
 )
 NOT_ASKED = (
-    "What an audit of the ratings there are says already is not asked. Nothing is asked where people "
-    "disagree now: no judge can be validated there, so guidelines come first."
+    "What an audit of the ratings there are says already is not asked. Nothing is asked where"
+    " people disagree now: no judge can be validated there, so guidelines come first."
 )
 
 
 def _simulated(run: Design) -> str:
     """How a simulation finds a number of items."""
     settings = run.settings
-    rules = f"margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor {settings['people_floor']:g}"
+    rules = (
+        f"margin {settings['margin']:g}, keep {settings['keep']:g}, people's floor"
+        f" {settings['people_floor']:g}"
+    )
     return (
-        "Sources, each with all its outputs, are drawn with replacement, and k of the people of each "
-        "item at random. For scores the number that gives the width, of the central 95% of the rounds, "
-        f"is searched along width ~ 1 / sqrt(n); for verdicts {ITEMS[0]} to {ITEMS[-1]:,} items are "
-        f"halved. What is found rests on {settings['rounds'] // 5} rounds or more; ± is the Monte "
-        "Carlo error only. Power is the share of rounds with the verdict: each round is a cell that is "
-        f"put to the rules of an audit ({rules}); a power far from what is asked for is left after a "
-        f"few rounds. Undefined where {ITEMS[-1]:,} items are not enough. It need not rise everywhere: "
-        "with more items a careless person may be left out, or another one."
+        "Sources, each with all its outputs, are drawn with replacement, and k of the people of"
+        " each item at random. For scores the number that gives the width, of the central 95% of"
+        f" the rounds, is searched along width ~ 1 / sqrt(n); for verdicts {ITEMS[0]} to"
+        f" {ITEMS[-1]:,} items are halved. What is found rests on {settings['rounds'] // 5} rounds"
+        " or more; ± is the Monte Carlo error only. Power is the share of rounds with the verdict:"
+        f" each round is a cell that is put to the rules of an audit ({rules}); a power far from"
+        f" what is asked for is left after a few rounds. Undefined where {ITEMS[-1]:,} items are"
+        " not enough. It need not rise everywhere: with more items a careless person may be left"
+        " out, or another one."
     )
 
 
@@ -147,26 +178,51 @@ def definitions(run: Design) -> dict[str, str]:
     """The definitions behind this study, with its settings."""
     settings = run.settings
     return {
-        "Score": "The share of the scale, 0 the worst and 1 the best; the mean over outputs, all generators together.",
-        "Budget": "Where items usually have k labels, a k-th of the labels. Unilabelling spends it on one label each "
-        "for k times as many items as multilabelling, which takes all k labels of an item. Items are drawn with "
-        f"replacement, {settings['rounds']:,} times. GENIE has k = 3.",
-        "Binary": "1 for the upper half of the scale, its middle included, else 0, made from the ratings: nobody was "
-        "asked again.",
-        "Majority": "The label given more often than any other; where there is none, the mean. One label is its own "
-        "mean and majority.",
-        "Standard deviation": "Of the score over rounds: how far it would move if the evaluation were repeated. With "
-        "the mean, closed forms give it: (variance between items + variance of labels within items / labels per item) "
-        "/ items.",
-        "Populations": f"Raters of one day, round or group, or each person alone; those with {LEAST_ITEMS} items or "
-        "more. A score that hangs on who rates differs between them however many items there are.",
-        "Items needed": (_simulated(run) if run.thorough else BY_FORMULA) + f" {INTERVAL_WORDS} {NOT_ASKED}",
-        NEW_JUDGE.capitalize(): "Each person in turn is left out, and its answers are drawn so that it finds, and "
-        "mistakes, every class of the others as often as the person left out, on average over the people. It is no "
-        "copy of any person: people who differ much from each other make real judges better or worse than it.",
-        "Share kept": "Of what a person knows beyond a constant answer, the share that the judge keeps in the data.",
-        "Cost": "Items x people, and test questions that are a share of all tasks; pay for each task, the platform's "
-        "fee on top, at the upper end of the interval. What to buy next is priced without the items that are "
-        "rated now.",
+        "Score": (
+            "The share of the scale, 0 the worst and 1 the best; the mean over outputs, all"
+            " generators together."
+        ),
+        "Budget": (
+            "Where items usually have k labels, a k-th of the labels. Unilabelling spends it on"
+            " one label each for k times as many items as multilabelling, which takes all k labels"
+            f" of an item. Items are drawn with replacement, {settings['rounds']:,} times. GENIE"
+            " has k = 3."
+        ),
+        "Binary": (
+            "1 for the upper half of the scale, its middle included, else 0, made from the ratings:"
+            " nobody was asked again."
+        ),
+        "Majority": (
+            "The label given more often than any other; where there is none, the mean. One label is"
+            " its own mean and majority."
+        ),
+        "Standard deviation": (
+            "Of the score over rounds: how far it would move if the evaluation were repeated. With"
+            " the mean, closed forms give it: (variance between items + variance of labels within"
+            " items / labels per item) / items."
+        ),
+        "Populations": (
+            f"Raters of one day, round or group, or each person alone; those with {LEAST_ITEMS}"
+            " items or more. A score that hangs on who rates differs between them however many"
+            " items there are."
+        ),
+        "Items needed": (
+            (_simulated(run) if run.thorough else BY_FORMULA) + f" {INTERVAL_WORDS} {NOT_ASKED}"
+        ),
+        NEW_JUDGE.capitalize(): (
+            "Each person in turn is left out, and its answers are drawn so that it finds, and"
+            " mistakes, every class of the others as often as the person left out, on average over"
+            " the people. It is no copy of any person: people who differ much from each other make"
+            " real judges better or worse than it."
+        ),
+        "Share kept": (
+            "Of what a person knows beyond a constant answer, the share that the judge keeps in the"
+            " data."
+        ),
+        "Cost": (
+            "Items x people, and test questions that are a share of all tasks; pay for each task,"
+            " the platform's fee on top, at the upper end of the interval. What to buy next is"
+            " priced without the items that are rated now."
+        ),
         "Undefined": "A figure without a value is a dash with its reason, never 0.",
     }

@@ -22,7 +22,14 @@ from metal.data.text import (
 from metal.questions.drift.compute import BETTER, NOTED, PARTS, SAME, UNDECIDED, WORSE
 from metal.questions.drift.run import FAILED, Diff, Gate
 from metal.runs.columns import Row
-from metal.show.parts import case_of, criterion_in_words, go_on, judges_by_language, places, to_hand_out
+from metal.show.parts import (
+    case_of,
+    criterion_in_words,
+    go_on,
+    judges_by_language,
+    places,
+    to_hand_out,
+)
 from metal.show.view import Remark
 
 MOST_NAMED = 4
@@ -40,23 +47,38 @@ def headline(run: Diff) -> str:
         return f"FAIL: the judge is another one. Changed since the baseline: {_parts(run.changed)}."
     if undecided:
         needs = [(row["language"], row["needed"]) for row in undecided if known(row["needed"])]
-        most = dict(sorted(needs))  # of each language its greatest need, which serves the others too
+        # of each language its greatest need, which serves the others too
+        most = dict(sorted(needs))
         over = f" over {plural(len(most), 'language')}" * (len(most) > 1)
         tells = "in all" if len(needs) == len(undecided) else f"in {len(needs)}"
-        much = f"; about {count(sum(most.values()))} outputs{over} would tell {tells}" if needs else ""
-        where = f"in {len(undecided)} of {plural(len(rows), 'case')} there may be one beyond the margin"
+        much = (
+            f"; about {count(sum(most.values()))} outputs{over} would tell {tells}" if needs else ""
+        )
+        where = (
+            f"in {len(undecided)} of {plural(len(rows), 'case')} there may be one beyond the margin"
+        )
         if undecided[0]["by"] and undecided[0][undecided[0]["by"]]:
-            where += f", {'most ' * (len(undecided) > 1)}in {case_of(run, undecided[0])} ({undecided[0]['why']})"
+            where += (
+                f", {'most ' * (len(undecided) > 1)}in {case_of(run, undecided[0])}"
+                f" ({undecided[0]['why']})"
+            )
         by = undecided[0]["by"]
         seen = by and (undecided[0][f"{by}_low"] > 0 or undecided[0][f"{by}_high"] < 0)
         shown = "change is sure with so many checks" if seen else "change is shown"
         return f"{'UNDECIDED: no' if gate else 'No'} {shown}, but {where}{much}."
     better = [row for row in rows if row["says"] == BETTER]
     judges = list(dict.fromkeys(row["judge"] for row in rows))
-    what = f"{within(judges[0])} is what it was" if len(judges) == 1 else f"{len(judges)} judges are what they were"
+    what = (
+        f"{within(judges[0])} is what it was"
+        if len(judges) == 1
+        else f"{len(judges)} judges are what they were"
+    )
     gained = f", and better in {_languages(better)}" if better else ""
     of = plural(len({row["language"] for row in rows}), "language")
-    margins = f"{percent(run.margins.agreement)} of agreement with people and {percent(run.margins.mean)} of the scale"
+    margins = (
+        f"{percent(run.margins.agreement)} of agreement with people and {percent(run.margins.mean)}"
+        " of the scale"
+    )
     margins += f", with less than {percent(run.margins.coverage)} of answers lost"
     return f"{'PASS: ' * gate}{what} in {of}, within {margins}{gained}."
 
@@ -64,28 +86,43 @@ def headline(run: Diff) -> str:
 def _failed(run: Diff, failed: Sequence[Row]) -> str:
     """The judge and criterion that were hit hardest, everywhere; then the other cases."""
     first = failed[0]
-    same = [row for row in failed if all(row[key] == first[key] for key in ("judge", "criterion", "says"))]
+    same = [
+        row
+        for row in failed
+        if all(row[key] == first[key] for key in ("judge", "criterion", "says"))
+    ]
     others: dict[tuple[str, str], list[Row]] = {}
     for row in failed:
         if row not in same:
             others.setdefault((row["judge"], row["criterion"]), []).append(row)
     several = len({row["judge"] for row in failed}) > 1
     also = [
-        f"{within(judge) + ' on ' if several else ''}{criterion_in_words(run, criterion)} in {_languages(rows)}"
+        f"{within(judge) + ' on ' if several else ''}{criterion_in_words(run, criterion)} in"
+        f" {_languages(rows)}"
         for (judge, criterion), rows in others.items()
     ]
     more = f" Also changed: {places(also, MOST_NAMED)}." if also else ""
     earlier = within(first["before"]) if first["before"] != first["judge"] else ""
     worse, other = f"is worse than {earlier or 'before'}", f"is not what {earlier or 'it'} was"
     where = f"{_languages(same)} on {criterion_in_words(run, first['criterion'])}"
-    why = first["why"] if len(same) == 1 else f"in {language_name(first['language'])} {first['why']}"
-    return f"{within(first['judge'])} {worse if first['says'] == WORSE else other} in {where}: {why}.{more}"
+    why = (
+        first["why"] if len(same) == 1 else f"in {language_name(first['language'])} {first['why']}"
+    )
+    return (
+        f"{within(first['judge'])} {worse if first['says'] == WORSE else other} in {where}:"
+        f" {why}.{more}"
+    )
 
 
 def _parts(changed: Sequence[Row]) -> str:
     """`model (a → b) and prompt (c → d)`"""
     return listed(
-        list(dict.fromkeys(f"{row['part']} ({recorded(row['before'])} → {recorded(row['after'])})" for row in changed))
+        list(
+            dict.fromkeys(
+                f"{row['part']} ({recorded(row['before'])} → {recorded(row['after'])})"
+                for row in changed
+            )
+        )
     )
 
 
@@ -94,7 +131,9 @@ def _languages(rows: Sequence[Row]) -> str:
 
 
 def cards(run: Diff) -> Iterator[Remark]:
-    """The hardest hit; answers that are missing; what changed in the judge itself; what to do where not all is well."""
+    """The hardest hit; answers that are missing; what changed in the judge itself; what to do where
+    not all is well.
+    """
     rows = run.ranked()
     failed = [row for row in rows if row["says"] in FAILED]
     worse = [row for row in failed if row["says"] == WORSE and row["by"] == "difference"]
@@ -106,15 +145,20 @@ def cards(run: Diff) -> Iterator[Remark]:
             f"{percent(row['agreement_before'])}, {estimate(row, 'difference', percent_change)}.",
         )
     margin = run.margins.coverage
-    silent = [row for row in rows if row["coverage_change"] < 0 and row["coverage_change_low"] <= -margin]
+    silent = [
+        row for row in rows if row["coverage_change"] < 0 and row["coverage_change_low"] <= -margin
+    ]
     if silent:
         row = min(silent, key=lambda row: row["coverage_change"])
         sure = "likely, but not sure" if row["coverage_change"] < -margin else "not excluded"
-        open_still = f" A loss beyond {percent(margin)} is {sure}." if row["says"] == UNDECIDED else ""
+        open_still = (
+            f" A loss beyond {percent(margin)} is {sure}." if row["says"] == UNDECIDED else ""
+        )
         yield Remark(
             "Answers",
-            f"Most lost in {_case(run, row)}: {coverage(row['coverage_after'])} of outputs have one, before "
-            f"{coverage(row['coverage_before'])}, {estimate(row, 'coverage_change', percent_change)}.{open_still}",
+            f"Most lost in {_case(run, row)}: {coverage(row['coverage_after'])} of outputs have"
+            f" one, before {coverage(row['coverage_before'])},"
+            f" {estimate(row, 'coverage_change', percent_change)}.{open_still}",
         )
     yield from _judge_itself(run, bool(failed))
     yield from _next(run, rows, failed, silent)
@@ -130,35 +174,66 @@ def _judge_itself(run: Diff, failed: bool) -> Iterator[Remark]:
         yield Remark("The judge itself", words)
     elif failed:
         parts = PARTS[:-1]  # a fingerprint that nobody tells is no doubt about the others
-        missing = [part for part in parts if any(row["part"] == part and not row["after"] for row in signature)]
+        missing = [
+            part
+            for part in parts
+            if any(row["part"] == part and not row["after"] for row in signature)
+        ]
         same = [part for part in parts if part not in missing]
         words = f"{capital(listed(same))} {'are' if same[1:] else 'is'} the same" if same else ""
         if same and missing:
-            words += f"; {listed(missing)} {'are' if missing[1:] else 'is'} not on record, so what changed is not known"
+            words += (
+                f"; {listed(missing)} {'are' if missing[1:] else 'is'} not on record, so what"
+                " changed is not known"
+            )
         if same:
-            yield Remark("The judge itself", f"{words}." if missing else f"{words}: the model behind moved.")
+            yield Remark(
+                "The judge itself", f"{words}." if missing else f"{words}: the model behind moved."
+            )
 
 
-def _next(run: Diff, rows: Sequence[Row], failed: Sequence[Row], silent: Sequence[Row]) -> Iterator[Remark]:
+def _next(
+    run: Diff, rows: Sequence[Row], failed: Sequence[Row], silent: Sequence[Row]
+) -> Iterator[Remark]:
     title, gate = "What to do next", run.settings.get("gate")
     undecided = [row for row in rows if row["says"] == UNDECIDED]
     if failed:
         judges = listed(list(dict.fromkeys(within(row["judge"]) for row in failed)))
-        words = f"Do not use {judges} in {_languages(failed)} as before: see what its scores are worth now."
+        words = (
+            f"Do not use {judges} in {_languages(failed)} as before: see what its scores are worth"
+            " now."
+        )
         if gate:
-            words += " Where the change is meant, make a new baseline of it (--repeat 2) and declare the gate anew."
+            words += (
+                " Where the change is meant, make a new baseline of it (--repeat 2) and declare the"
+                " gate anew."
+            )
         yield Remark(title, words, go_on(run, "audit"))
     elif isinstance(run, Gate) and run.changed:
-        expected = ", ".join(f'"{part}"' for part in dict.fromkeys(row["part"] for row in run.changed))
-        words = f"Put it back; or, where it is meant, write expected = [{expected}] above [margins] in {gate}."
-        yield Remark(title, words, f"metal gate {shlex.join([str(gate), str(run.settings['run'])])}")
+        expected = ", ".join(
+            f'"{part}"' for part in dict.fromkeys(row["part"] for row in run.changed)
+        )
+        words = (
+            f"Put it back; or, where it is meant, write expected = [{expected}] above [margins] in"
+            f" {gate}."
+        )
+        yield Remark(
+            title, words, f"metal gate {shlex.join([str(gate), str(run.settings['run'])])}"
+        )
     elif undecided and undecided[0] in silent:
-        yield Remark(title, f"See why answers are missing in {_case(run, undecided[0])}.", go_on(run, "audit"))
+        yield Remark(
+            title,
+            f"See why answers are missing in {_case(run, undecided[0])}.",
+            go_on(run, "audit"),
+        )
     elif undecided:
         row = max(undecided, key=lambda row: row["needed"] if known(row["needed"]) else 0)
         needs = f"has {count(row['outputs'])} and needs about {count(row['needed'])}"
         margin = f" of {MARGINS[row['by']]}" if row["by"] in MARGINS else ""
-        words = f"Have people rate more outputs: {_case(run, row)} {needs}; or declare a wider margin{margin}."
+        words = (
+            f"Have people rate more outputs: {_case(run, row)} {needs}; or declare a wider"
+            f" margin{margin}."
+        )
         yield Remark(title, words, to_hand_out(run))
 
 

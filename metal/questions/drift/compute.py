@@ -1,4 +1,6 @@
-"""Whether judges are still what they were: a row for each judge, criterion and language, before and after."""
+"""Whether judges are still what they were: a row for each judge, criterion and language, before and
+after.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,25 @@ from metal.stats.drift import PairedDifference, paired_difference
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import holm
 
-EQUIVALENT, WORSE, BETTER, DIFFERENT, UNDECIDED = "equivalent", "worse", "better", "different", "undecided"
+EQUIVALENT, WORSE, BETTER, DIFFERENT, UNDECIDED = (
+    "equivalent",
+    "worse",
+    "better",
+    "different",
+    "undecided",
+)
 SAME, CHANGED, EXPECTED, NOTED = "same", "changed", "expected", "noted"
 CHECKS = ("difference", "mean_change", "coverage_change", "excess_flips")
 DRIFT = (
     *("language", "criterion", "judge", "before", "says", "by", "why", "outputs", "sources"),
-    *("agreement_before", "agreement_after", "mean_before", "mean_after", "coverage_before", "coverage_after"),
+    *(
+        "agreement_before",
+        "agreement_after",
+        "mean_before",
+        "mean_after",
+        "coverage_before",
+        "coverage_after",
+    ),
     *(f"{name}{end}" for name in CHECKS for end in ("", "_low", "_high", "_p_adjusted")),
     *("flips", "floor", "repeats", "needed", "undefined"),
 )
@@ -38,8 +53,9 @@ PARTS = ("model", "prompt", "schema", "parameters", "fingerprint")
 
 @dataclass(frozen=True)
 class Margins:
-    """What was declared beforehand: differences that do not matter, of agreement with people, of the mean score as a
-    share of the scale, and of coverage; the error of each claim, and the power that is planned for.
+    """What was declared beforehand: differences that do not matter, of agreement with people, of
+    the mean score as a share of the scale, and of coverage; the error of each claim, and the power
+    that is planned for.
     """
 
     agreement: float = 0.05
@@ -52,18 +68,30 @@ class Margins:
         for name in ("agreement", "mean", "coverage", "alpha", "power"):
             value, most = getattr(self, name), 0.5 if name == "alpha" else 1.0
             if type(value) not in (int, float) or not 0 < value < most:
-                raise UsageError(f"{name} {value!r}: a number between 0 and {most:g} is needed, such as 0.05")
+                raise UsageError(
+                    f"{name} {value!r}: a number between 0 and {most:g} is needed, such as 0.05"
+                )
 
 
-def judge_pairs(now: Sequence[str], earlier: Sequence[str], wanted: Sequence[str] = ()) -> dict[str, str]:
-    """{judge: the judge of the baseline that it is compared with}: of the same name, or the only ones of both.
+def judge_pairs(
+    now: Sequence[str], earlier: Sequence[str], wanted: Sequence[str] = ()
+) -> dict[str, str]:
+    """{judge: the judge of the baseline that it is compared with}: of the same name, or the only
+    ones of both.
 
-    wanted: NAME or NAME=NAME_BEFORE. Raises UnknownName, and UsageError where no two judges belong together.
+    wanted: NAME or NAME=NAME_BEFORE. Raises UnknownName, and UsageError where no two judges belong
+    together.
     """
     pairs = {}
     for text in wanted:  # a name may hold = itself: fake:blind?language=hi
-        splits = [(text[:at], text[at + 1 :]) for at, letter in enumerate(text) if letter == "=" and text not in now]
-        name, old = max(splits, key=lambda pair: (pair[0] in now) + (pair[1] in earlier), default=(text, text))
+        splits = [
+            (text[:at], text[at + 1 :])
+            for at, letter in enumerate(text)
+            if letter == "=" and text not in now
+        ]
+        name, old = max(
+            splits, key=lambda pair: (pair[0] in now) + (pair[1] in earlier), default=(text, text)
+        )
         pairs[name] = old
     for name, old in pairs.items():
         if name not in now:
@@ -78,29 +106,42 @@ def judge_pairs(now: Sequence[str], earlier: Sequence[str], wanted: Sequence[str
     if len(now) == len(earlier) == 1:
         return {now[0]: earlier[0]}
     if not now or not earlier:
-        raise UsageError(f"no judge in the {'baseline' if now else 'run'}; give runs of `metal.judge`, or their audits")
+        raise UsageError(
+            f"no judge in the {'baseline' if now else 'run'}; give runs of `metal.judge`, or their"
+            " audits"
+        )
     raise UsageError(
-        f"no judge is in both: {first_few(now)} now, {first_few(earlier)} before; say which belong together with "
+        f"no judge is in both: {first_few(now)} now, {first_few(earlier)} before; say which belong"
+        " together with "
         f'`judges="{now[0]}={earlier[0]}"`'
     )
 
 
 def drift(
-    after: Dataset, before: Dataset, settings: AuditSettings, margins: Margins, pairs: Mapping[str, str]
+    after: Dataset,
+    before: Dataset,
+    settings: AuditSettings,
+    margins: Margins,
+    pairs: Mapping[str, str],
 ) -> Analysed:
-    """Each judge beside what it was, on the outputs that were judged both times, against the people of `after`.
+    """Each judge beside what it was, on the outputs that were judged both times, against the people
+    of `after`.
 
-    pairs: as `judge_pairs` gives them. Repeats of a judge of the baseline are the floor of its flips. Holm's correction
-    runs over all checks of all rows. Returns the tables `drift` and `signature`. Raises UsageError where no output was
-    judged both times.
+    pairs: as `judge_pairs` gives them. Repeats of a judge of the baseline are the floor of its
+    flips. Holm's correction runs over all checks of all rows. Returns the tables `drift` and
+    `signature`. Raises UsageError where no output was judged both times.
     """
     rows, differences = [], []
     for compared in comparisons(after, before, settings, pairs):
         rows.append(compared.row())
         differences.append(compared.differences())
     if not rows:
-        raise UsageError("no output was judged both times; both runs have to be about the same outputs")
-    raw = np.array([[each[name].p if name in each else math.nan for name in CHECKS] for each in differences])
+        raise UsageError(
+            "no output was judged both times; both runs have to be about the same outputs"
+        )
+    raw = np.array(
+        [[each[name].p if name in each else math.nan for name in CHECKS] for each in differences]
+    )
     adjusted = holm(raw.ravel()).reshape(raw.shape)
     for row, each, p_values in zip(rows, differences, adjusted, strict=True):
         _decide(row, each, dict(zip(CHECKS, map(float, p_values), strict=True)), margins)
@@ -125,9 +166,13 @@ def drift(
 def comparisons(
     after: Dataset, before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]
 ) -> Iterator[Compared]:
-    """Each judge beside what it was in each cell of both, where an output was asked about both times."""
+    """Each judge beside what it was in each cell of both, where an output was asked about both
+    times.
+    """
     repeats = {name: rater.about.get("repeats") for name, rater in before.raters.items()}
-    repeats_of = {judge: tuple(name for name in repeats if repeats[name] == judge) for judge in pairs.values()}
+    repeats_of = {
+        judge: tuple(name for name in repeats if repeats[name] == judge) for judge in pairs.values()
+    }
     asked = (*pairs.values(), *(name for names in repeats_of.values() for name in names))
     earlier = {
         (cell.criterion.name, cell.language): cell
@@ -146,7 +191,10 @@ def comparisons(
 
 
 def _not_again(
-    rows: Sequence[Mapping[str, Any]], before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]
+    rows: Sequence[Mapping[str, Any]],
+    before: Dataset,
+    settings: AuditSettings,
+    pairs: Mapping[str, str],
 ) -> Iterator[tuple[str, str, str]]:
     """(criterion, language, judge) of the baseline that no row is about."""
     asked = before.ratings.loc[:, ["criterion", "language", "rater"]].astype(str).drop_duplicates()
@@ -165,7 +213,9 @@ def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:
     for dataset in (after, before):
         people = {name for name, rater in dataset.raters.items() if rater.kind == "human"}
         rows = dataset.ratings[dataset.ratings["rater"].isin(people)]
-        parts.append(rows.loc[:, [*key, "score"]].astype(dict.fromkeys(key, str)).set_index(key)["score"])
+        parts.append(
+            rows.loc[:, [*key, "score"]].astype(dict.fromkeys(key, str)).set_index(key)["score"]
+        )
     both = pd.concat(parts, axis=1, join="inner").to_numpy()
     changed = int((~((both[:, 0] == both[:, 1]) | np.isnan(both).all(axis=1))).sum())
     if changed or len(both) < len(parts[1]):
@@ -173,14 +223,20 @@ def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:
         yield f"people's ratings changed ({changed:,} scores, {gone:,} gone); those of now are used"
 
 
-def _signature(after: Rater, before: Rater, called: Callable[[str], str]) -> Iterator[dict[str, Any]]:
-    """A row for each part of what a judge is; empty what is not on record. called: a criterion's title."""
+def _signature(
+    after: Rater, before: Rater, called: Callable[[str], str]
+) -> Iterator[dict[str, Any]]:
+    """A row for each part of what a judge is; empty what is not on record. called: a criterion's
+    title.
+    """
 
     def parts(about: Mapping[str, Any]) -> tuple[str, ...]:
         given, sent = about.get("parameters"), dict(about.get("sent", {}))
         sent = {key: value for key, value in sent.items() if key not in (given or {})}
         model = (about.get("asked") or about.get("model", ""), about.get("base_url", ""))
-        hashes = (f"{called(key)} {value}" for key, value in sorted(about.get("prompt_hash", {}).items()))
+        hashes = (
+            f"{called(key)} {value}" for key, value in sorted(about.get("prompt_hash", {}).items())
+        )
         schema = (sent.pop("structured", about.get("structured", "")), *_listed(sent))
         parameters = ["none set"] if given == {} else _listed(given or {})
         versions = sorted(name for name in about.get("versions", {}) if name != NOT_TOLD)
@@ -206,8 +262,9 @@ def _listed(facts: Mapping[str, Any]) -> list[str]:
 
 @dataclass(frozen=True)
 class Compared:
-    """One judge in one cell, on the outputs that it was asked about both times. codes, shares: (outputs, columns) now,
-    before, then the repeats of before; shares of the scale, 1 its better end. truth: people's class, or their mean.
+    """One judge in one cell, on the outputs that it was asked about both times. codes, shares:
+    (outputs, columns) now, before, then the repeats of before; shares of the scale, 1 its better
+    end. truth: people's class, or their mean.
     """
 
     cell: AuditCell
@@ -219,11 +276,15 @@ class Compared:
     sources: Codes
 
     @classmethod
-    def of(cls, cell: AuditCell, old: AuditCell, judge: str, before: str, again: Sequence[str]) -> Compared:
+    def of(
+        cls, cell: AuditCell, old: AuditCell, judge: str, before: str, again: Sequence[str]
+    ) -> Compared:
         """The outputs of both cells, in the order of the first."""
         places = {name: place for place, name in enumerate(old.matrix.outputs)}
         asked = cell.by_judge(judge) != NOT_ASKED
-        rows = [row for row, name in enumerate(cell.matrix.outputs) if asked[row] and name in places]
+        rows = [
+            row for row, name in enumerate(cell.matrix.outputs) if asked[row] and name in places
+        ]
         earlier = [places[cell.matrix.outputs[row]] for row in rows]
         names = [before, *(name for name in again if name in old.judges)]
         scores = np.column_stack([cell.scores([judge])[rows], old.scores(names)[earlier]])
@@ -232,9 +293,21 @@ class Compared:
         panel = cell.scores(cell.people)[rows]
         shares, rated = _shares(cell, scores, panel)
         have = ~np.isnan(rated)
-        means = np.where(have.any(axis=1), np.nansum(rated, axis=1) / np.maximum(have.sum(axis=1), 1), np.nan)
-        truth = means if cell.continuous else np.where(cell.truth[rows] >= 0, cell.truth[rows], np.nan)
-        return cls(cell, judge, before, codes[both], shares[both], truth[both], cell.matrix.sources[rows][both])
+        means = np.where(
+            have.any(axis=1), np.nansum(rated, axis=1) / np.maximum(have.sum(axis=1), 1), np.nan
+        )
+        truth = (
+            means if cell.continuous else np.where(cell.truth[rows] >= 0, cell.truth[rows], np.nan)
+        )
+        return cls(
+            cell,
+            judge,
+            before,
+            codes[both],
+            shares[both],
+            truth[both],
+            cell.matrix.sources[rows][both],
+        )
 
     @property
     def asked(self) -> int:
@@ -256,9 +329,13 @@ class Compared:
 
     @property
     def flips(self) -> tuple[Numbers, Numbers]:
-        """(outputs,) whether the answer is another one now, and how often it was when asked again before."""
+        """(outputs,) whether the answer is another one now, and how often it was when asked again
+        before.
+        """
         changed = np.where(self.codes[:, 1:] >= 0, self.codes[:, 1:] != self.codes[:, [1]], np.nan)
-        now = np.where((self.codes[:, :2] >= 0).all(axis=1), self.codes[:, 0] != self.codes[:, 1], np.nan)
+        now = np.where(
+            (self.codes[:, :2] >= 0).all(axis=1), self.codes[:, 0] != self.codes[:, 1], np.nan
+        )
         given = ~np.isnan(changed[:, 1:])
         floor = np.nansum(changed[:, 1:], axis=1) / np.maximum(given.sum(axis=1), 1)
         return now, np.where(given.any(axis=1) & (self.codes[:, 1] >= 0), floor, np.nan)
@@ -329,21 +406,38 @@ def _mean(values: Numbers) -> float:
 
 
 def _decide(
-    row: dict[str, Any], differences: Mapping[str, PairedDifference], p: Mapping[str, float], given: Margins
+    row: dict[str, Any],
+    differences: Mapping[str, PairedDifference],
+    p: Mapping[str, float],
+    given: Margins,
 ) -> None:
-    """Fill in a row's intervals and what it says: shown to have changed (p, corrected), or shown to be within the
-    margins (two one-sided tests; of coverage one, as only a loss matters), or neither; and the check that decides.
+    """Fill in a row's intervals and what it says: shown to have changed (p, corrected), or shown to
+    be within the margins (two one-sided tests; of coverage one, as only a loss matters), or
+    neither; and the check that decides.
     """
-    margin = {"difference": given.agreement, "mean_change": given.mean, "coverage_change": given.coverage}
+    margin = {
+        "difference": given.agreement,
+        "mean_change": given.mean,
+        "coverage_change": given.coverage,
+    }
     within, shown, beyond = {}, {}, {}
     for name, each in differences.items():
         low, high = each.interval(given.alpha)
-        row |= {name: each.value, f"{name}_low": low, f"{name}_high": high, f"{name}_p_adjusted": p[name]}
+        row |= {
+            name: each.value,
+            f"{name}_low": low,
+            f"{name}_high": high,
+            f"{name}_p_adjusted": p[name],
+        }
         if name in margin:
             beyond[name] = (-low if name == "coverage_change" else max(-low, high)) / margin[name]
         within[name] = beyond.get(name, math.inf) < 1
         shown[name] = not within[name] and p[name] < given.alpha
-    lower = [name for name in ("difference", "coverage_change") if shown.get(name) and differences[name].value < 0]
+    lower = [
+        name
+        for name in ("difference", "coverage_change")
+        if shown.get(name) and differences[name].value < 0
+    ]
     other = [name for name in ("mean_change",) if shown.get(name)]
     other += [name for name in ("excess_flips",) if shown.get(name) and differences[name].value > 0]
     # Those where something changed come first, the farthest beyond their margins before the others.
@@ -359,9 +453,15 @@ def _decide(
         row |= {"says": UNDECIDED if undecided or "difference" not in differences else EQUIVALENT}
     if row["says"] == UNDECIDED:
         row["needed"] = max(
-            (differences[name].needed(margin[name], given.alpha, given.power) for name in undecided), default=math.nan
+            (
+                differences[name].needed(margin[name], given.alpha, given.power)
+                for name in undecided
+            ),
+            default=math.nan,
         )
-    reasons = lower + other or (["difference"] if row["says"] in (BETTER, EQUIVALENT) else undecided)
+    reasons = lower + other or (
+        ["difference"] if row["says"] in (BETTER, EQUIVALENT) else undecided
+    )
     row["by"] = next(iter(reasons), "")
     if row["says"] == UNDECIDED:
         reasons = [name for name in undecided if differences[name].square]
@@ -377,7 +477,13 @@ def reason(row: Mapping[str, Any], check: str) -> str:
         now, before = coverage(row["coverage_after"]), coverage(row["coverage_before"])
         return f"answers {now}, before {before}, {estimate(row, check, percent_change)}"
     if check == "excess_flips":
-        return f"{percent(row['flips'])} of answers changed, {percent(row['floor'])} when asked again before"
-    forms = {"difference": ("agreement with people", percent_change), "mean_change": ("mean score", signed)}
+        return (
+            f"{percent(row['flips'])} of answers changed, {percent(row['floor'])} when asked again"
+            " before"
+        )
+    forms = {
+        "difference": ("agreement with people", percent_change),
+        "mean_change": ("mean score", signed),
+    }
     words, form = forms[check]
     return f"{words} {estimate(row, check, form)}"

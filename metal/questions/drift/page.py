@@ -6,7 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from metal.data.languages import language_name
-from metal.data.text import capital, count, estimate, known, name, percent, percent_change, signed, slug, within
+from metal.data.text import (
+    capital,
+    count,
+    estimate,
+    known,
+    name,
+    percent,
+    percent_change,
+    signed,
+    slug,
+    within,
+)
 from metal.questions.drift.answer import cards, headline, scope
 from metal.questions.drift.compute import BETTER, DIFFERENT, EQUIVALENT, UNDECIDED, WORSE
 from metal.questions.drift.run import FAILED, Diff
@@ -14,7 +25,13 @@ from metal.questions.drift.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
 from metal.show.charts.dots import Dot, dots_chart
 from metal.show.pages import Page
-from metal.show.parts import across_languages, by_criterion_and_judge, closing, languages_shown, reasons
+from metal.show.parts import (
+    across_languages,
+    by_criterion_and_judge,
+    closing,
+    languages_shown,
+    reasons,
+)
 from metal.show.view import Cell, Chart, Screen, Section, TableView
 
 LOOKS = {
@@ -24,12 +41,15 @@ LOOKS = {
     BETTER: (2, "better"),
     EQUIVALENT: (0, "equivalent"),
 }
-DECIDES = {"mean_change": ("change of the mean", signed), "coverage_change": ("change of coverage", percent_change)}
+DECIDES = {
+    "mean_change": ("change of the mean", signed),
+    "coverage_change": ("change of coverage", percent_change),
+}
 MOST_CHARTS = 12
 MOST_ROWS = 300
 EXPLAINED = (
-    "Change of agreement with people on the same outputs, with its interval (of two one-sided tests); where something "
-    "else decides, that: the mean, coverage, or other answers than before"
+    "Change of agreement with people on the same outputs, with its interval (of two one-sided"
+    " tests); where something else decides, that: the mean, coverage, or other answers than before"
 )
 NEEDED = "; below, how many outputs there are and how many would tell"
 
@@ -37,23 +57,45 @@ NEEDED = "; below, how many outputs there are and how many would tell"
 def change_charts(run: Diff) -> list[Chart]:
     """A chart of changes for each criterion and judge."""
     drawn = []
-    for (criterion, judge), rows in list(by_criterion_and_judge(run, "drift").items())[:MOST_CHARTS]:
+    for (criterion, judge), rows in list(by_criterion_and_judge(run, "drift").items())[
+        :MOST_CHARTS
+    ]:
         if not any(known(row["difference"]) for row in rows):
             continue
-        dots = [Dot.of(row, "difference", language_name(row["language"]), row["says"]) for row in rows]
-        worst = min((row for row in rows if known(row["difference"])), key=lambda row: row["difference"])
-        lowest = f"owest in {language_name(worst['language'])}, {percent_change(worst['difference'])}."
-        alt = f"Change of agreement with people of {within(judge)} in {len(rows)} languages; l{lowest}"
+        dots = [
+            Dot.of(row, "difference", language_name(row["language"]), row["says"]) for row in rows
+        ]
+        worst = min(
+            (row for row in rows if known(row["difference"])), key=lambda row: row["difference"]
+        )
+        lowest = (
+            f"owest in {language_name(worst['language'])}, {percent_change(worst['difference'])}."
+        )
+        alt = (
+            f"Change of agreement with people of {within(judge)} in {len(rows)} languages;"
+            f" l{lowest}"
+        )
         title = f"{run.criteria[criterion].title}, {name(judge)}"
         key = f"change_{slug(criterion)}_{slug(judge)}"
-        more: dict[str, Any] = {"value": "change", "label": "language", "source": "drift", "form": percent_change}
+        more: dict[str, Any] = {
+            "value": "change",
+            "label": "language",
+            "source": "drift",
+            "form": percent_change,
+        }
         finding = f"L{lowest}"
-        drawn.append(dots_chart(key, title, alt, dots, LOOKS, sides=("worse", "better"), finding=finding, **more))
+        drawn.append(
+            dots_chart(
+                key, title, alt, dots, LOOKS, sides=("worse", "better"), finding=finding, **more
+            )
+        )
     return drawn
 
 
 def answer(run: Diff) -> TableView:
-    """Criteria and judges in rows, languages in columns, what is said and the change with its interval in cells."""
+    """Criteria and judges in rows, languages in columns, what is said and the change with its
+    interval in cells.
+    """
     rows = run.records("drift")
     needed = NEEDED * any(known(row["needed"]) for row in rows)
     notes = (
@@ -61,12 +103,18 @@ def answer(run: Diff) -> TableView:
         *reasons(run, "drift", rows, "language", ("difference", "mean_change", "coverage_change")),
     )
     keys, languages = {"criterion": "", "judge": "judge"}, languages_shown(rows, FAILED)
-    return across_languages(run, "drift", "Is it what it was?", rows, keys, _cell, languages, name="says", notes=notes)
+    return across_languages(
+        run, "drift", "Is it what it was?", rows, keys, _cell, languages, name="says", notes=notes
+    )
 
 
 def _cell(rows: list[Row]) -> Cell:
     (row,) = rows
-    needs = [f"{count(row['outputs'])} of about {count(row['needed'])} outputs"] if known(row["needed"]) else []
+    needs = (
+        [f"{count(row['outputs'])} of about {count(row['needed'])} outputs"]
+        if known(row["needed"])
+        else []
+    )
     if row["by"] == "excess_flips":
         change = f"{percent(row['flips'])} other answers"
     elif row["by"] in DECIDES:
@@ -86,7 +134,11 @@ def sections(run: Diff) -> list[Section]:
     identity = TableView.of_figures(run, "signature", "What the judge is", signature, **same)
     drawn = change_charts(run)
     return [
-        *([Section("changes-drawn", "Changes with their intervals", charts=tuple(drawn))] if drawn else []),
+        *(
+            [Section("changes-drawn", "Changes with their intervals", charts=tuple(drawn))]
+            if drawn
+            else []
+        ),
         Section("figures", "All figures, before and now", tables=(figures,)),
         Section("identity", "Model, prompt, schema and parameters", tables=(identity,)),
     ]

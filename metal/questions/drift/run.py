@@ -1,4 +1,6 @@
-"""Runs of `metal diff` and `metal gate`: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+"""Runs of `metal diff` and `metal gate`: run.toml, raters.jsonl, warnings.txt, tables/,
+report.html.
+"""
 
 from __future__ import annotations
 
@@ -46,11 +48,21 @@ DESCRIBED: Tables = {
     "drift": with_the_rest(
         (
             *HEAD,
-            Column("judge", "judge", below=lambda row: f"before: {row['before']}" * (row["before"] != row["judge"])),
+            Column(
+                "judge",
+                "judge",
+                below=lambda row: f"before: {row['before']}" * (row["before"] != row["judge"]),
+            ),
             Column("says", "says", capital, below=lambda row: row["why"]),
             Column("agreement_before", "agreement before", percent),
             Column("agreement_after", "agreement now", percent, direction="higher"),
-            Column("difference", "change of agreement", percent_change, interval=True, direction="higher"),
+            Column(
+                "difference",
+                "change of agreement",
+                percent_change,
+                interval=True,
+                direction="higher",
+            ),
             Column("difference_p_adjusted", "p, corrected", p_value),
             Column("mean_before", "mean before", share),
             Column("mean_after", "mean now", share),
@@ -62,7 +74,9 @@ DESCRIBED: Tables = {
             Column("coverage_before", "coverage before", coverage),
             Column("coverage_after", "coverage now", coverage, direction="higher"),
             Column("coverage_change_p_adjusted", "p, corrected", p_value),
-            Column("outputs", "outputs", count, below=lambda row: f"{count(row['sources'])} sources"),
+            Column(
+                "outputs", "outputs", count, below=lambda row: f"{count(row['sources'])} sources"
+            ),
             Column("needed", "needed", count),
         ),
         DRIFT,
@@ -95,7 +109,10 @@ class Diff(Result):
     def _check(self, folder: Path) -> None:
         margins = self.manifest["settings"]["margins"]
         if not isinstance(margins, dict) or set(margins) != set(vars(Margins())):
-            wrong = f"settings.margins is {margins!r}, not a number of each of {', '.join(vars(Margins()))}"
+            wrong = (
+                f"settings.margins is {margins!r}, not a number of each of"
+                f" {', '.join(vars(Margins()))}"
+            )
             raise DataError(folder / "run.toml", wrong, again(self.command))
 
     @property
@@ -111,7 +128,9 @@ class Diff(Result):
     def remarks(self) -> Iterator[VerdictLine]:
         """Whether the judge is what it was."""
         for row in self.records("drift"):
-            change = f"agreement with people changed by {estimate(row, 'difference', percent_change)}"
+            change = (
+                f"agreement with people changed by {estimate(row, 'difference', percent_change)}"
+            )
             line = f"{row['says']} beside {self.baseline}: {row['why'] or change}"
             weight = WARNS if row["says"] in FAILED else NOTED
             yield VerdictLine(row["judge"], row["language"], row["criterion"], line, weight)
@@ -120,33 +139,47 @@ class Diff(Result):
         """The rows, those that failed first, and of these the greatest change."""
         order = (WORSE, DIFFERENT, UNDECIDED, BETTER, EQUIVALENT)
         rows = self.records("drift")
-        return sorted(rows, key=lambda row: (order.index(row["says"]), -abs(row[row["by"]] if row["by"] else 0)))
+        return sorted(
+            rows,
+            key=lambda row: (order.index(row["says"]), -abs(row[row["by"]] if row["by"] else 0)),
+        )
 
-    def assert_not_worse(self, margin: float | None = None, *, allow_undecided: bool = False) -> None:
-        """Raise AssertionError unless no judge agrees less with people or answers less than before, beyond the margin.
+    def assert_not_worse(
+        self, margin: float | None = None, *, allow_undecided: bool = False
+    ) -> None:
+        """Raise AssertionError unless no judge agrees less with people or answers less than before,
+        beyond the margin.
 
-        margin: what does not matter; that of the comparison if None. allow_undecided: pass also where it cannot be
-        shown, so that only what is shown to be worse fails.
+        margin: what does not matter; that of the comparison if None. allow_undecided: pass also
+        where it cannot be shown, so that only what is shown to be worse fails.
         """
         given = self.margins
         margin = given.agreement if margin is None else margin
         worse: list[Row] = []
         undecided: list[Row] = []
         for row in self.ranked():
-            if row["says"] == WORSE and row["coverage_change_p_adjusted"] < given.alpha and row["coverage_change"] < 0:
+            if (
+                row["says"] == WORSE
+                and row["coverage_change_p_adjusted"] < given.alpha
+                and row["coverage_change"] < 0
+            ):
                 worse.append(row)
             elif not (row["difference_low"] > -margin and row["coverage_change_low"] > -margin):
                 lower = row["difference"] < 0 and row["difference_p_adjusted"] < given.alpha
                 (worse if lower else undecided).append(row)
         parts = [f"worse than {self.baseline}: {self._named(worse)}"] if worse else []
         if undecided and not allow_undecided:
-            parts.append(f"not shown to be within {percent(margin)} of {self.baseline}: {self._named(undecided)}")
+            parts.append(
+                f"not shown to be within {percent(margin)} of {self.baseline}:"
+                f" {self._named(undecided)}"
+            )
         if parts:
             raise AssertionError("; ".join(parts).replace(MINUS, "-"))
 
     def _named(self, rows: list[Row]) -> str:
         words = [
-            f"{row['judge']} in {language_name(row['language'])} on {self.criterion(row['criterion'])} (agreement with "
+            f"{row['judge']} in {language_name(row['language'])} on"
+            f" {self.criterion(row['criterion'])} (agreement with "
             f"people {percent(row['agreement_after'])}, was {percent(row['agreement_before'])}, "
             f"{estimate(row, 'difference', percent_change)}, {plural(row['outputs'], 'output')}"
             f"{'; ' + reason(row, 'coverage_change') if row['coverage_change'] < 0 else ''})"
@@ -158,7 +191,9 @@ class Diff(Result):
 
 @dataclass(frozen=True, repr=False)
 class Gate(Diff):
-    """Judges on anchors, within margins that were declared beforehand. `exit_code`: 0, 1, or 3 where undecided."""
+    """Judges on anchors, within margins that were declared beforehand. `exit_code`: 0, 1, or 3
+    where undecided.
+    """
 
     shown = "drift"
     command = "gate"
@@ -188,24 +223,40 @@ class Gate(Diff):
         return {EQUIVALENT: 0, UNDECIDED: 3}.get(self.verdict, 1)
 
     def junit(self) -> str:
-        """The result as JUnit's XML: a test for each judge, criterion and language, and for each signature."""
+        """The result as JUnit's XML: a test for each judge, criterion and language, and for each
+        signature.
+        """
         from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
         suite = Element("testsuite", name=printable(self.name))
         for row in self.records("drift"):
             case = SubElement(
-                suite, "testcase", classname=printable(f"{row['judge']}.{row['criterion']}"), name=row["language"]
+                suite,
+                "testcase",
+                classname=printable(f"{row['judge']}.{row['criterion']}"),
+                name=row["language"],
             )
             passed = row["says"] in (EQUIVALENT, BETTER)
             if not passed:
-                needs = f"; needs about {count(row['needed'])} outputs" if row["says"] == UNDECIDED else ""
+                needs = (
+                    f"; needs about {count(row['needed'])} outputs"
+                    if row["says"] == UNDECIDED
+                    else ""
+                )
                 words = without_isolates(printable(f"{row['says']}: {row['why']}{needs}"))
-                SubElement(case, "failure" if row["says"] in FAILED else "error", type=row["says"], message=words)
+                SubElement(
+                    case,
+                    "failure" if row["says"] in FAILED else "error",
+                    type=row["says"],
+                    message=words,
+                )
         changes = {row["judge"]: row for row in self.changed}
         for judge in dict.fromkeys(row["judge"] for row in self.records("signature")):
             case = SubElement(suite, "testcase", classname=printable(judge), name="signature")
             if change := changes.get(judge):
-                words = printable(f"{change['part']} changed from {change['before']} to {change['after']}")
+                words = printable(
+                    f"{change['part']} changed from {change['before']} to {change['after']}"
+                )
                 SubElement(case, "failure", type="different", message=words)
         cases = list(suite)
         suite.set("tests", str(len(cases)))

@@ -3,9 +3,10 @@
     {"watch": 2, "alpha": 0.05, "streams": 8, "least": [[KEY, 0.71], ...]}
     {"batch": B, "source": O, "key": K, "value": 1.0, "sum": S}
 
-Whoever reads the lines again in their order gets the same e-values, to the bit. A last line that was cut short never
-counted; it is taken away when the file is opened, and the step is taken again when its batch is given again. `sum` is
-of the line and of all before it: a line that was doubled, changed or taken out is found.
+Whoever reads the lines again in their order gets the same e-values, to the bit. A last line that
+was cut short never counted; it is taken away when the file is opened, and the step is taken again
+when its batch is given again. `sum` is of the line and of all before it: a line that was doubled,
+changed or taken out is found.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ FORMAT = 2  # 1 took the baseline for exact: its levels were the mean less the m
 
 
 def _is_step(step: Any, keys: int) -> bool:
-    """Whether a line's value can be a step: a batch and a source have names, a value lies between 0 and 1."""
+    """Whether a line's value can be a step: a batch and a source have names, a value lies between 0
+    and 1.
+    """
     if not isinstance(step, dict) or not {"batch", "source", "key", "value", "sum"} <= set(step):
         return False
     key, value = step["key"], step["value"]
@@ -41,9 +44,11 @@ class WatchFile:
     """Streams by key, as far as the file has come. Hold its lock (`data.files.one_writer`)."""
 
     def __init__(self, path: Path, alpha: float, least: Mapping[Key, float], streams: int) -> None:
-        """Go on with the file, or begin it. streams: how many were declared, at least as many as in `least`.
+        """Go on with the file, or begin it. streams: how many were declared, at least as many as in
+        `least`.
 
-        Raises UsageError where the file watches for something else, or by an earlier version's rule.
+        Raises UsageError where the file watches for something else, or by an earlier version's
+        rule.
         """
         self.path, self.alpha, self.declared = path, alpha, streams
         self.streams = {key: Stream(level) for key, level in least.items()}
@@ -70,9 +75,16 @@ class WatchFile:
             recorded = step.pop("sum")
             self._sum = self._sum_after(step)
             if recorded != self._sum:
-                problem = "does not follow from the lines before it: one was changed, doubled or taken out"
-                raise DataError(f"{self.path} line {number}", problem, "Restore the file, or begin a new one")
-            self._count(step["batch"], step["source"], self._keys[step["key"]], float(step["value"]))
+                problem = (
+                    "does not follow from the lines before it: one was changed, doubled or"
+                    " taken out"
+                )
+                raise DataError(
+                    f"{self.path} line {number}", problem, "Restore the file, or begin a new one"
+                )
+            self._count(
+                step["batch"], step["source"], self._keys[step["key"]], float(step["value"])
+            )
 
     def _check_head(self, begun: Any, wanted: Mapping[str, Any]) -> None:
         """Raise UsageError unless the file's first line is the one that this watch would write."""
@@ -80,15 +92,18 @@ class WatchFile:
             return
         if isinstance(begun, dict) and begun.get("watch") == 1:
             raise UsageError(
-                f"{self.path} was begun by an earlier METAL, which took the baseline for exact and so raised false "
-                "alarms; keep it as a record, and begin a new file with another `state`"
+                f"{self.path} was begun by an earlier METAL, which took the baseline for exact and"
+                " so raised false alarms; keep it as a record, and begin a new file with another"
+                " `state`"
             )
         raise UsageError(
-            f"{self.path} watches another judge, other languages or other levels; give another `state`, or move it away"
+            f"{self.path} watches another judge, other languages or other levels; give another"
+            " `state`, or move it away"
         )
 
     def take(self, batch: str, steps: Iterable[tuple[Key, str, float]]) -> int:
-        """Take the steps of a batch that were not taken before, each on disk before it counts; how many these were.
+        """Take the steps of a batch that were not taken before, each on disk before it counts; how
+        many these were.
 
         Steps of no stream are left out.
         """
@@ -100,7 +115,9 @@ class WatchFile:
                     step = {"batch": batch, "source": source, "key": places[key], "value": value}
                     self._sum = self._sum_after(step)
                     step["sum"] = self._sum
-                    line = (json.dumps(step, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+                    line = (json.dumps(step, ensure_ascii=False) + "\n").encode(
+                        "utf-8", "surrogatepass"
+                    )
                     with naming(self.path):
                         if os.write(file, line) != len(line):  # a full disk takes a part of it
                             raise OSError(28, "no space left on device", str(self.path))
@@ -124,7 +141,9 @@ class WatchFile:
 
     def _sum_after(self, step: Mapping[str, Any]) -> str:
         """The sum of all lines so far and of this step."""
-        return blake2b((self._sum + json.dumps(step, sort_keys=True)).encode(), digest_size=8).hexdigest()
+        return blake2b(
+            (self._sum + json.dumps(step, sort_keys=True)).encode(), digest_size=8
+        ).hexdigest()
 
     def _read(self, line: bytes, number: int) -> Any:
         try:
@@ -133,4 +152,8 @@ class WatchFile:
             raise self._damaged(number) from None
 
     def _damaged(self, number: int) -> DataError:
-        return DataError(f"{self.path} line {number}", "not a step of a watch", "Restore the file, or begin a new one")
+        return DataError(
+            f"{self.path} line {number}",
+            "not a step of a watch",
+            "Restore the file, or begin a new one",
+        )

@@ -20,10 +20,18 @@ if TYPE_CHECKING:
     from metal.questions.drift.run import Diff
     from metal.runs.run import Run
 
-Alpha = Annotated[float, Option("Chance of a wrong claim.", least=0, most=0.5, open_ends=True, rare=True)]
+Alpha = Annotated[
+    float, Option("Chance of a wrong claim.", least=0, most=0.5, open_ends=True, rare=True)
+]
 Power = Annotated[
     float,
-    Option("Chance to show what is so, for the outputs needed.", least=0, most=1, open_ends=True, rare=True),
+    Option(
+        "Chance to show what is so, for the outputs needed.",
+        least=0,
+        most=1,
+        open_ends=True,
+        rare=True,
+    ),
 ]
 Paired = Annotated[
     Names,
@@ -37,18 +45,23 @@ def diff(
     baseline: Ratings | Data | Run,
     *,
     data: Annotated[
-        Data | None, Option("Dataset that both are about, where a run's is not where it was.", metavar="DATASET")
+        Data | None,
+        Option(
+            "Dataset that both are about, where a run's is not where it was.", metavar="DATASET"
+        ),
     ] = None,
     judges: Paired = (),
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     languages: Languages = (),
     reference: Annotated[
-        str, Option("Agreement with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE")
+        str,
+        Option("Agreement with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE"),
     ] = "",
     margin: Annotated[
         float,
         Option(
-            "Change that does not matter, of agreement, coverage and the mean as a share of the scale: 0.1 or 10%.",
+            "Change that does not matter, of agreement, coverage and the mean as a share of the"
+            " scale: 0.1 or 10%.",
             least=0,
             most=1,
             open_ends=True,
@@ -58,20 +71,22 @@ def diff(
     power: Power = 0.8,
     **reading: Unpack[ReadingOptions],
 ) -> Diff:
-    """Set the judges of `run` beside those of `baseline`, what they were: is each still the same, in each language?
+    """Set the judges of `run` beside those of `baseline`, what they were: is each still the same,
+    in each language?
 
-    On the outputs that were judged both times: agreement with people, the mean score, answers that changed, and
-    coverage, each paired. Says *equivalent* where agreement and mean are shown to have changed by less than the margin
-    (two one-sided tests) and coverage not to have fallen by more, *worse*, *different* or *better* where a change is
-    shown (Holm's correction over everything), else *undecided*, with the outputs that it needs. Where the baseline was
-    asked with `repeat=2` or more, answers that change are compared with how often they did when the judge was only
-    asked again.
+    On the outputs that were judged both times: agreement with people, the mean score, answers that
+    changed, and coverage, each paired. Says *equivalent* where agreement and mean are shown to have
+    changed by less than the margin (two one-sided tests) and coverage not to have fallen by more,
+    *worse*, *different* or *better* where a change is shown (Holm's correction over everything),
+    else *undecided*, with the outputs that it needs. Where the baseline was asked with `repeat=2`
+    or more, answers that change are compared with how often they did when the judge was only asked
+    again.
 
-    run, baseline: run folders of `metal.judge` or `metal.audit`, an audit, or tables with people and judges. The
-    dataset is where they were made; its ratings must be those of then.
+    run, baseline: run folders of `metal.judge` or `metal.audit`, an audit, or tables with people
+    and judges. The dataset is where they were made; its ratings must be those of then.
 
-    Returns the tables `drift` and `signature`, the page, and `assert_not_worse` for tests. Raises UsageError where the
-    two have no output in common, or their data changed or are gone.
+    Returns the tables `drift` and `signature`, the page, and `assert_not_worse` for tests. Raises
+    UsageError where the two have no output in common, or their data changed or are gone.
     """
     from metal.questions.drift.compute import Margins, drift, judge_pairs
     from metal.questions.drift.run import Diff
@@ -79,10 +94,14 @@ def diff(
     margins = Margins(margin, margin, margin, alpha, power)
     options = given(reading)
     commands = [
-        read_run_toml(Path(each))["command"] if isinstance(each, str | Path) else "" for each in (run, baseline)
+        read_run_toml(Path(each))["command"] if isinstance(each, str | Path) else ""
+        for each in (run, baseline)
     ]
     if options and data is None and all(commands):
-        raise UsageError(f"`{next(iter(options))}` is for tables, and both are runs, read as they are; leave it out")
+        raise UsageError(
+            f"`{next(iter(options))}` is for tables, and both are runs, read as they are; leave"
+            " it out"
+        )
     now, before = side(run, data, options), side(baseline, data, options)
     pairs = judge_pairs(now.judges, before.judges, names(judges))
     settings = replace(now.settings, criteria=names(criteria), languages=names(languages))
@@ -96,7 +115,9 @@ def diff(
 
 @dataclass(frozen=True)
 class Side:
-    """One of two that are compared: its ratings, its judges, what to call it, and how people's labels are made."""
+    """One of two that are compared: its ratings, its judges, what to call it, and how people's
+    labels are made.
+    """
 
     inputs: Inputs
     dataset: Dataset
@@ -106,7 +127,12 @@ class Side:
     warnings: tuple[str, ...] = ()
 
     def manifest(
-        self, command: str, before: Side, margins: Any, pairs: Mapping[str, str], more: Mapping[str, Any]
+        self,
+        command: str,
+        before: Side,
+        margins: Any,
+        pairs: Mapping[str, str],
+        more: Mapping[str, Any],
     ) -> Any:
         """run.toml of the comparison."""
         from metal.data.text import signature_line
@@ -119,9 +145,11 @@ class Side:
         return self.inputs.manifest(command, self.dataset, asked, sorted(pairs), signed)
 
 
-def side(run: Ratings | Data | Run, data: Data | None = None, reading: ReadingOptions | None = None) -> Side:
-    """What a run, an audit or a table holds. data: what the run was made from, where that is elsewhere now; reading:
-    how a table is read.
+def side(
+    run: Ratings | Data | Run, data: Data | None = None, reading: ReadingOptions | None = None
+) -> Side:
+    """What a run, an audit or a table holds. data: what the run was made from, where that is
+    elsewhere now; reading: how a table is read.
 
     Raises UsageError where its data are gone or not those that it was made from.
     """
@@ -139,22 +167,33 @@ def side(run: Ratings | Data | Run, data: Data | None = None, reading: ReadingOp
     if not about.get("command"):
         inputs = load(run, (), reading)  # type: ignore[arg-type]
         name = called if isinstance(run, str | os.PathLike) else inputs.dataset.card.name
-        return Side(inputs, inputs.dataset, judges_of(inputs.dataset, AuditSettings()), name, AuditSettings())
+        return Side(
+            inputs,
+            inputs.dataset,
+            judges_of(inputs.dataset, AuditSettings()),
+            name,
+            AuditSettings(),
+        )
     first: Mapping[str, Any] = next(iter(about["datasets"]), {})
     data_then = data if data is not None else _still_there(called, first)
     reading = reading if data is not None else first.get("reading", {})
     if about["command"] in COMMANDS:
         return judged(Path(called), data_then, reading)
     if about["command"] != "audit":
-        raise UsageError(f"{called}: a run of `metal {about['command']}`; give runs of `metal.judge` or `metal.audit`")
+        raise UsageError(
+            f"{called}: a run of `metal {about['command']}`; give runs of `metal.judge` or"
+            " `metal.audit`"
+        )
     inputs = load(data_then, first.get("more", []), reading)
     asked = about["settings"]
-    settings = AuditSettings(**{key: asked[key] for key in ("reference", "aggregate", "min_raters") if key in asked})
+    settings = AuditSettings(
+        **{key: asked[key] for key in ("reference", "aggregate", "min_raters") if key in asked}
+    )
     dataset, _ = inputs.without_noisy(asked.get("exclude_noisy", ""))
     if dataset.digest != first.get("digest"):
         raise UsageError(
-            f"{called}: its ratings changed since it was made, so that what they were is gone; give the runs of "
-            "`metal.judge` that are compared"
+            f"{called}: its ratings changed since it was made, so that what they were is gone; give"
+            " the runs of `metal.judge` that are compared"
         )
     judges = tuple(name for name in judges_of(dataset, AuditSettings()) if name in about["raters"])
     return Side(inputs, dataset, judges, called, settings)
@@ -163,7 +202,11 @@ def side(run: Ratings | Data | Run, data: Data | None = None, reading: ReadingOp
 def _still_there(called: str, first: Mapping[str, Any]) -> Path:
     path = Path(str(first.get("path", NOWHERE)))
     if not path.exists():
-        where = f"was made from {path}, which is not here" if first.get("path") else "does not say what it is about"
+        where = (
+            f"was made from {path}, which is not here"
+            if first.get("path")
+            else "does not say what it is about"
+        )
         raise UsageError(f"{called} {where}; say where the dataset is with `data`")
     return path
 
@@ -181,6 +224,10 @@ def judged(run: Path, data: Data, reading: ReadingOptions | None = None) -> Side
     rows = dataset.ratings[dataset.ratings["rater"].isin(list(people))]
     facts = tidy_facts(rows.loc[:, facts_in(rows)])
     both = with_ratings(with_parts(dataset, raters=people.values(), facts=facts), run)
-    inputs = Inputs(both, dataset.folder or NOWHERE, (run,), origin=dataset.origin, reading=dataset.reading)
+    inputs = Inputs(
+        both, dataset.folder or NOWHERE, (run,), origin=dataset.origin, reading=dataset.reading
+    )
     settings = AuditSettings()
-    return Side(inputs, both, judges_of(both, settings), str(run), settings, tuple(doubts(run, dataset)))
+    return Side(
+        inputs, both, judges_of(both, settings), str(run), settings, tuple(doubts(run, dataset))
+    )

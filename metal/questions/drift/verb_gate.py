@@ -27,13 +27,15 @@ LEAST = 30  # anchors of a language
 
 @dataclass(frozen=True)
 class Declared:
-    """A gate.toml: what was declared before the judge was asked again. Paths are from where the file lies.
+    """A gate.toml: what was declared before the judge was asked again. Paths are from where the
+    file lies.
 
-    anchors: a dataset that people rated, and its hash; baseline: the run of `metal.judge` on it that the judge has to
-    equal, and its hash (a file has to have both). repeats: how often the judge was asked there at least; least: anchors
-    a language at least. streams: how many a watch may have; 0 in files of earlier versions, which declared none.
-    expected: parts of the judge's signature that may change. passport: a file of `metal.passport` that has to
-    allow the judges: model, prompt, version that answered, what it was tested on, expiry.
+    anchors: a dataset that people rated, and its hash; baseline: the run of `metal.judge` on it
+    that the judge has to equal, and its hash (a file has to have both). repeats: how often the
+    judge was asked there at least; least: anchors a language at least. streams: how many a watch
+    may have; 0 in files of earlier versions, which declared none. expected: parts of the judge's
+    signature that may change. passport: a file of `metal.passport` that has to allow the judges:
+    model, prompt, version that answered, what it was tested on, expiry.
     """
 
     baseline: Path
@@ -57,29 +59,49 @@ class Declared:
             raise no_such(path, "file", " (make one with `metal.gate_init`)")
         about = read_toml(path)
         margins = about.pop("margins", None)
-        for part, choices in ((about, [each.name for each in fields(cls)]), (margins, [*vars(Margins())])):
+        for part, choices in (
+            (about, [each.name for each in fields(cls)]),
+            (margins, [*vars(Margins())]),
+        ):
             if not isinstance(part, Mapping):
-                raise DataError(path, "no table [margins]", "Write [margins] and, below it, agreement = 0.05")
+                raise DataError(
+                    path, "no table [margins]", "Write [margins] and, below it, agreement = 0.05"
+                )
             check_known(f"setting of {path}", part, choices)
         for name in ("baseline", "anchors"):
             if not isinstance(about.get(name), str):
                 raise DataError(path, f"no {name}", f'Add a line such as {name} = "{name}"')
             about[name] = Path(os.path.normpath(path.parent / about[name]))
         if not isinstance(about.get("passport", ""), str):
-            raise DataError(path, f"passport is {about['passport']!r}", 'Write a path, passport = "passport.json"')
+            raise DataError(
+                path,
+                f"passport is {about['passport']!r}",
+                'Write a path, passport = "passport.json"',
+            )
         if about.get("passport"):
             about["passport"] = Path(os.path.normpath(path.parent / about["passport"]))
         for name in ("anchors_hash", "baseline_hash"):
             if not isinstance(about.get(name), str) or not about[name]:
-                problem = f"no {name}, without which a change since the margins were declared cannot be noticed"
-                raise DataError(path, problem, "Declare the gate with `metal.gate_init`, which writes it")
+                problem = (
+                    f"no {name}, without which a change since the margins were declared cannot be"
+                    " noticed"
+                )
+                raise DataError(
+                    path, problem, "Declare the gate with `metal.gate_init`, which writes it"
+                )
         for name in ("repeats", "least", "streams"):
             if type(about.get(name, 2)) is not int or about.get(name, 2) < 1:
-                raise DataError(path, f"{name} is {about[name]!r}", "Write a whole number from 1 on")
+                raise DataError(
+                    path, f"{name} is {about[name]!r}", "Write a whole number from 1 on"
+                )
         for name in ("judges", "criteria", "languages", "expected"):
             if name in about:
-                if not isinstance(about[name], list) or not all(isinstance(text, str) for text in about[name]):
-                    raise DataError(path, f"{name} is {about[name]!r}", f'Write a list, {name} = ["..."]')
+                if not isinstance(about[name], list) or not all(
+                    isinstance(text, str) for text in about[name]
+                ):
+                    raise DataError(
+                        path, f"{name} is {about[name]!r}", f'Write a list, {name} = ["..."]'
+                    )
                 about[name] = tuple(about[name])
         check_known("part of a judge", about.get("expected", ()), PARTS)
         try:
@@ -88,14 +110,17 @@ class Declared:
             raise UsageError(f"{path}: {error}") from None
 
     def before(self) -> Side:
-        """The baseline on its anchors. Raises UsageError where they are not those that were declared, or too few."""
+        """The baseline on its anchors. Raises UsageError where they are not those that were
+        declared, or too few.
+        """
         earlier = judged(self.baseline, self.anchors)
         for name, now in self.hashes(earlier).items():
             if (declared := getattr(self, name)) and declared != now:
                 what = name.removesuffix("_hash")
                 raise UsageError(
-                    f"the {what} {getattr(self, what)} changed since the gate was declared ({declared}, now {now}); "
-                    "put it back, or declare the gate anew with `metal.gate_init`"
+                    f"the {what} {getattr(self, what)} changed since the gate was declared"
+                    f" ({declared}, now {now}); put it back, or declare the gate anew with"
+                    " `metal.gate_init`"
                 )
         return earlier
 
@@ -114,21 +139,24 @@ class Declared:
 
 @documented
 def gate(gate: StrPath, run: Ratings) -> Gate:
-    """Compare the judges of `run` with the baseline of a gate.toml, within the margins declared there.
+    """Compare the judges of `run` with the baseline of a gate.toml, within the margins declared
+    there.
 
-    The anchors, outputs that people rated, were judged for the baseline and again for `run` (`metal judge`). Checked
-    are, in each language and criterion: agreement with people and the mean score (both shown to be within the margins:
-    two one-sided tests), coverage (shown not to have fallen by more than its margin), and answers that changed beyond
-    how often they do when the judge is only asked again; and that the judge is what it was: model, prompt, schema and
-    parameters. A provider's fingerprint is noted only: whether it matters is what the anchors tell.
+    The anchors, outputs that people rated, were judged for the baseline and again for `run` (`metal
+    judge`). Checked are, in each language and criterion: agreement with people and the mean score
+    (both shown to be within the margins: two one-sided tests), coverage (shown not to have fallen
+    by more than its margin), and answers that changed beyond how often they do when the judge is
+    only asked again; and that the judge is what it was: model, prompt, schema and parameters. A
+    provider's fingerprint is noted only: whether it matters is what the anchors tell.
 
-    *Equivalent* if every language passes (intersection-union), *worse* or *different* if a change is shown (Holm's
-    correction over all checks), else *undecided*, with the outputs that it needs.
+    *Equivalent* if every language passes (intersection-union), *worse* or *different* if a change
+    is shown (Holm's correction over all checks), else *undecided*, with the outputs that it needs.
 
     gate: the file, from `metal.gate_init`. run: a run of `metal.judge` on the anchors.
 
-    Returns the tables `drift` and `signature`, the page, `verdict`, `exit_code` and `junit()`. Raises UsageError where
-    the anchors or the baseline changed, a language was not judged again, or there are too few anchors.
+    Returns the tables `drift` and `signature`, the page, `verdict`, `exit_code` and `junit()`.
+    Raises UsageError where the anchors or the baseline changed, a language was not judged again, or
+    there are too few anchors.
     """
     from metal.api.read import folder_of
     from metal.auditing.settings import AuditSettings
@@ -146,8 +174,14 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
     if declared.passport:
         issued, rows = read_passport(declared.passport), made.tables["drift"]
         for judge in pairs:
-            cells = rows[rows["judge"] == judge].loc[:, ["language", "criterion"]].itertuples(index=False, name=None)
-            check(issued, judge, now.dataset.raters[judge].about, cells, use=(ALONE, BESIDE, NEITHER))
+            cells = (
+                rows[rows["judge"] == judge]
+                .loc[:, ["language", "criterion"]]
+                .itertuples(index=False, name=None)
+            )
+            check(
+                issued, judge, now.dataset.raters[judge].about, cells, use=(ALONE, BESIDE, NEITHER)
+            )
     signature = made.tables["signature"]
     meant = signature["part"].isin(declared.expected) & (signature["says"] == CHANGED)
     signature.loc[meant, "says"] = EXPECTED
@@ -157,7 +191,9 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
 
 
 def check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Declared) -> None:
-    """Raise UsageError where a cell of the baseline is missing now, has too few anchors, or too few repeats."""
+    """Raise UsageError where a cell of the baseline is missing now, has too few anchors, or too few
+    repeats.
+    """
     ratings = before.dataset.ratings
     wanted = ratings[ratings["rater"].isin(list(pairs.values()))]
     for name, chosen in (("criterion", declared.criteria), ("language", declared.languages)):
@@ -167,17 +203,21 @@ def check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Dec
     for rater, criterion, language in keys.itertuples(index=False):
         if (rater, criterion, language) not in given:
             where = f"{before.dataset.called(criterion)} in {language_name(language)}"
-            raise UsageError(f"{where} was judged by {rater} for the baseline and not now; judge all anchors again")
+            raise UsageError(
+                f"{where} was judged by {rater} for the baseline and not now; judge all anchors"
+                " again"
+            )
     for row in rows.to_dict("records"):
         where = f"{before.dataset.called(row['criterion'])} in {language_name(row['language'])}"
         if row["outputs"] < declared.least:
             raise UsageError(
-                f"{where}: {plural(row['outputs'], 'anchor')} with people's label and an answer both times, "
-                f"{declared.least} needed; have people rate more, or lower the line least = {declared.least} of the "
-                "gate's file"
+                f"{where}: {plural(row['outputs'], 'anchor')} with people's label and an answer"
+                f" both times, {declared.least} needed; have people rate more, or lower the line"
+                f" least = {declared.least} of the gate's file"
             )
         if row["repeats"] + 1 < declared.repeats:
             raise UsageError(
-                f"{row['before']} was asked {plural(row['repeats'] + 1, 'time')} for the baseline, {declared.repeats} "
-                "needed to know how often it changes by itself; make the baseline with `metal.judge(repeat=2)`"
+                f"{row['before']} was asked {plural(row['repeats'] + 1, 'time')} for the baseline,"
+                f" {declared.repeats} needed to know how often it changes by itself; make the"
+                " baseline with `metal.judge(repeat=2)`"
             )

@@ -26,25 +26,52 @@ if TYPE_CHECKING:
 
 Margin = Annotated[
     float,
-    Option("Change of agreement with people that does not matter, as 0.1 or 10%.", least=0, most=1, open_ends=True),
+    Option(
+        "Change of agreement with people that does not matter, as 0.1 or 10%.",
+        least=0,
+        most=1,
+        open_ends=True,
+    ),
 ]
 MeanMargin = Annotated[
-    float, Option("Change of the mean that does not matter, as a share of the scale.", least=0, most=1, open_ends=True)
+    float,
+    Option(
+        "Change of the mean that does not matter, as a share of the scale.",
+        least=0,
+        most=1,
+        open_ends=True,
+    ),
 ]
 CoverageMargin = Annotated[
-    float, Option("Loss of answers that does not matter, as a share of the outputs.", least=0, most=1, open_ends=True)
+    float,
+    Option(
+        "Loss of answers that does not matter, as a share of the outputs.",
+        least=0,
+        most=1,
+        open_ends=True,
+    ),
 ]
 Expected = Annotated[
-    Names, Option(f"Parts of the judge that are meant to change: {', '.join(PARTS[:-1])}.", metavar="PART", rare=True)
+    Names,
+    Option(
+        f"Parts of the judge that are meant to change: {', '.join(PARTS[:-1])}.",
+        metavar="PART",
+        rare=True,
+    ),
 ]
 Streams = Annotated[
     int,
-    Option("Streams at most in a watch; more make it slower. [default: those of the baseline]", least=0, rare=True),
+    Option(
+        "Streams at most in a watch; more make it slower. [default: those of the baseline]",
+        least=0,
+        rare=True,
+    ),
 ]
 Loss = Annotated[
     float,
     Option(
-        "Loss that a watch should find, as 0.15; the answer says how many anchors that takes. [default: 2 x margin]",
+        "Loss that a watch should find, as 0.15; the answer says how many anchors that takes."
+        " [default: 2 x margin]",
         least=0,
         most=1,
         rare=True,
@@ -69,18 +96,23 @@ def gate_init(
     loss: Loss = 0,
     alpha: Alpha = 0.05,
     power: Power = 0.8,
-    force: Annotated[bool, Option("Replace another gate; it is kept as NAME.replaced.", rare=True)] = False,
+    force: Annotated[
+        bool, Option("Replace another gate; it is kept as NAME.replaced.", rare=True)
+    ] = False,
 ) -> list[str]:
-    """Declare a gate: write the file that `metal gate` reads, with the hashes of the anchors and of the baseline.
+    """Declare a gate: write the file that `metal gate` reads, with the hashes of the anchors and of
+    the baseline.
 
-    The margins are declared here, before the judge is asked again, and so is how many streams a watch may have: one of
-    agreement and one of the system's scores for each judge, language and criterion of the baseline, or more.
+    The margins are declared here, before the judge is asked again, and so is how many streams a
+    watch may have: one of agreement and one of the system's scores for each judge, language and
+    criterion of the baseline, or more.
 
-    anchors: the dataset folder with people's ratings. baseline: the run of `metal.judge` on it, with `repeat=2`.
+    anchors: the dataset folder with people's ratings. baseline: the run of `metal.judge` on it,
+    with `repeat=2`.
 
-    Returns what the gate can show, in sentences: the promise of a watch, which losses it will find and how many anchors
-    others take, how many anchors a PASS takes because the unchanged judge changes answers by itself, and where there
-    are too few.
+    Returns what the gate can show, in sentences: the promise of a watch, which losses it will find
+    and how many anchors others take, how many anchors a PASS takes because the unchanged judge
+    changes answers by itself, and where there are too few.
     """
     import tomli_w
 
@@ -104,15 +136,20 @@ def gate_init(
     too_few = list(_too_few(before, settings, declared, repeated_by))
     of_stream = baselines(before.dataset, settings, {judge: judge for judge in before.judges})
     if streams and streams < len(of_stream):
-        raise UsageError(f"streams {streams}: the baseline has {len(of_stream)}; give as many, or more")
+        raise UsageError(
+            f"streams {streams}: the baseline has {len(of_stream)}; give as many, or more"
+        )
     declared = replace(declared, streams=streams or len(of_stream))
     lines = [
         *watch_lines(of_stream, declared.margins, declared.streams, loss),
-        pass_line(comparisons(before.dataset, before.dataset, settings, repeated_by), declared.margins),
+        pass_line(
+            comparisons(before.dataset, before.dataset, settings, repeated_by), declared.margins
+        ),
         *too_few,
     ]
     gate: dict[str, Any] = {
-        name: os.path.relpath(getattr(declared, name), path.parent) for name in ("baseline", "anchors")
+        name: os.path.relpath(getattr(declared, name), path.parent)
+        for name in ("baseline", "anchors")
     }
     gate |= Declared.hashes(before) | {
         "repeats": declared.repeats,
@@ -145,13 +182,15 @@ def _asked_again(before: Side) -> dict[str, str]:
     for judge in before.judges:
         if judge not in last:
             raise UsageError(
-                f"{judge} was asked once for the baseline; make it with `metal.judge(repeat=2)`, so that it is known "
-                "how often answers change by themselves"
+                f"{judge} was asked once for the baseline; make it with `metal.judge(repeat=2)`, so"
+                " that it is known how often answers change by themselves"
             )
     return {name: judge for judge, name in last.items()}
 
 
-def _too_few(before: Side, settings: AuditSettings, declared: Declared, again: Mapping[str, str]) -> Iterator[str]:
+def _too_few(
+    before: Side, settings: AuditSettings, declared: Declared, again: Mapping[str, str]
+) -> Iterator[str]:
     """What the anchors cannot show, by how the judge differs from itself when it is asked again."""
     from metal.runs.run import spoken
     from metal.show.parts import in_sentence
@@ -160,15 +199,19 @@ def _too_few(before: Side, settings: AuditSettings, declared: Declared, again: M
     table = drift(dataset, dataset, settings, declared.margins, again).tables["drift"]
     check_whole(table, before, again, declared)
     few = table[table["needed"] > table["outputs"]]
-    for (outputs, sources, needed), cells in few.groupby(["outputs", "sources", "needed"], sort=False):
+    for (outputs, sources, needed), cells in few.groupby(
+        ["outputs", "sources", "needed"], sort=False
+    ):
         places = [
             f"{in_sentence(dataset.criteria[criterion].title)} in {spoken(language)}"
-            for criterion, language in cells[["criterion", "language"]].itertuples(index=False, name=None)
+            for criterion, language in cells[["criterion", "language"]].itertuples(
+                index=False, name=None
+            )
         ]
         where = places[0]
         if places[1:]:
             where = f"{len(places)} of {plural(len(table), 'case')} ({first_few(places, 3)})"
         yield (
-            f"Too few anchors in {where}: {outputs} anchors of {sources} sources, and about {needed:.0f} are needed to "
-            "show that nothing changed within these margins."
+            f"Too few anchors in {where}: {outputs} anchors of {sources} sources, and about"
+            f" {needed:.0f} are needed to show that nothing changed within these margins."
         )

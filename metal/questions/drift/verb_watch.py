@@ -1,4 +1,6 @@
-"""`metal.gate_watch`: a judge in use, watched source by source, and whether it or the system has drifted."""
+"""`metal.gate_watch`: a judge in use, watched source by source, and whether it or the system has
+drifted.
+"""
 
 from __future__ import annotations
 
@@ -29,9 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Watch:
-    """How far a watch has come. streams: a row for each judge, language, criterion and what is watched, with its steps,
-    mean, the level it is not to fall below, e-value, and the step of its alarm (0: none). taken: steps of this call.
-    threshold: the e-value at which a stream alarms. promise: how often that happens wrongly. titles: of the criteria.
+    """How far a watch has come. streams: a row for each judge, language, criterion and what is
+    watched, with its steps, mean, the level it is not to fall below, e-value, and the step of its
+    alarm (0: none). taken: steps of this call. threshold: the e-value at which a stream alarms.
+    promise: how often that happens wrongly. titles: of the criteria.
     """
 
     streams: pd.DataFrame
@@ -43,7 +46,9 @@ class Watch:
     @property
     def begun(self) -> pd.DataFrame:
         """The streams with a step, nearest to an alarm first."""
-        return self.streams[self.streams["steps"] > 0].sort_values("e_value", ascending=False, kind="stable")
+        return self.streams[self.streams["steps"] > 0].sort_values(
+            "e_value", ascending=False, kind="stable"
+        )
 
     @property
     def drifted(self) -> pd.DataFrame:
@@ -58,10 +63,17 @@ class Watch:
     @property
     def headline(self) -> str:
         """Who drifted, and where."""
-        judges, systems = (self._where(self.drifted[self.drifted["what"] == what]) for what in (JUDGE, SYSTEM))
+        judges, systems = (
+            self._where(self.drifted[self.drifted["what"] == what]) for what in (JUDGE, SYSTEM)
+        )
         alone = [where for where in systems if where not in judges]
-        words = [f"The judge drifted: {within(judge)} in {listed(judges[judge])}." for judge in judges]
-        words += [f"The system drifted, and its judge did not: {listed(systems[judge])}." for judge in alone]
+        words = [
+            f"The judge drifted: {within(judge)} in {listed(judges[judge])}." for judge in judges
+        ]
+        words += [
+            f"The system drifted, and its judge did not: {listed(systems[judge])}."
+            for judge in alone
+        ]
         if judges and systems:
             words.append("Where its judge drifted, the system's scores say nothing.")
         if words:
@@ -69,15 +81,22 @@ class Watch:
         names = list(dict.fromkeys(self.streams["judge"]))
         who = plural(len(names), "judge") if names[1:] else within(names[0])
         of = plural(len(self.begun), "stream")
-        return f"No drift of {who} after {plural(int(self.streams['steps'].sum()), 'step')} in {of}."
+        return (
+            f"No drift of {who} after {plural(int(self.streams['steps'].sum()), 'step')} in {of}."
+        )
 
     def _where(self, rows: pd.DataFrame) -> dict[str, list[str]]:
         from metal.show.parts import in_sentence
 
         places: dict[str, list[str]] = {}
         for row in rows.to_dict("records"):
-            criterion, after = in_sentence(self.titles[row["criterion"]]), plural(row["alarm"], "step")
-            places.setdefault(row["judge"], []).append(f"{language_name(row['language'])} ({criterion}, after {after})")
+            criterion, after = (
+                in_sentence(self.titles[row["criterion"]]),
+                plural(row["alarm"], "step"),
+            )
+            places.setdefault(row["judge"], []).append(
+                f"{language_name(row['language'])} ({criterion}, after {after})"
+            )
         return places
 
     def __repr__(self) -> str:
@@ -93,29 +112,33 @@ def gate_watch(
     gate: StrPath,
     run: Ratings,
     *,
-    state: Annotated[StrPath, Option("File that the watch is kept in.", metavar="FILE")] = "watch.jsonl",
+    state: Annotated[
+        StrPath, Option("File that the watch is kept in.", metavar="FILE")
+    ] = "watch.jsonl",
     data: Annotated[
-        Data | None, Option("Dataset that the run is about. [default: the gate's anchors]", metavar="DATASET")
+        Data | None,
+        Option("Dataset that the run is about. [default: the gate's anchors]", metavar="DATASET"),
     ] = None,
 ) -> Watch:
     """Watch a judge in use, batch by batch, with an alarm that may be looked at any time.
 
-    Of outputs that people rated, whether the judge agrees with them is a bet against "agreement is not below its
-    level"; of outputs that nobody rated, its score is a bet against "the system is not below its level". A level is
-    what the anchors show for sure: the lower limit of their mean, or their mean less the margin where that is lower.
-    Each stream starts with a stake of 1 and alarms when that has become 2 x streams / alpha. If the judge's stream
-    alarms, the judge drifted; if only the system's does, the system.
+    Of outputs that people rated, whether the judge agrees with them is a bet against "agreement is
+    not below its level"; of outputs that nobody rated, its score is a bet against "the system is
+    not below its level". A level is what the anchors show for sure: the lower limit of their mean,
+    or their mean less the margin where that is lower. Each stream starts with a stake of 1 and
+    alarms when that has become 2 x streams / alpha. If the judge's stream alarms, the judge
+    drifted; if only the system's does, the system.
 
-    If the judge agrees with people as on the anchors, or better, the chance of any false alarm, ever, in any of the
-    streams that the gate declares, is at most alpha.
+    If the judge agrees with people as on the anchors, or better, the chance of any false alarm,
+    ever, in any of the streams that the gate declares, is at most alpha.
 
-    The outputs of a source are one step. The file is a line a step: a run that was killed goes on where it stood, and
-    a batch counts once.
+    The outputs of a source are one step. The file is a line a step: a run that was killed goes on
+    where it stood, and a batch counts once.
 
     gate: the file, from `metal.gate_init`. run: a run of `metal.judge`, the next batch.
 
-    Returns the streams; `headline` says who drifted. Raises what `metal.gate` raises of the gate's file, and UsageError
-    where it declares fewer streams than there are.
+    Returns the streams; `headline` says who drifted. Raises what `metal.gate` raises of the gate's
+    file, and UsageError where it declares fewer streams than there are.
     """
     from metal.auditing.settings import AuditSettings
     from metal.questions.drift.store import WatchFile
@@ -132,23 +155,28 @@ def gate_watch(
     every = [step for judge in pairs for step in steps(now.dataset, settings, judge)]
     with one_writer(path):
         file = WatchFile(path, margins.alpha, least, declared.streams)
-        taken = file.take(batch, sorted(every, key=lambda step: _shuffled(batch, *step[0], step[1])))
+        taken = file.take(
+            batch, sorted(every, key=lambda step: _shuffled(batch, *step[0], step[1]))
+        )
     titles = {key: before.dataset.called(key) for _, _, _, key in least}
-    return Watch(_table(file), taken, file.threshold, promise(margins.alpha, declared.streams), titles)
+    return Watch(
+        _table(file), taken, file.threshold, promise(margins.alpha, declared.streams), titles
+    )
 
 
 def _check_streams(gate: Path, declared: int, streams: int) -> None:
     """Raise UsageError where the gate declares no number of streams, or fewer than there are."""
     if not declared:
         raise UsageError(
-            f"{gate} was written by an earlier METAL and does not declare how many streams a watch may have; there are "
-            f"{streams}: write the line streams = {streams} above [margins], or declare the gate anew with "
-            "`metal.gate_init`"
+            f"{gate} was written by an earlier METAL and does not declare how many streams a watch"
+            f" may have; there are {streams}: write the line streams = {streams} above [margins],"
+            " or declare the gate anew with `metal.gate_init`"
         )
     if streams > declared:
         raise UsageError(
-            f"{plural(streams, 'stream')} to watch, and {gate} declares {declared}, for which alone its promise holds; "
-            f"declare the gate anew with `metal.gate_init(streams={streams})`, and begin a new `state`"
+            f"{plural(streams, 'stream')} to watch, and {gate} declares {declared}, for which alone"
+            f" its promise holds; declare the gate anew with `metal.gate_init(streams={streams})`,"
+            " and begin a new `state`"
         )
 
 

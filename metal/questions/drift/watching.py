@@ -1,5 +1,5 @@
-"""What a stream of judged outputs shows, one source at a time: does the judge still agree with people, and is the
-system whose outputs nobody rated still as good?
+"""What a stream of judged outputs shows, one source at a time: does the judge still agree with
+people, and is the system whose outputs nobody rated still as good?
 """
 
 from __future__ import annotations
@@ -22,8 +22,11 @@ Key = tuple[str, str, str, str]
 """What is watched (JUDGE or SYSTEM), judge, language, criterion."""
 
 
-def baselines(before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]) -> dict[Key, Baseline]:
-    """What each stream was before, on the outputs that people rated: agreement with people, and the judge's score.
+def baselines(
+    before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]
+) -> dict[Key, Baseline]:
+    """What each stream was before, on the outputs that people rated: agreement with people, and the
+    judge's score.
 
     pairs: judge -> its name before.
     """
@@ -39,7 +42,10 @@ def baselines(before: Dataset, settings: AuditSettings, pairs: Mapping[str, str]
 
 def levels(of_stream: Mapping[Key, Baseline], margins: Margins, streams: int) -> dict[Key, float]:
     """The mean that each stream is not to fall below; streams: how many there may be."""
-    return {key: baseline.level(margin_of(key, margins), margins.alpha, streams) for key, baseline in of_stream.items()}
+    return {
+        key: baseline.level(margin_of(key, margins), margins.alpha, streams)
+        for key, baseline in of_stream.items()
+    }
 
 
 def margin_of(key: Key, margins: Margins) -> float:
@@ -50,16 +56,19 @@ def margin_of(key: Key, margins: Margins) -> float:
 def promise(alpha: float, streams: int) -> str:
     """What a watch promises, as a sentence."""
     return (
-        "If the judge agrees with people as on the anchors, or better, the chance of any false alarm, ever, in any of "
-        f"{plural(streams, 'stream')}, is at most {percent(alpha)}."
+        "If the judge agrees with people as on the anchors, or better, the chance of any false"
+        f" alarm, ever, in any of {plural(streams, 'stream')}, is at most {percent(alpha)}."
     )
 
 
-def steps(dataset: Dataset, settings: AuditSettings, judge: str) -> Iterator[tuple[Key, str, float]]:
-    """(key, source, value from 0 to 1): of outputs that people rated, agreement; of the others, the score.
+def steps(
+    dataset: Dataset, settings: AuditSettings, judge: str
+) -> Iterator[tuple[Key, str, float]]:
+    """(key, source, value from 0 to 1): of outputs that people rated, agreement; of the others, the
+    score.
 
-    The outputs of a source are one step, their mean: as they depend on each other, each as a step of its own would be
-    counted as evidence several times.
+    The outputs of a source are one step, their mean: as they depend on each other, each as a step
+    of its own would be counted as evidence several times.
     """
     yield from _source_means(dataset, settings, judge, rated_only=False)
 
@@ -77,7 +86,9 @@ def _source_means(
 def _values(
     dataset: Dataset, settings: AuditSettings, judge: str, *, rated_only: bool
 ) -> Iterator[tuple[Key, str, float]]:
-    """(key, source, value) of each output. rated_only: both values of outputs that people rated, and no others."""
+    """(key, source, value) of each output. rated_only: both values of outputs that people rated,
+    and no others.
+    """
     for cell in cells(dataset, replace(settings, judges=(judge,)), continuous=True):
         if judge not in cell.judges:
             continue

@@ -15,28 +15,43 @@ def facts(run: Diff) -> dict[str, str]:
     """What is left open, and what was declared."""
     margins = run.margins
     declared = (
-        f"{percent(margins.agreement)} of agreement with people, {percent(margins.mean)} of the scale for the mean, "
-        f"{percent(margins.coverage)} of coverage; each claim at {percent(margins.alpha)}."
+        f"{percent(margins.agreement)} of agreement with people, {percent(margins.mean)} of the"
+        f" scale for the mean, {percent(margins.coverage)} of coverage; each claim at"
+        f" {percent(margins.alpha)}."
     )
     return {
         "Margins": declared,
-        "Not to be concluded": "That the judge is good: this says whether it is what it was, not what that is. That an "
-        "undecided one has not changed.",
+        "Not to be concluded": (
+            "That the judge is good: this says whether it is what it was, not what that is. That an"
+            " undecided one has not changed."
+        ),
     }
 
 
 def definitions(run: Diff) -> dict[str, str]:
     """The definitions behind the page."""
     return {
-        "Agreement with people": "Share of outputs on which the judge gives people's most frequent answer; of scores "
-        "without classes, 1 less the distance from their mean as a share of the scale. On outputs answered both times.",
-        "Equivalent": "The changes of agreement and of the mean are both shown to be within the margins: two one-sided "
-        "score tests, at the number of independent outputs that the sources are worth; a loss of "
-        "answers (coverage) beyond its margin is excluded by one such test.",
-        "Worse, different, better": "Not within the margin, and shown not to be 0 by a paired test, after Holm's "
-        "correction over all checks of the run. Worse: agreement or coverage fell. Different: the mean moved, or more "
-        "answers changed than when the judge was only asked again.",
-        "Needed": "(z for the error + z for the power)^2 times the share of outputs on which agreement changed, over "
-        "the margin squared; at least as many as even unchanged answers take.",
-        "All languages": "A gate passes if every language passes, so that no correction is needed; it fails by Holm's.",
+        "Agreement with people": (
+            "Share of outputs on which the judge gives people's most frequent answer; of scores"
+            " without classes, 1 less the distance from their mean as a share of the scale. On"
+            " outputs answered both times."
+        ),
+        "Equivalent": (
+            "The changes of agreement and of the mean are both shown to be within the margins: two"
+            " one-sided score tests, at the number of independent outputs that the sources are"
+            " worth; a loss of answers (coverage) beyond its margin is excluded by one such test."
+        ),
+        "Worse, different, better": (
+            "Not within the margin, and shown not to be 0 by a paired test, after Holm's correction"
+            " over all checks of the run. Worse: agreement or coverage fell. Different: the mean"
+            " moved, or more answers changed than when the judge was only asked again."
+        ),
+        "Needed": (
+            "(z for the error + z for the power)^2 times the share of outputs on which agreement"
+            " changed, over the margin squared; at least as many as even unchanged answers take."
+        ),
+        "All languages": (
+            "A gate passes if every language passes, so that no correction is needed; it fails by"
+            " Holm's."
+        ),
     }

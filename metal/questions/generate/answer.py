@@ -1,4 +1,6 @@
-"""The first screen of generated texts: how many there are, how many can be rated, what is wrong with the others."""
+"""The first screen of generated texts: how many there are, how many can be rated, what is wrong
+with the others.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +14,26 @@ from metal.show.view import Remark
 
 
 def headline(run: GeneratedTexts) -> str:
-    """How many texts in how many languages, how many of them can be handed out, how many are flagged."""
+    """How many texts in how many languages, how many of them can be handed out, how many are
+    flagged.
+    """
     rows = run.records("languages")
-    texts, chosen, flagged = (sum(row[name] for row in rows) for name in ("texts", "chosen", "flagged"))
+    texts, chosen, flagged = (
+        sum(row[name] for row in rows) for name in ("texts", "chosen", "flagged")
+    )
     if not texts:
         why = f": {plural(run.not_asked, 'call')} not made yet" if run.not_asked else ""
         return f"No text was written{why}."
     written = sum(bool(row["texts"]) for row in rows)
     answer = (
-        f"{plural(texts, 'text')} in {plural(written, 'language')}: {count(chosen)} can be handed out to be rated, "
-        f"{count(flagged)} flagged"
+        f"{plural(texts, 'text')} in {plural(written, 'language')}: {count(chosen)} can be handed"
+        f" out to be rated, {count(flagged)} flagged"
     )
-    return f"{answer}; {plural(run.not_asked, 'call')} not made yet." if run.not_asked else f"{answer}."
+    return (
+        f"{answer}; {plural(run.not_asked, 'call')} not made yet."
+        if run.not_asked
+        else f"{answer}."
+    )
 
 
 def cards(run: GeneratedTexts) -> Iterator[Remark]:
@@ -32,16 +42,18 @@ def cards(run: GeneratedTexts) -> Iterator[Remark]:
     if rows:
         worst = max(rows, key=lambda row: (row["flagged"] / row["texts"], row["flagged"]))
         words = (
-            f"{within(worst['generator'])} in {language_name(worst['language'])}: {count(worst['flagged'])} of "
-            f"{plural(worst['texts'], 'text')} flagged ({within(worst['reasons'])})."
+            f"{within(worst['generator'])} in {language_name(worst['language'])}:"
+            f" {count(worst['flagged'])} of {plural(worst['texts'], 'text')} flagged"
+            f" ({within(worst['reasons'])})."
         )
         yield Remark("Beware of texts that are no answer", words)
     left = [row for row in run.records("languages") if row["without"]]
     if left:
         most = max(left, key=lambda row: row["without"] / row["passages"])
         words = (
-            f"{plural(sum(row['without'] for row in left), 'passage')} in {plural(len(left), 'language')}; in "
-            f"{language_name(most['language'])} {count(most['without'])} of {count(most['passages'])}."
+            f"{plural(sum(row['without'] for row in left), 'passage')} in"
+            f" {plural(len(left), 'language')}; in {language_name(most['language'])}"
+            f" {count(most['without'])} of {count(most['passages'])}."
         )
         if not run.not_asked:
             flagged = ", or flagged texts as well (`keep_flagged`)," if rows else ""
@@ -49,10 +61,15 @@ def cards(run: GeneratedTexts) -> Iterator[Remark]:
         yield Remark("Passages without a text to rate", words)
     title, data = "What to do next", shlex.quote(str(run.data.get("path", "DATASET")))
     if run.not_asked:
-        words = f"{plural(run.not_asked, 'call')} not made yet. With this run's folder as RUN, they are made by"
+        words = (
+            f"{plural(run.not_asked, 'call')} not made yet. With this run's folder as RUN, they are"
+            " made by"
+        )
         yield Remark(title, words, "metal generate --resume RUN")
     elif any(row["chosen"] for row in run.records("languages")):
-        yield Remark(title, "Hand the texts out to people:", f"metal annotate export {data} --to html")
+        yield Remark(
+            title, "Hand the texts out to people:", f"metal annotate export {data} --to html"
+        )
 
 
 def scope(run: GeneratedTexts) -> str:

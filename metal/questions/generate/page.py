@@ -13,7 +13,9 @@ MOST_ROWS = 200
 
 def answer(run: GeneratedTexts) -> TableView:
     """Texts by language."""
-    return TableView.of_figures(run, "languages", "Texts by language", run.records("languages"), most=MOST_ROWS)
+    return TableView.of_figures(
+        run, "languages", "Texts by language", run.records("languages"), most=MOST_ROWS
+    )
 
 
 def sections(run: GeneratedTexts) -> list[Section]:

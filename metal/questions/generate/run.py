@@ -1,4 +1,6 @@
-"""A run of `metal generate`: run.toml and journal.jsonl, and once it ended warnings.txt, tables/, report.html."""
+"""A run of `metal generate`: run.toml and journal.jsonl, and once it ended warnings.txt, tables/,
+report.html.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,12 @@ DESCRIBED: Tables = {
     "languages": (
         LANGUAGE,
         Column("passages", "passages", count),
-        Column("texts", "texts", count, below=lambda row: name(row["qualities"]) if row["qualities"] else ""),
+        Column(
+            "texts",
+            "texts",
+            count,
+            below=lambda row: name(row["qualities"]) if row["qualities"] else "",
+        ),
         Column("qualities", shown=False),
         *FLAGGED,
         Column("without", "passages without one", count, direction="lower"),
@@ -55,7 +62,9 @@ class GeneratedTexts(Result):
     @property
     def settings(self) -> Mapping[str, Any]:
         """What was asked for, without what only a resumed run needs."""
-        return {key: value for key, value in super().settings.items() if not isinstance(value, dict)}
+        return {
+            key: value for key, value in super().settings.items() if not isinstance(value, dict)
+        }
 
     @property
     def not_asked(self) -> int:
@@ -65,7 +74,8 @@ class GeneratedTexts(Result):
 
 @dataclass(frozen=True, repr=False)
 class Generating:
-    """A run of generators. folder: with the journal of replies. What they wrote is in the dataset (`job.folder`).
+    """A run of generators. folder: with the journal of replies. What they wrote is in the dataset
+    (`job.folder`).
 
     texts: how many there are in each language, the tables of the page; None for a dry run.
     """

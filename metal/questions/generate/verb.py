@@ -38,9 +38,13 @@ if TYPE_CHECKING:
 @documented
 async def generate_async(
     data: StrPath | None = None,
-    model: Annotated[Names, Option("Model that writes, e.g. openai:gpt-4o, or a name of judges.toml.", "-m")] = (),
+    model: Annotated[
+        Names, Option("Model that writes, e.g. openai:gpt-4o, or a name of judges.toml.", "-m")
+    ] = (),
     *,
-    quality: Annotated[Names, Option("good, bad, answer, bad-answer, reference, yours. [default: good,bad]", "-q")] = (
+    quality: Annotated[
+        Names, Option("good, bad, answer, bad-answer, reference, yours. [default: good,bad]", "-q")
+    ] = (
         "good",
         "bad",
     ),
@@ -64,30 +68,35 @@ async def generate_async(
     prompt_folders: PromptFolders = (),
     base_url: BaseUrl = "",
     concurrency: Concurrency = None,
-    seed: Annotated[int | None, Option("Seed of all randomness. [default: 0]", least=0, rare=True)] = None,
+    seed: Annotated[
+        int | None, Option("Seed of all randomness. [default: 0]", least=0, rare=True)
+    ] = None,
     force: Force = False,
     callbacks: Callbacks | None = None,
 ) -> Generating:
-    """Let models write a good and a bad summary of every passage of `data`, and choose one of them at random.
+    """Let models write a good and a bad summary of every passage of `data`, and choose one of them
+    at random.
 
     Good ones are written at temperature 0 for high ratings on the dataset's criteria, bad ones at
-    temperature 1 in an adversarial role, both with a justification (METAL 3.1.2). All are kept; the chosen
-    ones are what people and judges rate. Texts that decline (in English), copy the passage or are in another
-    language are flagged, counted, and not chosen.
+    temperature 1 in an adversarial role, both with a justification (METAL 3.1.2). All are kept; the
+    chosen ones are what people and judges rate. Texts that decline (in English), copy the passage
+    or are in another language are flagged, counted, and not chosen.
 
-    `quality="answer,bad-answer"` writes answers to questions in the same way, `quality="translation"` translations.
+    `quality="answer,bad-answer"` writes answers to questions in the same way,
+    `quality="translation"` translations.
 
-    `quality="reference"` adds the summaries that people wrote; several models keep a judge from rating its
-    own family's texts only. A quality of your own is a file generate/NAME.toml in a folder given with
-    `prompt_folders`. With guidance:openai:gpt-4o the text is generated through the guidance library.
+    `quality="reference"` adds the summaries that people wrote; several models keep a judge from
+    rating its own family's texts only. A quality of your own is a file generate/NAME.toml in a
+    folder given with `prompt_folders`. With guidance:openai:gpt-4o the text is generated through
+    the guidance library.
 
     Every reply is on disk before it counts, and a run that was stopped goes on with `resume`.
 
-    data: a dataset folder; the outputs are added to it. callbacks: how progress is shown, and who is asked before
-    something is paid; see `metal.judge`.
+    data: a dataset folder; the outputs are added to it. callbacks: how progress is shown, and who
+    is asked before something is paid; see `metal.judge`.
 
-    Returns the run: its folder, the outputs, and the statistics of the answers. Raises UsageError, UnknownName and
-    DataError.
+    Returns the run: its folder, the outputs, and the statistics of the answers. Raises UsageError,
+    UnknownName and DataError.
     """
     from metal.api.asked import default_callbacks
     from metal.questions.generate.run import GeneratedTexts, Generating
@@ -98,7 +107,9 @@ async def generate_async(
     from metal.running.judging import dataset_of
 
     if resume is not None:
-        check_resumed(generate_async, resume, locals(), free=(*FREE, "choose", "keep_flagged", "seed"))
+        check_resumed(
+            generate_async, resume, locals(), free=(*FREE, "choose", "keep_flagged", "seed")
+        )
         run = Path(resume)
         request, settings = read_request(run, "generate", GenerateRequest)
         request = replace(
@@ -112,7 +123,9 @@ async def generate_async(
         concurrency = concurrency or settings.get("concurrency")
     else:
         if data is None:
-            raise UsageError('give a dataset, e.g. `metal.generate("datasets/mine", model="openai:gpt-4o")`')
+            raise UsageError(
+                'give a dataset, e.g. `metal.generate("datasets/mine", model="openai:gpt-4o")`'
+            )
         folder = Path(data)
         request = settings_of(
             GenerateRequest,
@@ -125,7 +138,9 @@ async def generate_async(
         )
         run = Path(out) if out else Path("runs") / f"{folder.resolve().name}-generate"
     if run.resolve().is_relative_to(folder.resolve()):
-        raise UsageError(f'`out="{run}"` is inside the dataset, which is rewritten as a whole; give another')
+        raise UsageError(
+            f'`out="{run}"` is inside the dataset, which is rewritten as a whole; give another'
+        )
     job = generate_job(request, folder, concurrency)
     check_base_url(base_url, job.plan.models)
     callbacks = callbacks or default_callbacks()

@@ -11,21 +11,33 @@ SOURCES = {"Good and bad": "METAL 3.1.2"}
 def facts(run: GeneratedTexts) -> dict[str, str]:
     """What is left open."""
     return {
-        "Not to be concluded": "That a text which was asked to be good is good, or a bad one bad: people say that. "
-        "Texts without a flag may be faulty, too."
+        "Not to be concluded": (
+            "That a text which was asked to be good is good, or a bad one bad: people say that. "
+            "Texts without a flag may be faulty, too."
+        )
     }
 
 
 def definitions(run: GeneratedTexts) -> dict[str, str]:
     """The definitions behind the page."""
     return {
-        "Good and bad": "What the model was told to write: for high ratings at temperature 0, or in an adversarial "
-        "role at temperature 1. References were written by people.",
-        "Declined": "Begins by saying, in English, that it will not do what was asked; counted among the flagged.",
-        "Flagged": f"Declines; copies the passage (over {COPIED_LENGTH:.0%} of its length and {COPIED_OVERLAP:.0%} of "
-        f"the words); or is in another language, whose passages fit it better by {AHEAD:g} per three letters, in "
-        "natural logarithms. Flagged texts are kept, and not chosen unless `keep_flagged` was given.",
-        "To be rated": "Chosen: one of a passage's texts at random, or all with `choose`. What people have rated or "
-        "were given stays chosen.",
+        "Good and bad": (
+            "What the model was told to write: for high ratings at temperature 0, or in an"
+            " adversarial role at temperature 1. References were written by people."
+        ),
+        "Declined": (
+            "Begins by saying, in English, that it will not do what was asked; counted among the"
+            " flagged."
+        ),
+        "Flagged": (
+            f"Declines; copies the passage (over {COPIED_LENGTH:.0%} of its length and"
+            f" {COPIED_OVERLAP:.0%} of the words); or is in another language, whose passages fit it"
+            f" better by {AHEAD:g} per three letters, in natural logarithms. Flagged texts are"
+            " kept, and not chosen unless `keep_flagged` was given."
+        ),
+        "To be rated": (
+            "Chosen: one of a passage's texts at random, or all with `choose`. What people have"
+            " rated or were given stays chosen."
+        ),
         "No text": "No usable reply, or not asked yet.",
     }

@@ -15,50 +15,77 @@ def headline(run: Jury) -> str:
     """In how many cases the jury is better, and where most."""
     rows = [row for row in run.records("jury") if known(row["gain"])]
     if not rows:
-        return "Whether the jury is better than its best member cannot be said: no output that it and people rated."
+        return (
+            "Whether the jury is better than its best member cannot be said: no output that it and"
+            " people rated."
+        )
     if len(run.settings["judges"]) == 1:
-        return f"A jury of one is that judge, {within(run.settings['judges'][0])}: name two or more to compare."
+        return (
+            f"A jury of one is that judge, {within(run.settings['judges'][0])}: name two or more to"
+            " compare."
+        )
     better = [row for row in rows if row["better"] == "yes"]
     cases = plural(len(rows), "case")
     if not better:
         where = f" in any of {cases}" if len(rows) > 1 else f" on {case_of(run, rows[0])}"
         best = Counter(within(row["best"]) for row in rows)
-        instead = " or ".join(name for name, _ in best.most_common(2)) if len(best) < 3 else "the best member"
-        return f"The jury is not shown to be better than its best member{where}: ask {instead} instead."
+        instead = (
+            " or ".join(name for name, _ in best.most_common(2))
+            if len(best) < 3
+            else "the best member"
+        )
+        return (
+            f"The jury is not shown to be better than its best member{where}: ask {instead}"
+            " instead."
+        )
     most = max(better, key=lambda row: row["gain"])
     return (
-        f"The jury is better than its best member in {len(better)} of {cases}, most on {case_of(run, most)}: it agrees "
-        f"with people in {percent(most['agreement'])}, the best member in {percent(most['best_agreement'])}."
+        f"The jury is better than its best member in {len(better)} of {cases}, most on"
+        f" {case_of(run, most)}: it agrees with people in {percent(most['agreement'])}, the best"
+        f" member in {percent(most['best_agreement'])}."
     )
 
 
 def cards(run: Jury) -> Iterator[Remark]:
-    """Where the jury is worse, how few its members are worth, what is left without a rating, what to do next."""
+    """Where the jury is worse, how few its members are worth, what is left without a rating, what
+    to do next.
+    """
     rows = run.records("jury")
     worse = [row for row in rows if row["better"] == "no"]
     if worse:
         most = min(worse, key=lambda row: row["gain"])
-        shares = f"{percent(most['agreement'])}, its best member in {percent(most['best_agreement'])}"
-        words = f"In {plural(len(worse), 'case')}; on {case_of(run, most)} it agrees with people in {shares}."
+        shares = (
+            f"{percent(most['agreement'])}, its best member in {percent(most['best_agreement'])}"
+        )
+        words = (
+            f"In {plural(len(worse), 'case')}; on {case_of(run, most)} it agrees with people in"
+            f" {shares}."
+        )
         yield Remark("Worse than one member", words)
     worth = [row for row in rows if known(row["size"])]
     if worth:
         least = min(worth, key=lambda row: row["size"] / row["members"])
         words = (
-            f"On {case_of(run, least)} its {least['members']} members are worth {figure(least['size'], '.1f')} whose "
-            "mistakes are their own: they are often wrong about the same outputs."
+            f"On {case_of(run, least)} its {least['members']} members are worth"
+            f" {figure(least['size'], '.1f')} whose mistakes are their own: they are often wrong"
+            " about the same outputs."
         )
         yield Remark("Members alike", words)
     missing = sum(row["missing"] for row in rows)
     if missing:
         reasons = sorted({str(reason) for reason in run.ratings["reason"]} - {""})
-        words = f"{count(missing)} of {count(len(run.ratings))} outputs have none: {'; '.join(reasons)}."
+        words = (
+            f"{count(missing)} of {count(len(run.ratings))} outputs have none:"
+            f" {'; '.join(reasons)}."
+        )
         yield Remark("Outputs without a rating", words)
     if any(row["better"] == "yes" for row in rows):
         words = "A verdict on the jury itself, with the folder of this run as JURY:"
         yield Remark("What to do next", words, f"{go_on(run, 'audit')} JURY")
     else:
-        yield Remark("What to do next", "Whether one of the members can be trusted:", go_on(run, "audit"))
+        yield Remark(
+            "What to do next", "Whether one of the members can be trusted:", go_on(run, "audit")
+        )
 
 
 def scope(run: Jury) -> str:

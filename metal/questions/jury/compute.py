@@ -1,4 +1,6 @@
-"""A jury: several judges whose answers become those of one judge, and whether that is better than the best of them."""
+"""A jury: several judges whose answers become those of one judge, and whether that is better than
+the best of them.
+"""
 
 from __future__ import annotations
 
@@ -24,10 +26,33 @@ from metal.stats.patterns import Numbers, ratio
 from metal.stats.significance import clustered_mean
 
 RULES = ("majority", "mean", "weights", "dawid-skene")
-SPLIT, SILENT, UNLEARNT = "the jury is split", "no member answered", "too few outputs that people rated for weights"
+SPLIT, SILENT, UNLEARNT = (
+    "the jury is split",
+    "no member answered",
+    "too few outputs that people rated for weights",
+)
 TABLE = (
-    *("language", "criterion", "members", "size", "correlation", "items", "sources", "agreement", "best"),
-    *("best_agreement", "gain", "gain_low", "gain_high", "better", "missing", "weights", "undefined"),
+    *(
+        "language",
+        "criterion",
+        "members",
+        "size",
+        "correlation",
+        "items",
+        "sources",
+        "agreement",
+        "best",
+    ),
+    *(
+        "best_agreement",
+        "gain",
+        "gain_low",
+        "gain_high",
+        "better",
+        "missing",
+        "weights",
+        "undefined",
+    ),
 )
 
 
@@ -41,8 +66,9 @@ def seated(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """The facts of the jury's ratings, and a row for each language and criterion.
 
-    settings: its `judges` are the members; by: one of RULES. A jury of one has its member's ratings as they are.
-    Raises UsageError where the members rated nothing, or where a rule is not for a criterion.
+    settings: its `judges` are the members; by: one of RULES. A jury of one has its member's ratings
+    as they are. Raises UsageError where the members rated nothing, or where a rule is not for a
+    criterion.
     """
     parts, rows = [], []
     every = [cell for cell in cells(dataset, settings, continuous=True) if cell.judges]
@@ -58,31 +84,46 @@ def seated(
         for column in ("criterion", "language"):
             kept = kept[kept[column].isin([row[column] for row in rows])]
         parts = [kept.loc[:, facts_in(kept)].assign(rater=name)]
-    return tidy_facts(concat_facts(list(map(tidy_facts, parts)))), pd.DataFrame(rows, columns=list(TABLE))
+    return tidy_facts(concat_facts(list(map(tidy_facts, parts)))), pd.DataFrame(
+        rows, columns=list(TABLE)
+    )
 
 
 def _together(cell: AuditCell, members: Sequence[str], by: str) -> tuple[Numbers, str, str]:
-    """The jury's scores, why it has none where members answered, and the weights of its members in words."""
+    """The jury's scores, why it has none where members answered, and the weights of its members in
+    words.
+    """
     given = cell.scores(members)
     if by == "weights":
         return _weighted(cell, members, given)
     if cell.continuous or by == "mean":
         if not (cell.continuous or cell.ordered):
-            raise UsageError(f"`by` mean: labels of {cell.criterion.name} have no order; use majority or weights")
+            raise UsageError(
+                f"`by` mean: labels of {cell.criterion.name} have no order; use majority or weights"
+            )
         if by == "dawid-skene":
-            raise UsageError(f"`by` dawid-skene: {cell.criterion.name} has scores and no classes; use mean or weights")
+            raise UsageError(
+                f"`by` dawid-skene: {cell.criterion.name} has scores and no classes; use mean or"
+                " weights"
+            )
         mean = ratio(np.nansum(given, axis=1), (~np.isnan(given)).sum(axis=1))
         return _on_scale(cell, mean), SPLIT, ""
     rule = "majority-or-mean" if by == "majority" else by
-    panel = replace(cell, people=tuple(members), settings=replace(cell.settings, aggregate=rule, min_raters=1))
+    panel = replace(
+        cell, people=tuple(members), settings=replace(cell.settings, aggregate=rule, min_raters=1)
+    )
     return cell.values_of(panel.truth), SPLIT, ""
 
 
 def _weighted(cell: AuditCell, members: Sequence[str], given: Numbers) -> tuple[Numbers, str, str]:
-    """The jury's scores by weights that were learnt from people on other sources; labels without an order as 0 or 1."""
+    """The jury's scores by weights that were learnt from people on other sources; labels without an
+    order as 0 or 1.
+    """
     features, target = given, _people(cell)[:, None]
     if nominal := not (cell.continuous or cell.ordered):
-        features = np.concatenate([np.where(np.isnan(given), np.nan, given == value) for value in cell.values], axis=1)
+        features = np.concatenate(
+            [np.where(np.isnan(given), np.nan, given == value) for value in cell.values], axis=1
+        )
         target = np.where(np.isnan(target), np.nan, target == cell.values)
     predicted, slopes = stacked(features, target, cell.matrix.sources)
     answered = ~np.isnan(given).all(axis=1) & ~np.isnan(predicted).any(axis=1)
@@ -91,12 +132,16 @@ def _weighted(cell: AuditCell, members: Sequence[str], given: Numbers) -> tuple[
         scores[answered] = cell.values[predicted[answered].argmax(axis=1)]
         return scores, UNLEARNT, ""
     scores[answered] = _on_scale(cell, predicted[answered, 0])
-    words = ", ".join(f"{name} {figure(weight)}" for name, weight in zip(members, slopes[:, 0], strict=True))
+    words = ", ".join(
+        f"{name} {figure(weight)}" for name, weight in zip(members, slopes[:, 0], strict=True)
+    )
     return scores, UNLEARNT, words if answered.any() else ""
 
 
 def _on_scale(cell: AuditCell, scores: Numbers) -> Numbers:
-    """Scores within the scale: the nearest level, of two as near the worse one; without levels, within its ends."""
+    """Scores within the scale: the nearest level, of two as near the worse one; without levels,
+    within its ends.
+    """
     if cell.continuous:
         low, high = cell.criterion.scale.ends or (-math.inf, math.inf)
         return np.clip(scores, low, high)
@@ -113,26 +158,40 @@ def _people(cell: AuditCell) -> Numbers:
     return np.asarray(ratio(np.nansum(given, axis=1), (~np.isnan(given)).sum(axis=1)))
 
 
-def _facts(cell: AuditCell, members: Sequence[str], name: str, scores: Numbers, reason: str) -> pd.DataFrame:
+def _facts(
+    cell: AuditCell, members: Sequence[str], name: str, scores: Numbers, reason: str
+) -> pd.DataFrame:
     """The jury's ratings of what a member was asked about."""
     codes = cell.matrix.of(members)
     asked = (codes != NOT_ASKED).any(axis=1)
     why = np.where(np.isnan(scores), np.where((codes < 0).all(axis=1), SILENT, reason), "")
     about = {"output": cell.matrix.outputs, "criterion": cell.criterion.name, "rater": name}
-    facts: pd.DataFrame = pd.DataFrame({**about, "score": scores, "reason": why, "comment": ""})[asked]
+    facts: pd.DataFrame = pd.DataFrame({**about, "score": scores, "reason": why, "comment": ""})[
+        asked
+    ]
     return facts
 
 
 def _row(
-    cell: AuditCell, members: Sequence[str], scores: Numbers, weights: str, bootstrap: SourceBootstrap
+    cell: AuditCell,
+    members: Sequence[str],
+    scores: Numbers,
+    weights: str,
+    bootstrap: SourceBootstrap,
 ) -> dict[str, Any]:
-    """How the jury agrees with people, and its lead over the member that is the best on other sources."""
+    """How the jury agrees with people, and its lead over the member that is the best on other
+    sources.
+    """
     people, sources = _people(cell), cell.matrix.sources
     ends = cell.criterion.scale.ends
 
     def agreement(given: Numbers) -> Numbers:
         off = np.abs(given - people[:, None])
-        return 1 - off / (ends[1] - ends[0]) if cell.continuous and ends else np.where(np.isnan(off), off, off == 0)
+        return (
+            1 - off / (ends[1] - ends[0])
+            if cell.continuous and ends
+            else np.where(np.isnan(off), off, off == 0)
+        )
 
     of_members, of_jury = agreement(cell.scores(members)), agreement(scores[:, None])[:, 0]
     fold, best = source_folds(sources), np.full(len(scores), np.nan)
@@ -157,7 +216,9 @@ def _row(
         "undefined": "",
     }
     if not compared.any() or (cell.continuous and not ends):
-        why = "a scale without ends" if compared.any() else "no output that the jury and people rated"
+        why = (
+            "a scale without ends" if compared.any() else "no output that the jury and people rated"
+        )
         return row | {"best": "", "undefined": f"agreement: {why}"}
     return row | {
         "agreement": float(of_jury[compared].mean()),

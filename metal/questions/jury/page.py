@@ -13,8 +13,9 @@ from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
 EXPLAINED = (
-    "Points of agreement with people that the jury gains on the member that agrees most on other sources, with the 95% "
-    "interval; then the share of outputs on which it agrees, and that of this member."
+    "Points of agreement with people that the jury gains on the member that agrees most on other"
+    " sources, with the 95% interval; then the share of outputs on which it agrees, and that of"
+    " this member."
 )
 
 
@@ -25,7 +26,9 @@ def answer(run: Jury) -> TableView:
     alone = len(run.settings["judges"]) == 1
     notes = (*([] if alone else [EXPLAINED]), *reasons(run, "jury", places, "place"))
     title = "Agreement with people" if alone else "The jury beside its best member"
-    return across_languages(run, "jury", title, rows, {"criterion": ""}, _cell, name="gain", notes=notes)
+    return across_languages(
+        run, "jury", title, rows, {"criterion": ""}, _cell, name="gain", notes=notes
+    )
 
 
 def sections(run: Jury) -> list[Section]:
@@ -43,7 +46,9 @@ def _cell(rows: list[Row]) -> Cell:
     if row["members"] == 1:
         return Cell(percent(row["agreement"]))
     below = f"{percent(row['agreement'])}, best {percent(row['best_agreement'])}"
-    return Cell(estimate(row, "gain", percent_change), below, "strong" if row["better"] == "yes" else "")
+    return Cell(
+        estimate(row, "gain", percent_change), below, "strong" if row["better"] == "yes" else ""
+    )
 
 
 PAGE = Page(

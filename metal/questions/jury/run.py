@@ -1,4 +1,6 @@
-"""A run of `metal jury`: run.toml, raters.jsonl, warnings.txt, tables/, report.html, ratings.parquet."""
+"""A run of `metal jury`: run.toml, raters.jsonl, warnings.txt, tables/, report.html,
+ratings.parquet.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,12 @@ DESCRIBED: Tables = {
             Column("agreement", "agrees", percent),
             Column("best_agreement", "best member agrees", percent),
             Column("best", "best member"),
-            Column("size", "worth", partial(figure, form=".1f"), below=lambda row: f"of {count(row['members'])}"),
+            Column(
+                "size",
+                "worth",
+                partial(figure, form=".1f"),
+                below=lambda row: f"of {count(row['members'])}",
+            ),
             Column("correlation", "mistakes alike", figure),
             Column("weights", "weights"),
             Column("missing", "no rating", count),

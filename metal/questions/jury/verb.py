@@ -37,7 +37,10 @@ def jury(
     ] = "majority",
     reference: Annotated[
         str,
-        Option("Agree with these people: group=expert, or rater=A1,A2. [default: all]", metavar="PEOPLE"),
+        Option(
+            "Agree with these people: group=expert, or rater=A1,A2. [default: all]",
+            metavar="PEOPLE",
+        ),
     ] = "",
     name: Annotated[str, Option("What the jury is called.")] = "jury",
     resamples: Resamples = 2000,
@@ -47,22 +50,23 @@ def jury(
 ) -> Jury:
     """Make one judge of several, and say where it is better than the best of them.
 
-    `majority` is the level that most members gave (without one the mean, where that is a level; else nothing), `mean`
-    the level nearest to their mean, `dawid-skene` the likeliest level given how reliable each seems. `weights` learns
-    from people how much each member counts (ridge regression), in each language and criterion, and never from the
-    sources it then judges. A jury of one is that judge.
+    `majority` is the level that most members gave (without one the mean, where that is a level;
+    else nothing), `mean` the level nearest to their mean, `dawid-skene` the likeliest level given
+    how reliable each seems. `weights` learns from people how much each member counts (ridge
+    regression), in each language and criterion, and never from the sources it then judges. A jury
+    of one is that judge.
 
-    Members that make the same mistakes are worth few: the table says how many. Whether the jury is better is measured
-    against the member that is the best on other sources than those compared; elsewhere, ask that member instead.
-    What a jury costs is what its members cost together.
+    Members that make the same mistakes are worth few: the table says how many. Whether the jury is
+    better is measured against the member that is the best on other sources than those compared;
+    elsewhere, ask that member instead. What a jury costs is what its members cost together.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; `ratings` are runs
-    of `metal.judge`. progress: called with the parts done and the parts in all.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`;
+    `ratings` are runs of `metal.judge`. progress: called with the parts done and the parts in all.
 
-    Returns the table `jury`, the ratings and the page. Nothing is written before `save`; `metal.audit(DATA, RUNS,
-    FOLDER)` puts what was saved beside its members, with a verdict of its own. Raises UsageError where nothing was
-    rated, for a rule that a criterion is not made for, or for a name that a rater has; UnknownName for a judge that
-    there is not.
+    Returns the table `jury`, the ratings and the page. Nothing is written before `save`;
+    `metal.audit(DATA, RUNS, FOLDER)` puts what was saved beside its members, with a verdict of its
+    own. Raises UsageError where nothing was rated, for a rule that a criterion is not made for, or
+    for a name that a rater has; UnknownName for a judge that there is not.
     """
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings
@@ -85,14 +89,28 @@ def jury(
         for judge in judges_of(dataset, AuditSettings())
         if dataset.raters[judge].kind == "llm" and "members" not in dataset.raters[judge].about
     )
-    settings = AuditSettings(members, names(criteria), names(languages), reference, resamples=resamples, seed=seed)
-    facts, table = seated(dataset, settings, by, name, SourceBootstrap(resamples, seed), progress or no_progress)
-    asked = {"judges": list(members), "by": by, "reference": reference, "resamples": resamples, "seed": seed}
+    settings = AuditSettings(
+        members, names(criteria), names(languages), reference, resamples=resamples, seed=seed
+    )
+    facts, table = seated(
+        dataset, settings, by, name, SourceBootstrap(resamples, seed), progress or no_progress
+    )
+    asked = {
+        "judges": list(members),
+        "by": by,
+        "reference": reference,
+        "resamples": resamples,
+        "seed": seed,
+    }
     about: dict[str, object] = {"members": list(members), "by": by}
     prices = [dataset.raters[member].about.get("dollars_per_thousand") for member in members]
     if None not in prices:
         about["dollars_per_thousand"] = sum(float(price or 0) for price in prices)
-    signed = signature_line({"metal": __version__, "data": dataset.identity, **asked, "judges": "+".join(members)})
+    signed = signature_line(
+        {"metal": __version__, "data": dataset.identity, **asked, "judges": "+".join(members)}
+    )
     manifest = inputs.manifest("jury", dataset, asked, [name], signed).to_dict()
     raters = {name: Rater(name, "llm", "jury", about)}
-    return Jury(dataset.card.name, manifest, dataset.criteria, raters, {"jury": table}, left_out, facts)
+    return Jury(
+        dataset.card.name, manifest, dataset.criteria, raters, {"jury": table}, left_out, facts
+    )

@@ -1,4 +1,6 @@
-"""The first screen of a leaderboard: which generator people put first, and whether it is shown to be ahead."""
+"""The first screen of a leaderboard: which generator people put first, and whether it is shown to
+be ahead.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,13 @@ from metal.boards.cells import ALL_LANGUAGES
 from metal.data.text import plural, share, within
 from metal.questions.leaderboard.coverage import commands
 from metal.questions.leaderboard.run import Leaderboard
-from metal.questions.leaderboard.words import differing_texts, first_by_language, not_shown_worse, score_of, why_alone
+from metal.questions.leaderboard.words import (
+    differing_texts,
+    first_by_language,
+    not_shown_worse,
+    score_of,
+    why_alone,
+)
 from metal.show.parts import go_on, main_place
 from metal.show.rankings import people_in_words
 from metal.show.view import Remark
@@ -24,7 +32,9 @@ def headline(run: Leaderboard) -> str:
     first = f"People put {who} first {where} {points}"
     rivals = [row for row in rows[1:] if not why_alone(row)]
     if why_alone(best) or not rivals:
-        return f"{first}, but it cannot be compared with the others: {why_alone(best) or 'no test'}."
+        return (
+            f"{first}, but it cannot be compared with the others: {why_alone(best) or 'no test'}."
+        )
     alike = not_shown_worse(run, best)
     if len(alike) == 1:
         return f"{first}; {within(alike[0])} is not shown to be worse."
@@ -64,7 +74,11 @@ def cards(run: Leaderboard) -> Iterator[Remark]:
     if first := first_by_language(run):
         yield Remark("Language by language", first)
     for generator, command in commands(run)[:1]:
-        yield Remark("What to do next", f"Nobody rated {within(generator)} yet. To hand its outputs out:", command)
+        yield Remark(
+            "What to do next",
+            f"Nobody rated {within(generator)} yet. To hand its outputs out:",
+            command,
+        )
         return
     words = "How many more ratings would make the scores as sure as you want:"
     yield Remark("What to do next", words, go_on(run, "design"))

@@ -1,4 +1,6 @@
-"""What stands beside a ranking by people: metrics and LLM judges on the same outputs, and what is still to be rated."""
+"""What stands beside a ranking by people: metrics and LLM judges on the same outputs, and what is
+still to be rated.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ def raters_beside(dataset: Dataset, *, with_judges: bool) -> list[str]:
     """The raters to put beside people: metrics, then judges if wanted; none that repeats another."""
     kinds = ("metric", "llm") if with_judges else ("metric",)
     raters = dataset.raters
-    chosen = [rater for rater in raters.values() if rater.kind in kinds and rater.about.get("repeats") not in raters]
+    chosen = [
+        rater
+        for rater in raters.values()
+        if rater.kind in kinds and rater.about.get("repeats") not in raters
+    ]
     return [rater.rater for rater in sorted(chosen, key=lambda rater: kinds.index(rater.kind))]
 
 
@@ -31,39 +37,58 @@ def beside_rows(
 ) -> Iterator[dict[str, Any]]:
     """What metrics and judges gave each generator, on the outputs that people rated.
 
-    On a criterion of the ranking, as shares of its scale; what a metric gives for all criteria, as it stands, on the
-    outputs of the last ranking (overall).
+    On a criterion of the ranking, as shares of its scale; what a metric gives for all criteria, as
+    it stands, on the outputs of the last ranking (overall).
     """
     if not cells:
         return
     ranked = {cell.criterion: cell for cell in cells}
     for rater, by_criterion in given.items():
-        shares = {name: dataset.criteria[name].share(by_criterion[name]) for name in ranked if name in by_criterion}
+        shares = {
+            name: dataset.criteria[name].share(by_criterion[name])
+            for name in ranked
+            if name in by_criterion
+        }
         parts = [name for name in ranked if name != OVERALL]
         if OVERALL in ranked and OVERALL not in shares and all(name in shares for name in parts):
             shares[OVERALL] = np.mean([shares[name] for name in parts], axis=0)
         columns = [(name, "share", ranked[name], share) for name, share in shares.items()]
         if dataset.raters[rater].kind == "metric":
-            columns += [(name, "own", cells[-1], raw) for name, raw in by_criterion.items() if name not in ranked]
+            columns += [
+                (name, "own", cells[-1], raw)
+                for name, raw in by_criterion.items()
+                if name not in ranked
+            ]
         for name, scale, cell, values in columns:
             asked = items & ~np.isnan(cell.share)
-            where = {"language": language, "criterion": name, "rater": rater, "kind": dataset.raters[rater].kind}
+            where = {
+                "language": language,
+                "criterion": name,
+                "rater": rater,
+                "kind": dataset.raters[rater].kind,
+            }
             for row in _by_generator(outputs, asked, values):
                 yield where | {"scale": scale} | row
 
 
 def _by_generator(outputs: Outputs, asked: Codes, values: Numbers) -> Iterator[dict[str, Any]]:
-    """One row per generator: the mean of the values on the outputs `asked` (a mask); none where there is no value."""
+    """One row per generator: the mean of the values on the outputs `asked` (a mask); none where
+    there is no value.
+    """
     answered = asked & ~np.isnan(values)
     if not answered.any():
         return
     size = len(outputs.generators)
     sums = np.bincount(outputs.generator[answered], values[answered], minlength=size)
-    counts, wanted = (np.bincount(outputs.generator[mask], minlength=size) for mask in (answered, asked))
+    counts, wanted = (
+        np.bincount(outputs.generator[mask], minlength=size) for mask in (answered, asked)
+    )
     for code in np.flatnonzero(wanted):
         yield {
             "generator": outputs.generators[code],
-            "score": round(float(sums[code] / counts[code]), DIGITS) if counts[code] else float("nan"),
+            "score": (
+                round(float(sums[code] / counts[code]), DIGITS) if counts[code] else float("nan")
+            ),
             "outputs": int(counts[code]),
             "asked": int(wanted[code]),
             "coverage": float(counts[code] / wanted[code]),
@@ -95,7 +120,9 @@ def coverage_rows(
         }
 
 
-def rating_command(dataset: str, generators: Sequence[str], *, sample: int | None = None, seed: int = 0) -> str:
+def rating_command(
+    dataset: str, generators: Sequence[str], *, sample: int | None = None, seed: int = 0
+) -> str:
     """The command that hands out what is still to be rated of some generators, as a shell reads it."""
     parts = ["metal", "annotate", "export", dataset, "--to", "html"]
     parts += [part for generator in generators for part in ("--generators", generator)]

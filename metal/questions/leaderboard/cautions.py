@@ -16,11 +16,17 @@ NAMED = 3  # generators named in a warning; the rest are counted
 
 def about_one_person(people: Sequence[str]) -> list[str]:
     """What one person cannot say."""
-    return [f"{people[0]} is the only person: how people differ is in no interval"] if len(people) == 1 else []
+    return (
+        [f"{people[0]} is the only person: how people differ is in no interval"]
+        if len(people) == 1
+        else []
+    )
 
 
 def about_people(ranking: Ranking, where: str) -> list[str]:
-    """Generators that other groups of people rated than most, and how to rank them all by the same people."""
+    """Generators that other groups of people rated than most, and how to rank them all by the same
+    people.
+    """
     if not (mixed := ranking.mixed):
         return []
     by_panel: dict[str, list[str]] = {}
@@ -35,9 +41,9 @@ def about_people(ranking: Ranking, where: str) -> list[str]:
         else 'no group rated every generator; `reference="group=NAME"` ranks those that it rated'
     )
     return [
-        f"{where}: generators were rated by different groups of people, who can differ in how high they score: {named}"
-        f"{more}; the rest by {mixed.others}. Their scores are not comparable, and no test compares the former "
-        f"with the rest; {remedy}"
+        f"{where}: generators were rated by different groups of people, who can differ in how high"
+        f" they score: {named}{more}; the rest by {mixed.others}. Their scores are not comparable,"
+        f" and no test compares the former with the rest; {remedy}"
     ]
 
 
@@ -46,10 +52,12 @@ def about_a_ranking(ranking: Ranking, where: str) -> list[str]:
     rows, warnings = ranking.rows, []
     few = [row["generator"] for row in rows if "ranks: fewer than" in row["undefined"]]
     if few:
-        named = ", ".join(map(repr, few[:NAMED])) + (f" and {len(few) - NAMED} more" if len(few) > NAMED else "")
+        named = ", ".join(map(repr, few[:NAMED])) + (
+            f" and {len(few) - NAMED} more" if len(few) > NAMED else ""
+        )
         warnings.append(
-            f"{where}: fewer than {LEAST_SHARED} sources are shared with some other generators, so no test says "
-            f"whether these are better or worse: {named}"
+            f"{where}: fewer than {LEAST_SHARED} sources are shared with some other generators, so"
+            f" no test says whether these are better or worse: {named}"
         )
     warnings += _about_texts(ranking, where)
     return warnings
@@ -60,17 +68,25 @@ def _about_texts(ranking: Ranking, where: str) -> list[str]:
     by_sources = sorted((row["sources"], row["languages"]) for row in ranking.rows)
     (least, least_languages), (most, most_languages) = by_sources[0], by_sources[-1]
     if any(row["languages"] < ranking.languages for row in ranking.rows):
-        ends = (f"{least} in {_languages(least_languages)}", f"{most} in {_languages(most_languages)}")
-        each = f"from {ends[0]} to {ends[1]}" if ends[0] != ends[1] else f"{ends[0]} each, not the same"
+        ends = (
+            f"{least} in {_languages(least_languages)}",
+            f"{most} in {_languages(most_languages)}",
+        )
+        each = (
+            f"from {ends[0]} to {ends[1]}"
+            if ends[0] != ends[1]
+            else f"{ends[0]} each, not the same"
+        )
         return [
-            f"{where}: generators were rated in different languages (sources: {each}); scores are not of the same "
-            'texts, people or languages, tests are on shared sources only; `by="language"` ranks within each language'
+            f"{where}: generators were rated in different languages (sources: {each}); scores are"
+            " not of the same texts, people or languages, tests are on shared sources only;"
+            ' `by="language"` ranks within each language'
         ]
     if least == most:
         return []
     return [
-        f"{where}: generators were rated on different sources, {least} to {most} of them; scores are not of the "
-        "same texts, tests are on shared sources only"
+        f"{where}: generators were rated on different sources, {least} to {most} of them; scores"
+        " are not of the same texts, tests are on shared sources only"
     ]
 
 
@@ -85,7 +101,14 @@ def about_overall(cells: Sequence[OutputScores], items: Codes, language: str) ->
     parts, last = [part for part in cells if part.criterion != OVERALL], cells[-1]
     where = language_name(language) if language else "all languages"
     if last.criterion != OVERALL:
-        return [f"{where}: no output was rated on all {len(parts)} criteria, so there is no overall score"]
+        return [
+            f"{where}: no output was rated on all {len(parts)} criteria, so there is no overall"
+            " score"
+        ]
     rated = np.any([~np.isnan(part.share) for part in parts], axis=0)
     partly = int((items & rated & np.isnan(last.share)).sum())
-    return [f"{where}: {partly:,} outputs were rated on some criteria only and are not in overall"] if partly else []
+    return (
+        [f"{where}: {partly:,} outputs were rated on some criteria only and are not in overall"]
+        if partly
+        else []
+    )

@@ -1,5 +1,5 @@
-"""A leaderboard of generators by people (GENIE, section 6): scores in [0, 1] with their doubts, and who is shown to be
-better; automatic metrics beside; what is still to be rated.
+"""A leaderboard of generators by people (GENIE, section 6): scores in [0, 1] with their doubts, and
+who is shown to be better; automatic metrics beside; what is still to be rated.
 """
 
 from __future__ import annotations
@@ -41,12 +41,13 @@ from metal.version import __version__
 class LeaderboardSettings:
     """Choices of a leaderboard. Empty tuples mean all.
 
-    reference: the people whose ratings count (people.py). criteria: that count, also for overall. aggregate: how
-    several labels of one output become its score: their mean, or the label given most often (the mean of several such
-    labels); scores without levels are averaged in any case. sample: score this many sources of each language
-    (`sources_chosen`), None for all. with_judges: put LLM judges beside people, as metrics are. permutations: of each
-    test. exclude_noisy: the model (metal.genie.noisy) by which people were left out before, "" for none.
-    corrected: the judge by whose ratings people's means are corrected beside the scores, "" for none.
+    reference: the people whose ratings count (people.py). criteria: that count, also for overall.
+    aggregate: how several labels of one output become its score: their mean, or the label given
+    most often (the mean of several such labels); scores without levels are averaged in any case.
+    sample: score this many sources of each language (`sources_chosen`), None for all. with_judges:
+    put LLM judges beside people, as metrics are. permutations: of each test. exclude_noisy: the
+    model (metal.genie.noisy) by which people were left out before, "" for none. corrected: the
+    judge by whose ratings people's means are corrected beside the scores, "" for none.
     """
 
     reference: str = ""
@@ -63,13 +64,18 @@ class LeaderboardSettings:
     def __post_init__(self) -> None:
         check_resampling(seed=self.seed, permutations=self.permutations)
         if self.aggregate not in get_args(Aggregation):
-            raise UsageError(f"aggregate {self.aggregate!r}: one of {', '.join(get_args(Aggregation))}")
+            raise UsageError(
+                f"aggregate {self.aggregate!r}: one of {', '.join(get_args(Aggregation))}"
+            )
         if self.sample is not None and self.sample < 1:
             raise UsageError(f"a sample of {self.sample} sources: use 1 or more")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.toml; what is not set is left out."""
-        plain = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
+        plain = {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(self).items()
+        }
         return {key: value for key, value in plain.items() if value not in (None, [], "")}
 
 
@@ -98,17 +104,55 @@ COLUMNS = {
     "leaderboard": (
         *("language", "criterion", "rank", "rank_low", "rank_high", "generator", "human"),
         *("score", "score_low", "score_high"),
-        *("standard_error", "worst_error", "outputs", "sources", "languages", "ratings", "people", "unanswered"),
+        *(
+            "standard_error",
+            "worst_error",
+            "outputs",
+            "sources",
+            "languages",
+            "ratings",
+            "people",
+            "unanswered",
+        ),
         *("corrected", "corrected_low", "corrected_high", "undefined"),
     ),
     "comparisons": (
-        *("language", "criterion", "first", "second", "sources", "difference", "p", "p_adjusted", "undefined"),
+        *(
+            "language",
+            "criterion",
+            "first",
+            "second",
+            "sources",
+            "difference",
+            "p",
+            "p_adjusted",
+            "undefined",
+        ),
     ),
     "beside": (
-        *("language", "criterion", "rater", "kind", "generator", "score", "scale", "outputs", "asked", "coverage"),
+        *(
+            "language",
+            "criterion",
+            "rater",
+            "kind",
+            "generator",
+            "score",
+            "scale",
+            "outputs",
+            "asked",
+            "coverage",
+        ),
     ),
     "coverage": (
-        *("language", "generator", "sources", "sources_rated", "outputs", "outputs_rated", "outputs_to_rate"),
+        *(
+            "language",
+            "generator",
+            "sources",
+            "sources_rated",
+            "outputs",
+            "outputs_rated",
+            "outputs_to_rate",
+        ),
         "without_text",
     ),
 }
@@ -116,8 +160,9 @@ COLUMNS = {
 
 @dataclass(frozen=True)
 class LeaderboardTables:
-    """tables: by name (COLUMNS). main: the criterion shown first. people: whose ratings count. counted: the criteria
-    that count. left_out: criteria that people rated and that have no ends. beside: metrics and judges.
+    """tables: by name (COLUMNS). main: the criterion shown first. people: whose ratings count.
+    counted: the criteria that count. left_out: criteria that people rated and that have no ends.
+    beside: metrics and judges.
     """
 
     main: str
@@ -135,36 +180,52 @@ def leaderboard(
     settings: LeaderboardSettings | None = None,
     progress: Progress = no_progress,
 ) -> LeaderboardTables:
-    """The leaderboard of a dataset: all languages together, where there are several, then each; each criterion that
-    people rated and whose scale has ends, then `overall`, the mean of these on each output.
+    """The leaderboard of a dataset: all languages together, where there are several, then each;
+    each criterion that people rated and whose scale has ends, then `overall`, the mean of these on
+    each output.
 
-    Raises UnknownName for a criterion, language, group or person that does not occur, UsageError where the people
-    rated nothing that could be scored.
+    Raises UnknownName for a criterion, language, group or person that does not occur, UsageError
+    where the people rated nothing that could be scored.
     """
     settings = settings or LeaderboardSettings()
     people = _people(dataset, settings)
     check_languages(settings.languages, dataset.languages)
     languages = tuple(dict.fromkeys(settings.languages)) or dataset.languages
     sample = (
-        None if settings.sample is None else sources_chosen(dataset.sources.values(), settings.sample, settings.seed)
+        None
+        if settings.sample is None
+        else sources_chosen(dataset.sources.values(), settings.sample, settings.seed)
     )
     outputs = Outputs.of(dataset, languages, sample)
-    scores, left_out = _counted(dataset, settings, output_scores(dataset, outputs, people, settings.aggregate))
+    scores, left_out = _counted(
+        dataset, settings, output_scores(dataset, outputs, people, settings.aggregate)
+    )
     slices = [ALL_LANGUAGES, *languages] if len(languages) > 1 else [*languages]
-    given = scores_of_each(dataset, outputs, raters_beside(dataset, with_judges=settings.with_judges))
+    given = scores_of_each(
+        dataset, outputs, raters_beside(dataset, with_judges=settings.with_judges)
+    )
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
     groups = Groups.among(dataset, people)
     warnings, first = _warnings_of_settings(dataset, settings, left_out), list[str]()
     for language in followed(slices, progress):
-        items = np.isin(outputs.language, languages) if language == ALL_LANGUAGES else outputs.language == language
+        items = (
+            np.isin(outputs.language, languages)
+            if language == ALL_LANGUAGES
+            else outputs.language == language
+        )
         cells = _cells(scores, items)
         of_people: list[list[str]] = []
         for cell in cells:
             ranking = rank(cell, outputs, items, groups, settings.seed, settings.permutations)
             where = {"language": language, "criterion": cell.criterion}
-            rows["leaderboard"] += [where | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows]
+            rows["leaderboard"] += [
+                where | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows
+            ]
             rows["comparisons"] += [where | pair for pair in ranking.pairs]
-            title = f"{language_name(language) if language else 'all languages'}, {dataset.called(cell.criterion)}"
+            title = (
+                f"{language_name(language) if language else 'all languages'},"
+                f" {dataset.called(cell.criterion)}"
+            )
             of_people.append(about_people(ranking, title))
             if cell is cells[-1]:  # the others' are in the tables
                 warnings += about_a_ranking(ranking, title)
@@ -174,9 +235,15 @@ def leaderboard(
         warnings += about_overall(cells, items, language)
     if not rows["leaderboard"]:
         raise UsageError(_nothing_rated(dataset, settings))
-    tables = {name: pd.DataFrame(rows[name], columns=[*columns]) for name, columns in COLUMNS.items()}
+    tables = {
+        name: pd.DataFrame(rows[name], columns=[*columns]) for name, columns in COLUMNS.items()
+    }
     return LeaderboardTables(
-        OVERALL if OVERALL in set(tables["leaderboard"]["criterion"]) else rows["leaderboard"][0]["criterion"],
+        (
+            OVERALL
+            if OVERALL in set(tables["leaderboard"]["criterion"])
+            else rows["leaderboard"][0]["criterion"]
+        ),
         people,
         tuple(scores),
         left_out,
@@ -191,10 +258,13 @@ def leaderboard(
 
 
 def _people(dataset: Dataset, settings: LeaderboardSettings) -> tuple[str, ...]:
-    if not settings.reference and not any(rater.kind == "human" for rater in dataset.raters.values()):
+    if not settings.reference and not any(
+        rater.kind == "human" for rater in dataset.raters.values()
+    ):
         raise UsageError(
-            f"dataset {dataset.card.name} has no ratings by people yet; `metal.annotate_export(...)` hands its outputs "
-            "out, `metal.annotate_import(...)` takes the answers back"
+            f"dataset {dataset.card.name} has no ratings by people yet;"
+            " `metal.annotate_export(...)` hands its outputs out, `metal.annotate_import(...)`"
+            " takes the answers back"
         )
     return people_named(dataset, settings.reference)
 
@@ -219,7 +289,10 @@ def _counted(
 def _endless(dataset: Dataset, name: str) -> str:
     """Why a criterion has no score between 0 and 1, and what to do."""
     if dataset.criteria[name].scale.levels:
-        return "its levels have no order (nominal), so none of them is the best; make it ordinal, if they have one"
+        return (
+            "its levels have no order (nominal), so none of them is the best; make it ordinal, if"
+            " they have one"
+        )
     return "its scale has no ends; declare range = [LOW, HIGH] in dataset.toml"
 
 
@@ -229,7 +302,11 @@ def _nothing_rated(dataset: Dataset, settings: LeaderboardSettings) -> str:
         + (f" ({settings.reference})" if settings.reference else "")
         + " rated nothing that can be scored"
         + (f" in {', '.join(settings.languages)}" if settings.languages else "")
-        + (f" among the {settings.sample} sources per language of `sample`" if settings.sample else "")
+        + (
+            f" among the {settings.sample} sources per language of `sample`"
+            if settings.sample
+            else ""
+        )
     )
 
 
@@ -241,7 +318,9 @@ def _human(dataset: Dataset, generator: str) -> bool:
 
 
 def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScores]:
-    """What is ranked on these outputs: each criterion that was rated there, and overall where there are several."""
+    """What is ranked on these outputs: each criterion that was rated there, and overall where there
+    are several.
+    """
     rated = [part for part in scores.values() if not np.isnan(part.share[items]).all()]
     if len(rated) < 2 or OVERALL in scores:
         return rated
@@ -249,7 +328,9 @@ def _cells(scores: Mapping[str, OutputScores], items: Codes) -> list[OutputScore
     return [*rated, *([overall] if not np.isnan(overall.share[items]).all() else [])]
 
 
-def _warnings_of_settings(dataset: Dataset, settings: LeaderboardSettings, left_out: Sequence[str]) -> list[str]:
+def _warnings_of_settings(
+    dataset: Dataset, settings: LeaderboardSettings, left_out: Sequence[str]
+) -> list[str]:
     warnings = [f"criterion {name!r} is left out: {_endless(dataset, name)}" for name in left_out]
     if settings.sample is not None:
         counts = Counter(source.language for source in dataset.sources.values())

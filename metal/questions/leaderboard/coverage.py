@@ -19,13 +19,18 @@ def coverage_rows(run: Leaderboard) -> list[dict[str, Any]]:
 
 def unrated(run: Leaderboard) -> list[dict[str, Any]]:
     """Coverage of the generators that nobody rated yet and that have outputs to hand out."""
-    return [row for row in coverage_rows(run) if not row["outputs_rated"] and row["outputs_to_rate"]]
+    return [
+        row for row in coverage_rows(run) if not row["outputs_rated"] and row["outputs_to_rate"]
+    ]
 
 
 def commands(run: Leaderboard) -> list[tuple[str, str]]:
     """(generator, command that hands its outputs out) of the first that nobody has rated."""
     path = str(run.data.get("path", "DATASET"))
     return [
-        (name(row["generator"]), rating_command(path, [row["generator"]], sample=run.sample, seed=run.seed))
+        (
+            name(row["generator"]),
+            rating_command(path, [row["generator"]], sample=run.sample, seed=run.seed),
+        )
         for row in unrated(run)[:MOST_COMMANDS]
     ]

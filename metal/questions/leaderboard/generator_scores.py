@@ -1,4 +1,5 @@
-"""Generators by what people gave their outputs: scores with their doubts, and who is better than whom.
+"""Generators by what people gave their outputs: scores with their doubts, and who is better than
+whom.
 
 Generators that one group of people rated, such as experts, are not ranked against those of another.
 """
@@ -18,8 +19,10 @@ from metal.stats.pairwise import generator_pairs
 from metal.stats.patterns import Codes, Numbers, ratio
 from metal.stats.ranks import Pairs
 
-# Panels differ where so much of the weight lies with other groups, or where a group gave one at least so much of its
-# weight and the other nothing. People of mixed groups who are assigned at random stay below both on 50 outputs or so.
+# Panels differ where so much of the weight lies with other groups, or where a group gave one at
+# least so much of its
+# weight and the other nothing. People of mixed groups who are assigned at random stay below both on
+# 50 outputs or so.
 MOST_MOVED = 0.25
 LEAST_MISSED = 0.1
 
@@ -28,8 +31,8 @@ MOST_GROUPS = 3  # named of a panel
 
 @dataclass(frozen=True)
 class Groups:
-    """names: groups of people, in string order, "" for people without one. of: (raters,) each rater of the ratings
-    table's place in `names`, -1 for those who do not count.
+    """names: groups of people, in string order, "" for people without one. of: (raters,) each rater
+    of the ratings table's place in `names`, -1 for those who do not count.
     """
 
     names: tuple[str, ...]
@@ -48,8 +51,9 @@ class Groups:
 class Panels:
     """Who rated the generators of a cell.
 
-    shares: (groups, generators) the weight of a group in what a generator was given: the mean over its outputs of the
-    group's share of an output's ratings. apart: (generators, generators) whether two were rated by different panels.
+    shares: (groups, generators) the weight of a group in what a generator was given: the mean over
+    its outputs of the group's share of an output's ratings. apart: (generators, generators) whether
+    two were rated by different panels.
     """
 
     names: tuple[str, ...]
@@ -57,11 +61,17 @@ class Panels:
     apart: Codes
 
     def describe(self, at: int | Codes) -> str:
-        """`group expert only`, or `groups crowd 62% and expert 38%`: of a generator, or of several on average."""
+        """`group expert only`, or `groups crowd 62% and expert 38%`: of a generator, or of several
+        on average.
+        """
         share = self.shares[:, at].reshape(len(self.names), -1).mean(axis=1)
         rated = [int(place) for place in np.argsort(-share, kind="stable") if share[place] > 0]
         if len(rated) == 1:
-            return f"group {self.names[rated[0]]} only" if self.names[rated[0]] else "people without a group only"
+            return (
+                f"group {self.names[rated[0]]} only"
+                if self.names[rated[0]]
+                else "people without a group only"
+            )
         parts = [f"{self.names[place] or '(none)'} {100 * share[place]:.0f}%" for place in rated]
         if len(parts) > MOST_GROUPS:
             parts = [*parts[:MOST_GROUPS], f"{len(parts) - MOST_GROUPS} more"]
@@ -69,13 +79,17 @@ class Panels:
 
     def of_all(self) -> tuple[str, ...]:
         """The groups that rated every generator."""
-        return tuple(name for name, share in zip(self.names, self.shares, strict=True) if name and (share > 0).all())
+        return tuple(
+            name
+            for name, share in zip(self.names, self.shares, strict=True)
+            if name and (share > 0).all()
+        )
 
 
 @dataclass(frozen=True)
 class Mixed:
-    """Generators that a panel other than most others' rated. odd: each with its panel. others: the panel of the rest.
-    of_all: groups that rated every generator.
+    """Generators that a panel other than most others' rated. odd: each with its panel. others: the
+    panel of the rest. of_all: groups that rated every generator.
     """
 
     odd: tuple[tuple[str, str], ...]
@@ -83,26 +97,35 @@ class Mixed:
     of_all: tuple[str, ...]
 
 
-def panels(scores: OutputScores, groups: Groups, place: Codes, counts: Numbers, least_shared: int) -> Panels:
+def panels(
+    scores: OutputScores, groups: Groups, place: Codes, counts: Numbers, least_shared: int
+) -> Panels:
     """Who rated the generators of a cell.
 
-    place: (outputs,) generator * sources + source of each output, -1 where it is not in the cell. counts: (generators,
-    sources) outputs. Two generators with least_shared sources or more in common are held against each other on these,
-    as their test is, others on all of theirs.
+    place: (outputs,) generator * sources + source of each output, -1 where it is not in the cell.
+    counts: (generators, sources) outputs. Two generators with least_shared sources or more in
+    common are held against each other on these, as their test is, others on all of theirs.
     """
     generators = len(counts)
     if len(groups.names) < 2:
-        return Panels(groups.names, np.ones((len(groups.names), generators)), np.zeros((generators, generators), bool))
+        return Panels(
+            groups.names,
+            np.ones((len(groups.names), generators)),
+            np.zeros((generators, generators), bool),
+        )
     weight = _weights(scores, groups, place, counts)
     overall = ratio(weight.sum(axis=2), counts.sum(axis=1))
     scored = (counts > 0).astype(np.float64)
     shared = scored @ scored.T
-    on_shared = ratio(np.nan_to_num(ratio(weight, counts)) @ scored.T, shared)  # [g, i, j]: of i, where j is as well
+    # [g, i, j]: of i, where j is as well
+    on_shared = ratio(np.nan_to_num(ratio(weight, counts)) @ scored.T, shared)
     own = np.where(shared >= least_shared, on_shared, overall[:, :, None]).round(DIGITS)
     theirs = own.transpose(0, 2, 1)
     moved = (np.abs(own - theirs).sum(axis=0) / 2).round(DIGITS)
     missed = np.where(np.minimum(own, theirs) == 0, np.maximum(own, theirs), 0.0).max(axis=0)
-    return Panels(groups.names, overall, np.asarray((moved > MOST_MOVED) | (missed >= LEAST_MISSED)))
+    return Panels(
+        groups.names, overall, np.asarray((moved > MOST_MOVED) | (missed >= LEAST_MISSED))
+    )
 
 
 def _weights(scores: OutputScores, groups: Groups, place: Codes, counts: Numbers) -> Numbers:
@@ -111,15 +134,18 @@ def _weights(scores: OutputScores, groups: Groups, place: Codes, counts: Numbers
     kept = at >= 0
     output, group = scores.output[kept], groups.of[scores.rater[kept]]
     weight = 1.0 / np.bincount(output)[output]
-    weights = np.bincount(group * counts.size + at[kept], weight, minlength=len(groups.names) * counts.size)
+    weights = np.bincount(
+        group * counts.size + at[kept], weight, minlength=len(groups.names) * counts.size
+    )
     return np.asarray(weights, dtype=np.float64).reshape(len(groups.names), *counts.shape)
 
 
 def left_out(unlike: Codes, left: Codes, weight: Codes) -> Iterator[tuple[int, Codes]]:
-    """Those who are left out until all that are left can be held against each other, and whom each was unlike.
+    """Those who are left out until all that are left can be held against each other, and whom each
+    was unlike.
 
-    unlike: (generators, generators). left: (generators,) who is in, changed in place. Whoever is unlike the most others
-    goes first; of several, the one with the least weight, then the last.
+    unlike: (generators, generators). left: (generators,) who is in, changed in place. Whoever is
+    unlike the most others goes first; of several, the one with the least weight, then the last.
     """
     while (missing := (unlike & left & left[:, None]).sum(axis=1)).any():
         tied = np.flatnonzero(missing == missing.max())[::-1]
@@ -133,20 +159,25 @@ LEAST_SHARED = 5  # sources: with as few as these, p is at least 2^(1 - 5)
 
 
 def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
-    """(generators,) means over outputs, with intervals and errors by source, by column of the table.
+    """(generators,) means over outputs, with intervals and errors by source, by column of the
+    table.
 
-    sums, counts: (generators, sources) the sum of a generator's shares on a source and how many outputs they are of.
-    score: sum / count over all sources. interval: 95%, over the generator's own sources (see `interval_of_mean`).
-    standard_error: sqrt(sum over sources of (sum - score * count)^2) / outputs, the plug-in error of a ratio of sums by
-    cluster; with one output per source it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n). worst_error:
-    what it is at most, sqrt(score (1 - score) sum of count^2) / outputs, which is sqrt(score (1 - score) / n) with one
-    output per source. One source: standard error and interval are NaN. Source: GENIE, Appendix C; Bhatia, Davis (2000).
+    sums, counts: (generators, sources) the sum of a generator's shares on a source and how many
+    outputs they are of. score: sum / count over all sources. interval: 95%, over the generator's
+    own sources (see `interval_of_mean`). standard_error: sqrt(sum over sources of (sum - score *
+    count)^2) / outputs, the plug-in error of a ratio of sums by cluster; with one output per source
+    it is the standard deviation over sqrt(n), GENIE's sigma / sqrt(n). worst_error: what it is at
+    most, sqrt(score (1 - score) sum of count^2) / outputs, which is sqrt(score (1 - score) / n)
+    with one output per source. One source: standard error and interval are NaN. Source: GENIE,
+    Appendix C; Bhatia, Davis (2000).
     """
     outputs = counts.sum(axis=1)
     score = np.asarray(np.round(ratio(sums.sum(axis=1), outputs), DIGITS))
     several = (counts > 0).sum(axis=1) > 1
     off = sums - score[:, None] * counts
-    error = np.asarray(np.where(several, ratio(np.sqrt((off**2).sum(axis=1)), outputs), np.nan).round(DIGITS))
+    error = np.asarray(
+        np.where(several, ratio(np.sqrt((off**2).sum(axis=1)), outputs), np.nan).round(DIGITS)
+    )
     most = np.maximum(score * (1 - score), 0.0) * (counts**2).sum(axis=1)
     worst = np.asarray(ratio(np.sqrt(most), outputs).round(DIGITS))
     low, high = np.full(len(sums), np.nan), np.full(len(sums), np.nan)
@@ -158,8 +189,8 @@ def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """rows: of the generators, best first. pairs: of every two of them. mixed: None where the same groups of people
-    rated all. languages: of the outputs that were ranked, how many there are.
+    """rows: of the generators, best first. pairs: of every two of them. mixed: None where the same
+    groups of people rated all. languages: of the outputs that were ranked, how many there are.
     """
 
     rows: list[dict[str, Any]]
@@ -168,12 +199,20 @@ class Ranking:
     languages: int
 
 
-def rank(scores: OutputScores, outputs: Outputs, asked: Codes, groups: Groups, seed: int, permutations: int) -> Ranking:
+def rank(
+    scores: OutputScores,
+    outputs: Outputs,
+    asked: Codes,
+    groups: Groups,
+    seed: int,
+    permutations: int,
+) -> Ranking:
     """Generators, best first, and every two of them, on the outputs `asked` (a mask).
 
-    Equal scores share a rank. rank_low, rank_high: the ranks that paired tests on shared sources leave open, by Holm's
-    correction over all pairs. Two that different groups of people rated, or that share fewer than LEAST_SHARED sources,
-    are not tested and so not told apart; who is left out of most tests has the reason in `undefined`, at `ranks`.
+    Equal scores share a rank. rank_low, rank_high: the ranks that paired tests on shared sources
+    leave open, by Holm's correction over all pairs. Two that different groups of people rated, or
+    that share fewer than LEAST_SHARED sources, are not tested and so not told apart; who is left
+    out of most tests has the reason in `undefined`, at `ranks`.
     """
     items = asked & ~np.isnan(scores.share)
     generator_codes, generator = np.unique(outputs.generator[items], return_inverse=True)
@@ -182,7 +221,11 @@ def rank(scores: OutputScores, outputs: Outputs, asked: Codes, groups: Groups, s
     place = generator * len(source_codes) + source
     size = len(names) * len(source_codes)
     counts = np.bincount(place, minlength=size).astype(np.float64).reshape(len(names), -1)
-    sums = np.bincount(place, scores.share[items], minlength=size).astype(np.float64).reshape(len(names), -1)
+    sums = (
+        np.bincount(place, scores.share[items], minlength=size)
+        .astype(np.float64)
+        .reshape(len(names), -1)
+    )
     means = generator_means(sums, counts)
     everywhere = np.full(len(items), -1, dtype=np.int64)
     everywhere[items] = place
@@ -196,7 +239,10 @@ def rank(scores: OutputScores, outputs: Outputs, asked: Codes, groups: Groups, s
     alone, mixed = _untested(means["score"], pairs.p, names, people, given["ratings"])
     order = [int(at) for at in np.argsort(-means["score"], kind="stable")]
     sources = (counts > 0).sum(axis=1)
-    reasons = [["interval: one source", "standard error: one source"] if number == 1 else [] for number in sources]
+    reasons = [
+        ["interval: one source", "standard error: one source"] if number == 1 else []
+        for number in sources
+    ]
     for at, reason in alone.items():
         reasons[at].append(f"ranks: {reason}")
     rows = [
@@ -220,8 +266,8 @@ def rank(scores: OutputScores, outputs: Outputs, asked: Codes, groups: Groups, s
 def _counted(
     scores: OutputScores, outputs: Outputs, asked: Codes, rated: Codes, generator_codes: Codes
 ) -> dict[str, Codes]:
-    """Of each of the generators: languages of the outputs `rated` (a mask), and, of those `asked`, ratings, people who
-    gave them, and ratings without a score.
+    """Of each of the generators: languages of the outputs `rated` (a mask), and, of those `asked`,
+    ratings, people who gave them, and ratings without a score.
     """
     size = len(outputs.generators)
 
@@ -247,8 +293,8 @@ def _untested(
 ) -> tuple[dict[int, str], Mixed | None]:
     """Why a generator cannot be compared with the others, and who was rated by other people.
 
-    Whoever was rated by other panels than the most others is left out, then whoever cannot be compared with the most
-    others, until all that are left can be compared.
+    Whoever was rated by other panels than the most others is left out, then whoever cannot be
+    compared with the most others, until all that are left can be compared.
     """
     unknown = np.isnan(p)
     np.fill_diagonal(unknown, False)
@@ -259,7 +305,9 @@ def _untested(
         alone = {out: f"rated by {people.describe(out)}" for out in odd}
         by_score = sorted(odd, key=lambda out: (-score[out], out))
         rest = people.describe(np.flatnonzero(left))
-        mixed = Mixed(tuple((names[out], people.describe(out)) for out in by_score), rest, people.of_all())
+        mixed = Mixed(
+            tuple((names[out], people.describe(out)) for out in by_score), rest, people.of_all()
+        )
     for out, unlike in left_out(unknown, left, np.zeros(len(names), dtype=np.int64)):
         others = [names[other] for other in unlike]
         named = ", ".join(others[:3]) + (f" and {len(others) - 3} more" if len(others) > 3 else "")
@@ -272,7 +320,9 @@ def _untested(
     return alone, mixed
 
 
-def _pairs(table: Numbers, pairs: Pairs, names: list[str], order: list[int], people: Panels) -> list[dict[str, Any]]:
+def _pairs(
+    table: Numbers, pairs: Pairs, names: list[str], order: list[int], people: Panels
+) -> list[dict[str, Any]]:
     """Every two generators, the better one first."""
     adjusted = pairs.adjusted
     rows = []
@@ -283,14 +333,19 @@ def _pairs(table: Numbers, pairs: Pairs, names: list[str], order: list[int], peo
     return rows
 
 
-def _pair(table: Numbers, names: list[str], first: int, second: int, people: Panels) -> dict[str, Any]:
+def _pair(
+    table: Numbers, names: list[str], first: int, second: int, people: Panels
+) -> dict[str, Any]:
     shared = ~np.isnan(table[first]) & ~np.isnan(table[second])
     gap = float((table[first] - table[second])[shared].mean()) if shared.any() else float("nan")
     undefined = ""
     if int(shared.sum()) < LEAST_SHARED:
         undefined = f"p: fewer than {LEAST_SHARED} shared sources"
     elif people.apart[first, second]:
-        undefined = f"p: rated by different people ({people.describe(first)}, and {people.describe(second)})"
+        undefined = (
+            f"p: rated by different people ({people.describe(first)}, and"
+            f" {people.describe(second)})"
+        )
     return {
         "first": names[first],
         "second": names[second],

@@ -24,18 +24,20 @@ MOST_ROWS = 200
 MOST_CELLS = 5_000  # of tables behind a choice, in each of two sections
 MOST_ON_SCREEN = 3  # commands
 EXPLAINED = (
-    "Score from 0, the worst, to 1, the best, with its 95% interval by source; below a standard error stands what it "
-    "is at most for this score and number of outputs. Ranks: those that these ratings leave open at 95%, for all "
-    "generators at once."
+    "Score from 0, the worst, to 1, the best, with its 95% interval by source; below a standard"
+    " error stands what it is at most for this score and number of outputs. Ranks: those that these"
+    " ratings leave open at 95%, for all generators at once."
 )
 
 OF_CORRECTED = (
-    "people's mean of all sources that {} rated for every generator, by their labels and its ratings "
-    "(`metal.correct`); of single criteria in single languages."
+    "people's mean of all sources that {} rated for every generator, by their labels and its"
+    " ratings (`metal.correct`); of single criteria in single languages."
 )
 
 
-def ranking_table(run: Leaderboard, criterion: str, language: str, key: str = "ranking") -> TableView:
+def ranking_table(
+    run: Leaderboard, criterion: str, language: str, key: str = "ranking"
+) -> TableView:
     """Every generator of a criterion in a language, best first."""
     rows = run.ranking(criterion, language)
     missing = any(row["unanswered"] for row in rows)
@@ -44,26 +46,39 @@ def ranking_table(run: Leaderboard, criterion: str, language: str, key: str = "r
         "leaderboard",
         f"Generators by people: {run.where(criterion, language)}",
         rows,
-        without=(*(() if missing else ("unanswered",)), *(() if run.corrected_by else ("corrected",))),
+        without=(
+            *(() if missing else ("unanswered",)),
+            *(() if run.corrected_by else ("corrected",)),
+        ),
         name=key,
         heads=2,
         notes=(
             EXPLAINED,
-            *([f"People by judge: {OF_CORRECTED.format(within(run.corrected_by))}"] if run.corrected_by else []),
+            *(
+                [f"People by judge: {OF_CORRECTED.format(within(run.corrected_by))}"]
+                if run.corrected_by
+                else []
+            ),
             *reasons(run, "leaderboard", rows, "generator"),
         ),
     )
 
 
 def ranking_chart(run: Leaderboard, key: str = "ranking", most: int = MOST_DOTS) -> Chart:
-    """The main ranking, or its first rows: one row per generator, its score as a dot with its interval."""
+    """The main ranking, or its first rows: one row per generator, its score as a dot with its
+    interval.
+    """
     rows = run.ranking(run.main, run.language)
-    return generator_dots(run, key, rows, "the score from 0 to 1", "score", "leaderboard", share, most)
+    return generator_dots(
+        run, key, rows, "the score from 0 to 1", "score", "leaderboard", share, most
+    )
 
 
 def further_rankings(run: Leaderboard) -> list[TableView]:
     """Every other criterion and language."""
-    return [ranking_table(run, *cell, f"ranking_{place}") for place, cell in enumerate(run.cells[1:], 1)]
+    return [
+        ranking_table(run, *cell, f"ranking_{place}") for place, cell in enumerate(run.cells[1:], 1)
+    ]
 
 
 def criterion_map(run: Leaderboard) -> TableView | None:
@@ -110,14 +125,21 @@ def beside_table(run: Leaderboard) -> TableView | None:
         for row in run.ranking(run.main, run.language)
     )
     raters = [rater for rater, _ in columns]
-    heads = [name(rater if raters.count(rater) == 1 else f"{rater}, {criterion}") for rater, criterion in shown]
+    heads = [
+        name(rater if raters.count(rater) == 1 else f"{rater}, {criterion}")
+        for rater, criterion in shown
+    ]
     notes = [
-        "Means over the outputs that people rated. Metrics have scales of their own; of each, higher is better. Judges "
-        "are on the people's scale, from 0 to 1."
+        "Means over the outputs that people rated. Metrics have scales of their own; of each,"
+        " higher is better. Judges are on the people's scale, from 0 to 1."
     ]
     if any(row["coverage"] < 1 for row in rows):
-        notes.append("A percentage: of these outputs it scored so many only, so its mean is of others.")
-    if elsewhere := [rater for rater in dict.fromkeys(row["rater"] for row in in_language) if rater not in raters]:
+        notes.append(
+            "A percentage: of these outputs it scored so many only, so its mean is of others."
+        )
+    if elsewhere := [
+        rater for rater in dict.fromkeys(row["rater"] for row in in_language) if rater not in raters
+    ]:
         named = places([within(rater) for rater in elsewhere])
         notes.append(f"Not asked for all criteria, and so only in the CSV: {named}.")
     if len(columns) > MOST_RATERS:
@@ -137,7 +159,8 @@ def _mean(row: Row | None) -> Cell | str:
 def coverage_table(
     run: Leaderboard, rows: Sequence[dict[str, Any]] | None = None, title: str = "Rated so far"
 ) -> TableView:
-    """One row per generator and language: sources and outputs rated, and what can still be handed out.
+    """One row per generator and language: sources and outputs rated, and what can still be handed
+    out.
 
     rows: these of the table, all if None.
     """
@@ -148,11 +171,20 @@ def coverage_table(
         title,
         run.records("coverage") if rows is None else rows,
         cells={
-            "sources_rated": lambda row: f"{count(row['sources_rated'])} of {count(row['sources'])}",
-            "outputs_rated": lambda row: f"{count(row['outputs_rated'])} of {count(row['outputs'])}",
+            "sources_rated": lambda row: (
+                f"{count(row['sources_rated'])} of {count(row['sources'])}"
+            ),
+            "outputs_rated": lambda row: (
+                f"{count(row['outputs_rated'])} of {count(row['outputs'])}"
+            ),
         },
         heads=2,
-        notes=(f"{sample}Outputs to rate are chosen ones with a text; those without a text cannot be handed out.",),
+        notes=(
+            (
+                f"{sample}Outputs to rate are chosen ones with a text; those without a text cannot"
+                " be handed out."
+            ),
+        ),
         most=MOST_ROWS,
     )
 
@@ -181,8 +213,12 @@ def content(run: Leaderboard) -> dict[str, Any]:
     return {
         "tables": {table.name: table for table in tables(run)},
         "answer": ranking_chart(run, "first", MOST_FIRST),
-        "chart": ranking_chart(run) if len(run.ranking(run.main, run.language)) > MOST_FIRST else None,
-        "rankings": within_cells([(table.title, table) for table in further_rankings(run)], MOST_CELLS),
+        "chart": (
+            ranking_chart(run) if len(run.ranking(run.main, run.language)) > MOST_FIRST else None
+        ),
+        "rankings": within_cells(
+            [(table.title, table) for table in further_rankings(run)], MOST_CELLS
+        ),
         "maps": within_cells(maps[1:], MOST_CELLS),
         "language_map": maps[0][1] if maps else None,
         "coverage": coverage_table(run),
@@ -199,15 +235,21 @@ def screen(run: Leaderboard, by: Sequence[str] = ()) -> Screen:
     yield Paragraph(_headline(run), strong=True)
     yield ranking_table(run, run.main, run.language)
     for criterion, language in run.cells[1:]:
-        if ("language" in by and criterion == run.main) or ("criterion" in by and language == run.language):
+        if ("language" in by and criterion == run.main) or (
+            "criterion" in by and language == run.language
+        ):
             yield ranking_table(run, criterion, language)
-    yield from filter(None, (criterion_map(run), main_language_map(language_maps(run)), beside_table(run)))
+    yield from filter(
+        None, (criterion_map(run), main_language_map(language_maps(run)), beside_table(run))
+    )
     yield from _to_rate(run)
     yield from closing(run)
 
 
 def _headline(run: Leaderboard) -> str:
-    groups = sorted({run.raters[rater].group for rater in run.people_names if rater in run.raters} - {""})
+    groups = sorted(
+        {run.raters[rater].group for rater in run.people_names if rater in run.raters} - {""}
+    )
     named = f" ({', '.join(groups)})" if groups else ""
     sample = f", a sample of {run.sample} sources per language" if run.sample else ""
     generators = plural(run.tables["leaderboard"]["generator"].nunique(), "generator")
@@ -223,7 +265,9 @@ def _to_rate(run: Leaderboard) -> Screen:
         yield Paragraph(command, copied=True)
     more = len(unrated(run)) - MOST_ON_SCREEN
     if more > 0:
-        yield Paragraph(f"... and so on for {more:,} more; `--generators` can be given several times")
+        yield Paragraph(
+            f"... and so on for {more:,} more; `--generators` can be given several times"
+        )
 
 
 PAGE = Page(

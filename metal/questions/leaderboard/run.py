@@ -22,8 +22,16 @@ RANKING = (
     RankInterval(),
     Column("score", "score", share, interval=True, direction="higher"),
     Column("corrected", "people by judge", share, interval=True, direction="higher"),
-    Column("standard_error", "standard error", share, below=lambda row: f"at most {share(row['worst_error'])}"),
-    *(Column(counted, counted, count) for counted in ("outputs", "sources", "ratings", "people", "unanswered")),
+    Column(
+        "standard_error",
+        "standard error",
+        share,
+        below=lambda row: f"at most {share(row['worst_error'])}",
+    ),
+    *(
+        Column(counted, counted, count)
+        for counted in ("outputs", "sources", "ratings", "people", "unanswered")
+    ),
 )
 RATED = (
     Column("generator", "generator"),
@@ -31,12 +39,17 @@ RATED = (
     Column("sources_rated", "sources rated", count),
     Column("outputs_rated", "outputs rated", count),
     Column(
-        "outputs_to_rate", "outputs to rate", count, below=lambda row: "" if row["outputs_rated"] else "not rated yet"
+        "outputs_to_rate",
+        "outputs to rate",
+        count,
+        below=lambda row: "" if row["outputs_rated"] else "not rated yet",
     ),
     Column("without_text", "without a text", count),
 )
 SHOWN = {"leaderboard": RANKING, "coverage": RATED}
-DESCRIBED: Tables = {name: with_the_rest(SHOWN.get(name, ()), columns) for name, columns in COLUMNS.items()}
+DESCRIBED: Tables = {
+    name: with_the_rest(SHOWN.get(name, ()), columns) for name, columns in COLUMNS.items()
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -93,7 +106,9 @@ class Leaderboard(Result, RankingRun):
         return tuple(dict.fromkeys([*ranked, *self.tables["leaderboard"]["generator"]]))
 
     def criterion(self, key: str) -> str:
-        """What a criterion is called; `overall` is the mean of those that count, whatever the dataset calls so."""
+        """What a criterion is called; `overall` is the mean of those that count, whatever the
+        dataset calls so.
+        """
         return OVERALL if key == OVERALL else super().criterion(key)
 
     def ranking(self, criterion: str, language: str) -> list[dict[str, Any]]:

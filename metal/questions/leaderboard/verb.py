@@ -29,27 +29,40 @@ def leaderboard(
     data: Data,
     *ratings: Ratings,
     reference: Annotated[
-        str, Option("Whose ratings count: group=crowd, or rater=A1,A2. [default: all people]", metavar="PEOPLE")
+        str,
+        Option(
+            "Whose ratings count: group=crowd, or rater=A1,A2. [default: all people]",
+            metavar="PEOPLE",
+        ),
     ] = "",
     criteria: Annotated[
-        Names, Option("Criteria that count, also for overall; default all whose scale has ends.", "-c")
+        Names,
+        Option("Criteria that count, also for overall; default all whose scale has ends.", "-c"),
     ] = (),
     languages: Annotated[Names, Option("Languages; default all, together and each.", "-l")] = (),
     aggregate: Annotated[
         Literal["mean", "majority"],
-        Option("How several labels of one output become its score.", choices=("mean", "majority"), rare=True),
+        Option(
+            "How several labels of one output become its score.",
+            choices=("mean", "majority"),
+            rare=True,
+        ),
     ] = "mean",
     sample: Annotated[
         int | None,
         Option(
-            "Score N sources per language, at random by `seed` and the same for every generator. [default: all]",
+            "Score N sources per language, at random by `seed` and the same for every generator."
+            " [default: all]",
             metavar="N",
             least=1,
         ),
     ] = None,
     with_judges: Annotated[bool, Option("Put LLM judges beside people, as metrics are.")] = False,
     corrected: Annotated[
-        str, Option("Also people's means corrected by this judge's ratings, as `metal.correct` gives them.")
+        str,
+        Option(
+            "Also people's means corrected by this judge's ratings, as `metal.correct` gives them."
+        ),
     ] = "",
     permutations: Permutations = 1000,
     exclude_noisy: ExcludeNoisy = "",
@@ -59,22 +72,23 @@ def leaderboard(
 ) -> Leaderboard:
     """Rank the generators of `data` by what people gave their outputs.
 
-    Scores are shares of the scale, 0 the worst and 1 the best: five Likert levels are 0, .25, .5, .75, 1. Labels of
-    an output are averaged, then outputs; overall is the mean of the criteria. Beside a score stand its 95% interval by
-    source, its standard error and what that is at most, and the ranks that the ratings leave open (`2 to 4`): by
-    two-sided paired tests on shared sources, corrected over all pairs, 95% sure for all generators at once. Generators
-    that different groups of people rated are not compared: `reference` takes one group. Automatic metrics stand beside,
-    on the same outputs. With `corrected` so do people's means as a judge on all sources and people on some give them;
-    they rank nobody.
+    Scores are shares of the scale, 0 the worst and 1 the best: five Likert levels are 0, .25, .5,
+    .75, 1. Labels of an output are averaged, then outputs; overall is the mean of the criteria.
+    Beside a score stand its 95% interval by source, its standard error and what that is at most,
+    and the ranks that the ratings leave open (`2 to 4`): by two-sided paired tests on shared
+    sources, corrected over all pairs, 95% sure for all generators at once. Generators that
+    different groups of people rated are not compared: `reference` takes one group. Automatic
+    metrics stand beside, on the same outputs. With `corrected` so do people's means as a judge on
+    all sources and people on some give them; they rank nobody.
 
-    The sample is drawn by `seed`; growing it keeps the sources that were in it. `ratings` are run folders (from
-    `metal.judge` and `metal.score`) whose ratings are added.
+    The sample is drawn by `seed`; growing it keeps the sources that were in it. `ratings` are run
+    folders (from `metal.judge` and `metal.score`) whose ratings are added.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
-    with the parts done and the parts in all.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    progress: called with the parts done and the parts in all.
 
-    Returns the leaderboard: its tables as DataFrames, plots, the page. Nothing is written before `save`. Raises
-    UsageError where no criterion that people rated has ends.
+    Returns the leaderboard: its tables as DataFrames, plots, the page. Nothing is written before
+    `save`. Raises UsageError where no criterion that people rated has ends.
     """
     from metal.auditing.settings import AuditSettings
     from metal.building.store import read_drawn
@@ -92,12 +106,19 @@ def leaderboard(
     dataset, made = originals(dataset)
     result = ranked(dataset, settings, progress or no_progress)
     if corrected:
-        by = AuditSettings((corrected,), settings.criteria, settings.languages, reference, seed=seed)
-        drawn = {source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()}
+        by = AuditSettings(
+            (corrected,), settings.criteria, settings.languages, reference, seed=seed
+        )
+        drawn = {
+            source: float(entry["probability"])
+            for source, entry in read_drawn(inputs.folder).items()
+        }
         board = with_corrected(result.tables["leaderboard"], dataset, by, drawn)
         result = replace(result, tables={**result.tables, "leaderboard": board})
     result = replace(result, warnings=(*result.warnings, *about_one_person(result.people), *made))
-    result = with_exclusions(result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs))
+    result = with_exclusions(
+        result, excluded, warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)
+    )
     raters = (*result.people, *result.beside)
     manifest = inputs.manifest("leaderboard", dataset, settings.to_dict(), raters, result.signature)
     return Leaderboard.of(result, dataset, manifest, raters)

@@ -23,7 +23,9 @@ SOURCES = {
 
 
 def facts(run: Leaderboard) -> dict[str, str]:
-    """What was ranked, who is best, how sure that is, where it differs, what is missing, what not to conclude."""
+    """What was ranked, who is best, how sure that is, where it differs, what is missing, what not
+    to conclude.
+    """
     rows = run.ranking(run.main, run.language)
     lines = {
         "Ranked": _ranked(run, rows),
@@ -39,11 +41,16 @@ def facts(run: Leaderboard) -> dict[str, str]:
 def _ranked(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
     ratings = sum(int(row["ratings"]) for row in rows)
     criteria = listed([within(run.criterion(criterion)) for criterion in run.counted])
-    sample = f" A fixed sample of {run.sample} sources per language is scored (seed {run.seed})." if run.sample else ""
+    sample = (
+        f" A fixed sample of {run.sample} sources per language is scored (seed {run.seed})."
+        if run.sample
+        else ""
+    )
     return (
-        f"{plural(len(rows), 'generator')} by {people_in_words(run)} with {ratings:,} ratings in "
-        f"{languages_in_words(run.languages)}; {plural(len(run.counted), 'criterion', 'criteria')}: {criteria}. "
-        f"Shown first is {within(run.criterion(run.main))}, {spoken(run.language)}.{sample}"
+        f"{plural(len(rows), 'generator')} by {people_in_words(run)} with {ratings:,} ratings in"
+        f" {languages_in_words(run.languages)};"
+        f" {plural(len(run.counted), 'criterion', 'criteria')}: {criteria}. Shown first is"
+        f" {within(run.criterion(run.main))}, {spoken(run.language)}.{sample}"
     )
 
 
@@ -54,29 +61,49 @@ def _best(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
         return f"{words}. There is no other generator to compare it with."
     if why := why_alone(best):
         rest = next((row for row in rows if not why_alone(row)), None)
-        first = f" Of those that can, {within(rest['generator'])} is first: {score_of(rest)}." if rest else ""
+        first = (
+            f" Of those that can, {within(rest['generator'])} is first: {score_of(rest)}."
+            if rest
+            else ""
+        )
         return f"{words}; it cannot be compared with the others: {why}.{first}"
     alike = len(not_shown_worse(run, best))
     if not alike:
         return f"{words}, significantly better than the others it can be compared with."
     others = "1 other is" if alike == 1 else f"{alike} others are"
-    open_ranks = f": it may be anywhere from rank {ranks(1, best['rank_high'])}" if known(best.get("rank_high")) else ""
+    open_ranks = (
+        f": it may be anywhere from rank {ranks(1, best['rank_high'])}"
+        if known(best.get("rank_high"))
+        else ""
+    )
     return f"{words}. {others} not shown to be worse{open_ranks}."
 
 
 def not_shown_worse(run: Leaderboard, best: dict[str, Any]) -> list[str]:
-    """The generators that were compared with the first of the main ranking, and that it is not shown to be above."""
-    pairs = run.records("comparisons", criterion=run.main, language=run.language, first=best["generator"])
+    """The generators that were compared with the first of the main ranking, and that it is not
+    shown to be above.
+    """
+    pairs = run.records(
+        "comparisons", criterion=run.main, language=run.language, first=best["generator"]
+    )
     alike = []
     for pair in pairs:
-        if known(pair["p_adjusted"]) and not (pair["difference"] > 0 and pair["p_adjusted"] <= LEVEL):
+        if known(pair["p_adjusted"]) and not (
+            pair["difference"] > 0 and pair["p_adjusted"] <= LEVEL
+        ):
             alike.append(str(pair["second"]))
     return alike
 
 
 def why_alone(row: dict[str, Any]) -> str:
-    """Why a generator cannot be compared with most others; empty where it can. Earlier versions wrote `cluster`."""
-    reasons = (within(reason) for figure, reason in parts(row["undefined"]) if figure in ("ranks", "cluster"))
+    """Why a generator cannot be compared with most others; empty where it can. Earlier versions
+    wrote `cluster`.
+    """
+    reasons = (
+        within(reason)
+        for figure, reason in parts(row["undefined"])
+        if figure in ("ranks", "cluster")
+    )
     return next(reasons, "")
 
 
@@ -92,16 +119,23 @@ def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
     words = "No generator has two sources, so there is no standard error"
     if errors:
         words = (
-            f"Standard errors {' to '.join(dict.fromkeys(share(pick(errors)) for pick in (min, max)))}, by what such "
-            f"scores allow at most {share(most)}"
+            "Standard errors"
+            f" {' to '.join(dict.fromkeys(share(pick(errors)) for pick in (min, max)))}, by what"
+            f" such scores allow at most {share(most)}"
         )
     if len(rows) > 1:
         tested = run.records("comparisons", criterion=run.main, language=run.language)
         shown = sum(known(pair["p_adjusted"]) and pair["p_adjusted"] <= LEVEL for pair in tested)
         verb = "is" if shown == 1 else "are"
-        words += f"; {shown or 'none'} of {plural(len(tested), 'pair')} of generators {verb} shown to differ"
+        words += (
+            f"; {shown or 'none'} of {plural(len(tested), 'pair')} of generators {verb} shown to"
+            " differ"
+        )
     if alone:
-        words += f"; {alone} cannot be compared with most others, for reasons that stand under the ranking"
+        words += (
+            f"; {alone} cannot be compared with most others, for reasons that stand under the"
+            " ranking"
+        )
     return f"{words}."
 
 
@@ -116,7 +150,10 @@ def first_by_language(run: Leaderboard) -> str:
         if rows:
             first.setdefault(rows[0]["generator"], []).append(spoken(code))
     if len(first) == 1:
-        return "".join(f"{within(who)} is first in each of {len(where)} languages." for who, where in first.items())
+        return "".join(
+            f"{within(who)} is first in each of {len(where)} languages."
+            for who, where in first.items()
+        )
     leaders = [f"{within(generator)} in {places(where)}" for generator, where in first.items()]
     more = [f"{len(leaders) - NAMED} more elsewhere"] if len(leaders) > NAMED else []
     return f"First is {'; '.join([*leaders[:NAMED], *more])}."
@@ -130,15 +167,17 @@ def _unrated(run: Leaderboard) -> str:
     if new:
         sentences.append(f"nothing of {places(new)} is rated yet")
     if partly:
-        sentences.append(f"{plural(partly, 'generator')} {'is' if partly == 1 else 'are'} rated in part")
+        sentences.append(
+            f"{plural(partly, 'generator')} {'is' if partly == 1 else 'are'} rated in part"
+        )
     text = "; ".join(sentences)
     return f"{capital(text)}." if text else ""
 
 
 def _limits(rows: list[dict[str, Any]]) -> str:
     always = (
-        "That a generator high on this board is high on other texts, languages or criteria, or by other people; that "
-        "generators whose ranks overlap are equal."
+        "That a generator high on this board is high on other texts, languages or criteria, or by"
+        " other people; that generators whose ranks overlap are equal."
     )
     return f"{always} {differing_texts(rows)}".strip()
 
@@ -149,12 +188,14 @@ def differing_texts(rows: list[dict[str, Any]]) -> str:
     few, many = (int(pick(row["languages"] for row in rows)) for pick in (min, max))
     if few < many:
         return (
-            f"Generators were rated in {few} to {many} languages and on {least} to {most} sources: their "
-            "scores are not of the same texts, people or languages; see the languages one by one."
+            f"Generators were rated in {few} to {many} languages and on {least} to {most} sources:"
+            " their scores are not of the same texts, people or languages; see the languages one"
+            " by one."
         )
     if least < most:
         return (
-            f"Generators were rated on different sources ({least} to {most}): their scores are not of the same texts."
+            f"Generators were rated on different sources ({least} to {most}): their scores are not"
+            " of the same texts."
         )
     return ""
 
@@ -164,37 +205,58 @@ def definitions(run: Leaderboard) -> dict[str, str]:
     settings = run.manifest["settings"]
     permutations = settings.get("permutations", 1000)
     labels = (
-        "Several labels of one output become the one given most often (of several such labels, their mean)"
+        "Several labels of one output become the one given most often (of several such labels,"
+        " their mean)"
         if settings.get("aggregate") == "majority"
         else "Several labels of one output are averaged"
     )
     return {
-        "Score": "Each rating is put on 0, the worst, to 1, the best of its scale: five Likert levels become 0, 0.25, "
-        f"0.5, 0.75, 1. {labels}; a generator's score is the mean over its outputs.",
-        "Overall": "The mean of the criteria of an output, each with its labels already put together; outputs that "
-        "were not rated on all of them do not count.",
-        "Interval": "95%, Wilson's at the number of items that the variance over the generator's own sources is worth, "
-        "wider for few sources by Student's t. It does not move when another generator joins.",
-        "Standard error": "Of the score, by source: the root of the summed squares of what each source's outputs are "
-        "above or below the score, over the number of outputs. With one output per source that is the standard "
-        "deviation over the root of n.",
-        "At most": "What a standard error can be for a score m between 0 and 1 and n sources: the root of m(1 − m)/n, "
-        "by the Bhatia-Davis inequality; where sources have several outputs, n is what these are worth if the outputs "
-        "of a source are all alike.",
-        "Ranks": "A two-sided paired test of every two generators on the sources they share "
-        f"({LEAST_SHARED} at least): {count(permutations)} permutations or more in which the two exchange their "
-        "scores, and Student's t where fewer than 10 of them reach the difference; never below 2 to the power of 1 "
-        "less the sources. Corrected by Holm over all pairs. A generator's ranks go from 1 plus those shown to be "
-        "better to the last less those shown to be worse; pairs without a test count as not different. With 95% all "
-        "of these hold at once. Alike is not equal.",
-        "Groups of people": "What a group weighs in a generator's score is the mean over outputs of its share of the "
-        f"ratings of an output. Two generators are not compared where more than {MOST_MOVED:.0%} of the weight is "
-        f"with other groups, or where a group with {LEAST_MISSED:.0%} or more in one rated nothing of the other; on "
-        f"the sources they share, or on all where these are fewer than {LEAST_SHARED}. Whoever differs so from the "
-        "most others is named (of several alike, the one with the fewest ratings), until none differ. The order is by "
-        "score all the same.",
-        "Sample": "So many sources per language, chosen by a hash of seed, language and source: the same for every "
-        "generator, whatever joins later; a larger sample keeps the smaller one.",
+        "Score": (
+            "Each rating is put on 0, the worst, to 1, the best of its scale: five Likert levels"
+            f" become 0, 0.25, 0.5, 0.75, 1. {labels}; a generator's score is the mean over its"
+            " outputs."
+        ),
+        "Overall": (
+            "The mean of the criteria of an output, each with its labels already put together;"
+            " outputs that were not rated on all of them do not count."
+        ),
+        "Interval": (
+            "95%, Wilson's at the number of items that the variance over the generator's own"
+            " sources is worth, wider for few sources by Student's t. It does not move when another"
+            " generator joins."
+        ),
+        "Standard error": (
+            "Of the score, by source: the root of the summed squares of what each source's outputs"
+            " are above or below the score, over the number of outputs. With one output per source"
+            " that is the standard deviation over the root of n."
+        ),
+        "At most": (
+            "What a standard error can be for a score m between 0 and 1 and n sources: the root of"
+            " m(1 − m)/n, by the Bhatia-Davis inequality; where sources have several outputs, n is"
+            " what these are worth if the outputs of a source are all alike."
+        ),
+        "Ranks": (
+            "A two-sided paired test of every two generators on the sources they share"
+            f" ({LEAST_SHARED} at least): {count(permutations)} permutations or more in which the"
+            " two exchange their scores, and Student's t where fewer than 10 of them reach the"
+            " difference; never below 2 to the power of 1 less the sources. Corrected by Holm over"
+            " all pairs. A generator's ranks go from 1 plus those shown to be better to the last"
+            " less those shown to be worse; pairs without a test count as not different. With 95%"
+            " all of these hold at once. Alike is not equal."
+        ),
+        "Groups of people": (
+            "What a group weighs in a generator's score is the mean over outputs of its share of"
+            " the ratings of an output. Two generators are not compared where more than"
+            f" {MOST_MOVED:.0%} of the weight is with other groups, or where a group with"
+            f" {LEAST_MISSED:.0%} or more in one rated nothing of the other; on the sources they"
+            f" share, or on all where these are fewer than {LEAST_SHARED}. Whoever differs so from"
+            " the most others is named (of several alike, the one with the fewest ratings), until"
+            " none differ. The order is by score all the same."
+        ),
+        "Sample": (
+            "So many sources per language, chosen by a hash of seed, language and source: the same"
+            " for every generator, whatever joins later; a larger sample keeps the smaller one."
+        ),
         "Beside": "Means of metrics and judges over the outputs that people rated.",
         "Undefined": "A figure without a value is a dash with its reason, never 0.",
     }

@@ -28,7 +28,10 @@ def headline(run: Passport) -> str:
         allowed = len({row["judge"] for row in run.records("uses", use=ALONE)})
         if allowed == 1:
             return f"Of {judges} judges only {within(best)} may be used alone: {where}."
-        return f"{allowed} of {judges} judges may be used alone somewhere; {within(best)} most often, {where}."
+        return (
+            f"{allowed} of {judges} judges may be used alone somewhere; {within(best)} most often,"
+            f" {where}."
+        )
     beside = len(run.records("uses", use=BESIDE))
     who = within(best) if judges == 1 else f"None of the {judges} judges"
     nowhere = "may nowhere be used alone" if judges == 1 else "may be used alone"
@@ -38,7 +41,9 @@ def headline(run: Passport) -> str:
 def cards(run: Passport) -> Iterator[Remark]:
     """What other runs say against what is allowed, what was not tested, what to do next."""
     best = run.judge_names[0]
-    allowed = {(row["judge"], row["language"], row["criterion"]) for row in run.records("uses", use=ALONE)}
+    allowed = {
+        (row["judge"], row["language"], row["criterion"]) for row in run.records("uses", use=ALONE)
+    }
     against = [
         row
         for row in run.lines
@@ -46,9 +51,13 @@ def cards(run: Passport) -> Iterator[Remark]:
     ]
     if against:
         row = against[0]
-        where = f"on {criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
+        where = (
+            f"on {criterion_in_words(run, row['criterion'])} in {language_name(row['language'])}"
+        )
         more = f" {plural(len(against) - 1, 'more line')} below." if len(against) > 1 else ""
-        words = f"{within(row['judge'])} {where}: {printable(row['line'])} ({row['question']}).{more}"
+        words = (
+            f"{within(row['judge'])} {where}: {printable(row['line'])} ({row['question']}).{more}"
+        )
         yield Remark("Allowed, but beware", words)
     gaps = [printable(row["what"]) for row in run.records("not_tested", judge=best)]
     if gaps:
@@ -65,4 +74,7 @@ def cards(run: Passport) -> Iterator[Remark]:
 
 def scope(run: Passport) -> str:
     """Whom it is for, and since when."""
-    return f"{judges_by_language(run, 'uses')} · issued {run.content['issued']} from {run.content['data']['identity']}"
+    return (
+        f"{judges_by_language(run, 'uses')} · issued {run.content['issued']} from"
+        f" {run.content['data']['identity']}"
+    )

@@ -27,8 +27,9 @@ QUESTIONS = {
 def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
     """The content of the passport of an audit's judges, baselines left out.
 
-    A cell allows use ALONE where the judge is like a person, BESIDE people where it is informative, and NEITHER
-    elsewhere, or where a run given beside the audit disqualifies the judge. Figures are [value, low, high].
+    A cell allows use ALONE where the judge is like a person, BESIDE people where it is informative,
+    and NEITHER elsewhere, or where a run given beside the audit disqualifies the judge. Figures are
+    [value, low, high].
     """
     lines: dict[tuple[str, str, str], list[dict[str, str]]] = {}
     for row in audit.lines:
@@ -44,7 +45,11 @@ def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
             for row in audit.records("verdicts", judge=judge)
         ]
         facts = {key: about[key] for key in (*IDENTITY, "versions") if about.get(key)}
-        judges[judge] = {**facts, "cells": cells, "not_tested": list(_not_tested(audit, judge, facts, cells))}
+        judges[judge] = {
+            **facts,
+            "cells": cells,
+            "not_tested": list(_not_tested(audit, judge, facts, cells)),
+        }
     content = {
         "passport": VERSION,
         "metal": __version__,
@@ -68,10 +73,14 @@ def _cell(row: Mapping[str, Any], lines: list[dict[str, str]]) -> dict[str, Any]
     for figure in FIGURES:
         ends = (row.get(f"{figure}{end}", math.nan) for end in ("", "_low", "_high"))
         cell[figure] = [round(float(value), DIGITS) if known(value) else None for value in ends]
-    return {**cell, "items": int(row["items"]), "sources": int(row["sources"])} | ({"lines": lines} if lines else {})
+    return {**cell, "items": int(row["items"]), "sources": int(row["sources"])} | (
+        {"lines": lines} if lines else {}
+    )
 
 
-def _not_tested(audit: AuditRun, judge: str, facts: Mapping[str, Any], cells: list[dict[str, Any]]) -> Iterator[str]:
+def _not_tested(
+    audit: AuditRun, judge: str, facts: Mapping[str, Any], cells: list[dict[str, Any]]
+) -> Iterator[str]:
     """What the audit, and the runs beside it, do not say of a judge."""
     languages = sorted({language_name(cell["language"]) for cell in cells})
     yield f"languages other than {listed(languages)}, and other texts than these"
@@ -83,10 +92,14 @@ def _not_tested(audit: AuditRun, judge: str, facts: Mapping[str, Any], cells: li
     for question, what in QUESTIONS.items():
         runs = [run for run in audit.manifest.get("beside", ()) if run["question"] == question]
         asked = {language for run in runs for language in run.get("asked", {}).get(judge, ())}
-        if unasked := sorted({language_name(cell["language"]) for cell in cells if cell["language"] not in asked}):
+        if unasked := sorted(
+            {language_name(cell["language"]) for cell in cells if cell["language"] not in asked}
+        ):
             where = "" if unasked == languages else f" in {listed(unasked)}"
             yield f"{what}{where}: no run of metal {question} was given"
     if not facts.get("prompt_hash"):
-        yield "how it was asked: no prompt is on record, so that no judge can be shown to be this one"
+        yield (
+            "how it was asked: no prompt is on record, so that no judge can be shown to be this one"
+        )
     elif not facts.get("versions"):
         yield "which version of the model answered: none is on record"

@@ -20,28 +20,41 @@ from metal.show.view import Cell, Section, TableView
 MOST_ROWS = 300
 MOST_JUDGES = 12  # on the first screen
 EXPLAINED = (
-    "Alone: {best}. Beside people: informative, with scores corrected by people. %: what it keeps of what a person "
-    "knows, by exact answers and by their order; where that is not above 0, only corrected scores are of use; 90% "
-    "intervals."
+    "Alone: {best}. Beside people: informative, with scores corrected by people. %: what it keeps"
+    " of what a person knows, by exact answers and by their order; where that is not above 0, only"
+    " corrected scores are of use; 90% intervals."
 )
 
 
 def answer(run: Passport, most: int = MOST_JUDGES, *, ends: bool = True) -> TableView:
-    """Judges and criteria in rows, languages in columns, the use in cells; judges that may be used nowhere left out.
+    """Judges and criteria in rows, languages in columns, the use in cells; judges that may be used
+    nowhere left out.
 
-    most: judges. ends: with intervals. Of one judge, whose name is the title's, rows and columns may change places.
+    most: judges. ends: with intervals. Of one judge, whose name is the title's, rows and columns
+    may change places.
     """
     rows = run.records("uses")
-    used = [judge for judge in run.judge_names if any(row["use"] in (ALONE, BESIDE) for row in _of(rows, judge))]
+    used = [
+        judge
+        for judge in run.judge_names
+        if any(row["use"] in (ALONE, BESIDE) for row in _of(rows, judge))
+    ]
     used = used[:most] or run.judge_names[:1]
     notes = [EXPLAINED.format(best=best_verdict(rows)), AGREEMENT]
     if left := len(run.judge_names) - len(used):
         verb = "is" if left == 1 else "are"
-        notes.append(f"{left} of {len(run.judge_names)} judges {verb} not in this table, but in the passport.")
-    title = "What they may be used for" if len(used) > 1 else f"What {name(used[0])} may be used for"
+        notes.append(
+            f"{left} of {len(run.judge_names)} judges {verb} not in this table, but in the"
+            " passport."
+        )
+    title = (
+        "What they may be used for" if len(used) > 1 else f"What {name(used[0])} may be used for"
+    )
     allowed = (row for judge in used for row in _of(rows, judge))
     keys = {"judge": "judge", "criterion": ""}
-    return across_languages(run, "uses", title, allowed, keys, partial(_cell, ends), name="allowed", notes=notes)
+    return across_languages(
+        run, "uses", title, allowed, keys, partial(_cell, ends), name="allowed", notes=notes
+    )
 
 
 def brief(run: Passport) -> Iterator[TableView]:
@@ -57,7 +70,11 @@ def _cell(ends: bool, rows: list[Row]) -> Cell:
     (row,) = rows
     if row["use"] not in (ALONE, BESIDE):
         return Cell(row["use"])
-    form = (lambda row, column: estimate(row, column, percent)) if ends else (lambda row, column: percent(row[column]))
+    form = (
+        (lambda row, column: estimate(row, column, percent))
+        if ends
+        else (lambda row, column: percent(row[column]))
+    )
     keeps = kept_of_person(row, form).removeprefix("keeps ").removeprefix("exact ")
     if row["use"] == BESIDE and not row["share_kept_low"] > 0:
         keeps = "only once corrected"  # -874% [-4042%, -251%] tells a reader nothing
@@ -66,7 +83,9 @@ def _cell(ends: bool, rows: list[Row]) -> Cell:
 
 def sections(run: Passport) -> list[Section]:
     """Every case, how judges were asked, what was not tested, what other runs say."""
-    figures = TableView.of_figures(run, "uses", "Every case", run.records("uses"), heads=3, most=MOST_ROWS)
+    figures = TableView.of_figures(
+        run, "uses", "Every case", run.records("uses"), heads=3, most=MOST_ROWS
+    )
     asked = TableView.of_figures(run, "judges", "How they were asked", run.records("judges"))
     title, rows = "What they were not tested on", run.records("not_tested")
     gaps = TableView.of_figures(run, "not_tested", title, rows, most=MOST_ROWS)
@@ -76,7 +95,9 @@ def sections(run: Passport) -> list[Section]:
     ]
     if run.lines:
         title, note = FURTHER["remarks"]
-        lines = TableView.of_figures(run, "remarks", title, run.lines, heads=3, notes=(note,), most=MOST_ROWS)
+        lines = TableView.of_figures(
+            run, "remarks", title, run.lines, heads=3, notes=(note,), most=MOST_ROWS
+        )
         shown.append(Section("remarks", "What other runs say", tables=(lines,)))
     return shown
 

@@ -1,4 +1,6 @@
-"""A run of `metal passport`: passport.json beside run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+"""A run of `metal passport`: passport.json beside run.toml, raters.jsonl, warnings.txt, tables/,
+report.html.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ DESCRIBED: Tables = {
 
 @dataclass(frozen=True, repr=False)
 class Passport(Result):
-    """What judges may be used for, by language and criterion, and until when. `content` is that of passport.json."""
+    """What judges may be used for, by language and criterion, and until when. `content` is that of
+    passport.json.
+    """
 
     shown = "uses"
     content: Mapping[str, Any]
@@ -61,18 +65,31 @@ class Passport(Result):
     def issued(cls, audit: AuditRun, on: date, days: int) -> Self:
         """The passport of an audit's judges."""
         content = issue(audit, on, days)
-        about = {"issued": content["issued"], "expires": content["expires"], "sha256": content["sha256"]}
-        manifest = {**audit.manifest, "command": cls.command, "settings": about, "raters": list(content["judges"])}
+        about = {
+            "issued": content["issued"],
+            "expires": content["expires"],
+            "sha256": content["sha256"],
+        }
+        manifest = {
+            **audit.manifest,
+            "command": cls.command,
+            "settings": about,
+            "raters": list(content["judges"]),
+        }
         tables = _tables(content["judges"])
         tables |= {"remarks": audit.tables["remarks"]} if "remarks" in audit.tables else {}
-        return cls(audit.name, manifest, audit.criteria, audit.raters, tables, audit.warnings, content)
+        return cls(
+            audit.name, manifest, audit.criteria, audit.raters, tables, audit.warnings, content
+        )
 
     @classmethod
     def _read_more(cls, folder: Path) -> tuple[Any, ...]:
         return (read_passport(folder).content,)
 
     def _write_more(self, folder: Path) -> None:
-        (folder / FILE).write_text(json.dumps(self.content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        (folder / FILE).write_text(
+            json.dumps(self.content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
 
     def _check(self, folder: Path) -> None:
         for table in DESCRIBED:
@@ -90,11 +107,16 @@ def _tables(judges: Mapping[str, Mapping[str, Any]]) -> dict[str, pd.DataFrame]:
     uses, facts, gaps = [], [], []
     for judge, of in judges.items():
         for cell in of["cells"]:
-            row = {key: cell[key] for key in ("language", "criterion", "use", "verdict", "items", "sources")}
+            row = {
+                key: cell[key]
+                for key in ("language", "criterion", "use", "verdict", "items", "sources")
+            }
             for key in FIGURES:
                 row |= zip((key, f"{key}_low", f"{key}_high"), cell.get(key, NOTHING), strict=True)
             uses.append({"judge": judge, **row})
-        hashes = ", ".join(f"{criterion} {hash_}" for criterion, hash_ in of.get("prompt_hash", {}).items())
+        hashes = ", ".join(
+            f"{criterion} {hash_}" for criterion, hash_ in of.get("prompt_hash", {}).items()
+        )
         facts.append(
             {
                 "judge": judge,

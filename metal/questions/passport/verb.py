@@ -1,4 +1,6 @@
-"""`metal.passport`: what an audit's judges may be used for, until when, as a file that can be required."""
+"""`metal.passport`: what an audit's judges may be used for, until when, as a file that can be
+required.
+"""
 
 from __future__ import annotations
 
@@ -20,23 +22,28 @@ def passport(
     run: StrPath | Audit,
     *runs: StrPath | Run,
     days: Annotated[int, Option("Valid for so many days.", least=1, most=3660)] = 180,
-    date: Annotated[str, Option("Day of issue. [default: today, UTC]", metavar="YYYY-MM-DD", rare=True)] = "",
+    date: Annotated[
+        str, Option("Day of issue. [default: today, UTC]", metavar="YYYY-MM-DD", rare=True)
+    ] = "",
 ) -> Passport:
-    """Issue a passport for the judges of `run`, an audit: what each may be used for, by language and criterion.
+    """Issue a passport for the judges of `run`, an audit: what each may be used for, by language
+    and criterion.
 
-    A judge may be used alone where it is like a person, beside people (`metal.correct`) where it is informative,
-    and nowhere else. `runs` are runs of other questions (`metal.bias_language`, ...) on the same judges: what they say
-    stands in the passport, and what disqualifies a judge takes a permission away.
+    A judge may be used alone where it is like a person, beside people (`metal.correct`) where it is
+    informative, and nowhere else. `runs` are runs of other questions (`metal.bias_language`, ...)
+    on the same judges: what they say stands in the passport, and what disqualifies a judge takes a
+    permission away.
 
-    The file passport.json has for each judge its model, parameters, prompt hashes, versions that answered, the verdicts
-    with their figures, what it was not tested on; the data's hash, signatures, the days of issue and expiry, and
-    a SHA-256 of it all, which guards against accidents, not against a forger. `metal.judge(require="passport.json")`
-    asks for no more than it allows.
+    The file passport.json has for each judge its model, parameters, prompt hashes, versions that
+    answered, the verdicts with their figures, what it was not tested on; the data's hash,
+    signatures, the days of issue and expiry, and a SHA-256 of it all, which guards against
+    accidents, not against a forger. `metal.judge(require="passport.json")` asks for no more than it
+    allows.
 
     run: an audit, or the run folder of one.
 
-    Returns the passport, with tables, page and `content`; nothing is written before `save`. Raises UsageError for a run
-    that is no audit or has no judges.
+    Returns the passport, with tables, page and `content`; nothing is written before `save`. Raises
+    UsageError for a run that is no audit or has no judges.
     """
     from metal.api.report import told_apart
     from metal.questions.audit.remarks import with_remarks
@@ -48,7 +55,8 @@ def passport(
     ratings, beside = told_apart(runs)
     if ratings:
         raise UsageError(
-            f"{ratings[0]}: says nothing of judges; beside an audit stand runs of `metal bias language` and the like"
+            f"{ratings[0]}: says nothing of judges; beside an audit stand runs of `metal bias"
+            " language` and the like"
         )
     try:
         issued = Date.fromisoformat(date) if date else today()
@@ -56,7 +64,9 @@ def passport(
         raise UsageError(f'`date="{date}"` is no day; write YYYY-MM-DD') from None
     made = Passport.issued(with_remarks(audit, beside), issued, days)
     if not made.content["judges"]:
-        raise UsageError(f"{audit.name}: no judges were audited; add a run of `metal.judge` to the audit")
+        raise UsageError(
+            f"{audit.name}: no judges were audited; add a run of `metal.judge` to the audit"
+        )
     return made
 
 
@@ -66,6 +76,12 @@ def _folder(run: Any) -> StrPath:
 
     if isinstance(run, str | Path):
         if (command := command_of(Path(run))) not in ("", "audit"):
-            raise UsageError(f"{run}: a run of `metal {command}`; a passport is issued from a run of `metal audit`")
+            raise UsageError(
+                f"{run}: a run of `metal {command}`; a passport is issued from a run of `metal"
+                " audit`"
+            )
         return run
-    raise UsageError(f"a passport is issued from an audit, not from {run!r}; give `metal.audit(...)` or its folder")
+    raise UsageError(
+        f"a passport is issued from an audit, not from {run!r}; give `metal.audit(...)` or its"
+        " folder"
+    )

@@ -18,9 +18,14 @@ def facts(run: Passport) -> dict[str, str]:
     return {
         "Valid": f"From {content['issued']} until the day before {content['expires']}.",
         "The file": f"passport.json beside this page; SHA-256 {content['sha256']}.",
-        "Issued from": f"{content['data']['identity']} (digest {content['data']['digest']}), {content['signature']}.",
-        "Not to be concluded": "That a judge may be used in another language, on another criterion, with another "
-        "prompt or for other kinds of text.",
+        "Issued from": (
+            f"{content['data']['identity']} (digest {content['data']['digest']}),"
+            f" {content['signature']}."
+        ),
+        "Not to be concluded": (
+            "That a judge may be used in another language, on another criterion, with another "
+            "prompt or for other kinds of text."
+        ),
         "What the hash guards against": HASH_NOTE.replace("sha256", "The SHA-256", 1),
     }
 
@@ -29,13 +34,20 @@ def definitions(run: Passport) -> dict[str, str]:
     """The definitions behind the page."""
     best = best_verdict(run.records("uses"))
     return {
-        "Alone, beside people": f"Alone: the verdict is *{best}*. Beside people: it is *informative*, so that the "
-        "judge narrows what people say (`metal correct`) and does not replace them. No: any other verdict, or a run "
-        "given beside the audit that disqualifies the judge there.",
+        "Alone, beside people": (
+            f"Alone: the verdict is *{best}*. Beside people: it is *informative*, so that the judge"
+            " narrows what people say (`metal correct`) and does not replace them. No: any other"
+            " verdict, or a run given beside the audit that disqualifies the judge there."
+        ),
         "Kept of what a person knows": "0 is a constant answer, 1 a person.",
-        "How they were asked": "Model, parameters and the hash of the prompt on each criterion, as `metal judge` kept "
-        "them; below the model the versions that answered. A judge that is asked otherwise is not this judge.",
-        "SHA-256": "Of the canonical content: the JSON without `sha256`, in ASCII, keys sorted, no blanks.",
+        "How they were asked": (
+            "Model, parameters and the hash of the prompt on each criterion, as `metal judge` kept"
+            " them; below the model the versions that answered. A judge that is asked otherwise is"
+            " not this judge."
+        ),
+        "SHA-256": (
+            "Of the canonical content: the JSON without `sha256`, in ASCII, keys sorted, no blanks."
+        ),
     }
 
 

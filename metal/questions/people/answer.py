@@ -1,4 +1,6 @@
-"""The first screen about people as raters: who stands out, how badly, and what to do about it; the worst first."""
+"""The first screen about people as raters: who stands out, how badly, and what to do about it; the
+worst first.
+"""
 
 from __future__ import annotations
 
@@ -68,25 +70,41 @@ def _beside(run: Monitor) -> str:
     if not standing:
         if all(known(row["not_compared"]) and row["not_compared"] for row in overall):
             return "Nobody can be compared: people share too few outputs."
-        return f"None of the {people} people stands out." if people > 1 else "The only person does not stand out."
+        return (
+            f"None of the {people} people stands out."
+            if people > 1
+            else "The only person does not stand out."
+        )
     worst = standing[0]
     who, where = within(worst["rater"]), _where(run, worst)
     if not _disagrees(worst):
         number = len({row["rater"] for row in standing})
-        some = f"{number} of {plural(people, 'person', 'people')} {'stands' if number == 1 else 'stand'} out otherwise"
-        return f"Nobody is shown to disagree with colleagues more than these do among themselves; {some}."
+        some = (
+            f"{number} of {plural(people, 'person', 'people')}"
+            f" {'stands' if number == 1 else 'stand'} out otherwise"
+        )
+        return (
+            "Nobody is shown to disagree with colleagues more than these do among themselves;"
+            f" {some}."
+        )
     number = len({row["rater"] for row in standing if _disagrees(row)})
     shares = [worst["agreement"], worst["colleagues_agreement"]]
-    figures = f": {percent(shares[0])} against {percent(shares[1])}" if all(map(known, shares)) else ""
+    figures = (
+        f": {percent(shares[0])} against {percent(shares[1])}" if all(map(known, shares)) else ""
+    )
     return (
-        f"{number} of {people} people {'agrees' if number == 1 else 'agree'} with colleagues clearly less than these "
-        f"do with each other, farthest below them {who} {where}{figures}."
+        f"{number} of {people} people {'agrees' if number == 1 else 'agree'} with colleagues"
+        f" clearly less than these do with each other, farthest below them {who} {where}{figures}."
     )
 
 
 def _where(run: Monitor, row: Row) -> str:
     """`on fluency in Hindi`, `in Hindi`"""
-    criterion = "" if row["criterion"] == ALL_CRITERIA else f"on {in_sentence(run.criterion(row['criterion']))} "
+    criterion = (
+        ""
+        if row["criterion"] == ALL_CRITERIA
+        else f"on {in_sentence(run.criterion(row['criterion']))} "
+    )
     return f"{criterion}in {language_name(row['language'])}"
 
 
@@ -96,30 +114,43 @@ def lead(run: Monitor) -> str:
     if run.noisy:
         sentences.append(_beside(run))
     elif run.examined:
-        sentences.append(f"None of the {plural(len(run.examined), 'rater')} who met test questions is noisy.")
+        sentences.append(
+            f"None of the {plural(len(run.examined), 'rater')} who met test questions is noisy."
+        )
     standing = worst_first(run)
     disagreeing = {row["rater"] for row in standing if _disagrees(row)}
     other = list(dict.fromkeys(row["rater"] for row in standing if row["rater"] not in disagreeing))
     if disagreeing and other:
-        sentences.append(f"{len(other)} more differ in how severe they are, in their labels or comments.")
+        sentences.append(
+            f"{len(other)} more differ in how severe they are, in their labels or comments."
+        )
     return " ".join(sentences)
 
 
 def scope(run: Monitor) -> str:
     """What was looked at, for the line above the headline."""
     people = sum(rater.kind == "human" for rater in run.raters.values())
-    asked = f"{plural(len(run.examined), 'rater')} met test questions" if run.examined else "no test questions"
+    asked = (
+        f"{plural(len(run.examined), 'rater')} met test questions"
+        if run.examined
+        else "no test questions"
+    )
     return f"{plural(people, 'person', 'people')} · {asked}"
 
 
 def answer_table(run: Monitor) -> TableView:
     """Who stands out, how, and what to do about it."""
-    rows: Rows = [[name(rater), capital("; ".join(run.why_noisy.get(rater, []))), LEAVE_OUT] for rater in run.noisy]
+    rows: Rows = [
+        [name(rater), capital("; ".join(run.why_noisy.get(rater, []))), LEAVE_OUT]
+        for rater in run.noisy
+    ]
     apart = worst_first(run)
     rows += [_row(run, row) for row in [row for row in apart if _disagrees(row)] or apart]
     columns = ("who", "what stands out", "what to do")
     title = "Who stands out, the worst first"
-    return TableView.of(run, "behaviour", title, columns, rows, name="answer", most=MOST_ROWS, turns=True)
+    return TableView.of(
+        run, "behaviour", title, columns, rows, name="answer", most=MOST_ROWS, turns=True
+    )
 
 
 def _row(run: Monitor, row: Row) -> list[Cell | str]:
@@ -148,4 +179,6 @@ def cards(run: Monitor) -> Iterator[Remark]:
         words = "Hide test questions among the next tasks, to know who does not read:"
         yield Remark("What to do next", words, to_hand_out(run, " --test-questions"))
     else:
-        yield Remark("What to do next", "See what judges are worth beside these people:", go_on(run, "audit"))
+        yield Remark(
+            "What to do next", "See what judges are worth beside these people:", go_on(run, "audit")
+        )

@@ -1,9 +1,9 @@
-"""The tables and warnings of `metal monitor`: test questions, behaviour beside colleagues, effects of exclusion; and
-whose behaviour stands out and why, in plain English.
+"""The tables and warnings of `metal monitor`: test questions, behaviour beside colleagues, effects
+of exclusion; and whose behaviour stands out and why, in plain English.
 
-A reason to stand out needs two things: a difference that is beyond chance, corrected for the number of people looked at
-(Holm), and one large enough to matter. It is a reason to look at somebody's ratings, not a proof that they are bad:
-people with an eye of their own also differ.
+A reason to stand out needs two things: a difference that is beyond chance, corrected for the number
+of people looked at (Holm), and one large enough to matter. It is a reason to look at somebody's
+ratings, not a proof that they are bad: people with an eye of their own also differ.
 """
 
 from __future__ import annotations
@@ -45,37 +45,49 @@ MIN_SHARED = 20
 MIN_SOURCES = 10
 # The chance of naming anybody at all, in a crowd where nobody differs.
 ALPHA = 0.05
-# One rating in ten on which colleagues would have agreed: what a third of a panel of three loses a majority by.
+# One rating in ten on which colleagues would have agreed: what a third of a panel of three loses a
+# majority by.
 DISAGREES_BY = 0.10
-# Nine answers of ten alike leave an output little influence; easy tasks are like that, so the colleagues' share of the
+# Nine answers of ten alike leave an output little influence; easy tasks are like that, so the
+# colleagues' share of the
 # same label, on the same outputs, has to be clearly lower.
 NEARLY_ALWAYS = 0.90
 OFTENER_BY = 0.20
-# A tenth of the scale: 0.4 points of five, 0.2 of three levels. Moves a mean of three by a thirtieth of the scale.
+# A tenth of the scale: 0.4 points of five, 0.2 of three levels. Moves a mean of three by a
+# thirtieth of the scale.
 SEVERER_BY = 0.10
-# Half of all comments made on another output too; short remarks ("good") repeat honestly, so colleagues have to do it
+# Half of all comments made on another output too; short remarks ("good") repeat honestly, so
+# colleagues have to do it
 # far less.
 MIN_COMMENTS = 20
 REPEATS = 0.50
 REPEATS_OFTENER_BY = 0.25
 
-DISAGREES, NEVER = "disagrees with colleagues", "never gives the label"  # how reasons of disagreement begin
+# how reasons of disagreement begin
+DISAGREES, NEVER = "disagrees with colleagues", "never gives the label"
 _COMMENT_SHOWN = 60
 
 # Of people who rated all alike.
 LEAST_OUTPUTS = 50  # with all criteria rated by all of the group
-TIMES = 4.0  # as often as the criteria would come out alike together by chance; where outputs differ in difficulty, 2
+# as often as the criteria would come out alike together by chance; where outputs differ in
+# difficulty, 2
+TIMES = 4.0
 LEAST_SHARE = 0.2
 LEAST_PEOPLE = 3
 
 
 def stands_out(row: Mapping[str, Any]) -> list[str]:
-    """The reasons, each with its figures; empty where nothing stands out. row: of `behaviour`, as a mapping.
+    """The reasons, each with its figures; empty where nothing stands out. row: of `behaviour`, as a
+    mapping.
 
-    Of labels nothing can be said where `not_compared` has a reason. Comments need no colleagues on the same outputs and
-    are looked at all the same.
+    Of labels nothing can be said where `not_compared` has a reason. Comments need no colleagues on
+    the same outputs and are looked at all the same.
     """
-    about_labels = [] if not_compared(row) else [*_disagreement(row), *_one_label(row), *_severer_or_milder(row)]
+    about_labels = (
+        []
+        if not_compared(row)
+        else [*_disagreement(row), *_one_label(row), *_severer_or_milder(row)]
+    )
     return [*about_labels, *_comments(row)]
 
 
@@ -84,7 +96,10 @@ def not_compared(row: Mapping[str, Any]) -> str:
     if not row["ratings"]:
         return f"answered none of {count(row['unanswered'])} questions"
     if not row["shared"]:
-        return f"shares none of {count(row['ratings'])} ratings with a colleague: there is nothing to compare with"
+        return (
+            f"shares none of {count(row['ratings'])} ratings with a colleague: there is nothing to"
+            " compare with"
+        )
     if row["shared"] < MIN_SHARED or row["sources"] < MIN_SOURCES:
         return (
             f"too few shared ratings to say: {row['shared']} on {row['sources']} sources "
@@ -95,14 +110,17 @@ def not_compared(row: Mapping[str, Any]) -> str:
 
 def _disagreement(row: Mapping[str, Any]) -> list[str]:
     if row["shared"] > row["ties"] and row["majority_agreement"] == 0:
-        return [f"{NEVER} of the majority of the others (0 of {count(row['shared'] - row['ties'])} ratings)"]
+        return [
+            f"{NEVER} of the majority of the others (0 of {count(row['shared'] - row['ties'])}"
+            " ratings)"
+        ]
     difference = row["agreement_difference"]
     if not (difference <= -DISAGREES_BY and row["agreement_difference_p_adjusted"] < ALPHA):
         return []
     return [
-        f"{DISAGREES} more than these do with each other: gives the same answer in {percent(row['agreement'])}, they "
-        f"in {percent(row['colleagues_agreement'])}, on the same {count(row['compared'])} ratings "
-        f"({_figures(row, 'agreement_difference')})"
+        f"{DISAGREES} more than these do with each other: gives the same answer in"
+        f" {percent(row['agreement'])}, they in {percent(row['colleagues_agreement'])}, on the same"
+        f" {count(row['compared'])} ratings ({_figures(row, 'agreement_difference')})"
     ]
 
 
@@ -111,8 +129,9 @@ def _one_label(row: Mapping[str, Any]) -> list[str]:
     if not (row["label_share"] >= NEARLY_ALWAYS and beyond):
         return []
     return [
-        f"nearly always says “{row['label']}”: in {percent(row['label_share'])} of ratings, colleagues in "
-        f"{percent(row['colleagues_label_share'])} of the same ({_figures(row, 'label_difference')})"
+        f"nearly always says “{row['label']}”: in {percent(row['label_share'])} of ratings,"
+        f" colleagues in {percent(row['colleagues_label_share'])} of the same"
+        f" ({_figures(row, 'label_difference')})"
     ]
 
 
@@ -122,10 +141,11 @@ def _severer_or_milder(row: Mapping[str, Any]) -> list[str]:
         return []
     how, where, sign = ("severer", "below", 1) if severity > 0 else ("milder", "above", -1)
     low, high = sorted(sign * row[f"severity_{end}"] for end in ("low", "high"))
-    along = {**row, "severity": abs(severity), "severity_low": low, "severity_high": high}  # as the words have it
+    # as the words have it
+    along = {**row, "severity": abs(severity), "severity_low": low, "severity_high": high}
     return [
-        f"much {how} than colleagues: scores stand {percent(abs(severity))} of the scale {where} theirs "
-        f"({_figures(along, 'severity', percent)})"
+        f"much {how} than colleagues: scores stand {percent(abs(severity))} of the scale {where}"
+        f" theirs ({_figures(along, 'severity', percent)})"
     ]
 
 
@@ -139,8 +159,9 @@ def _comments(row: Mapping[str, Any]) -> list[str]:
     text = text if len(text) <= _COMMENT_SHOWN else text[: _COMMENT_SHOWN - 1] + "…"
     beside = f", colleagues {percent(others)} of theirs" if not isnan(others) else ""
     return [
-        f"repeats comments again and again: {percent(row['repeated'])} of {count(row['comments'])} were made on "
-        f"another output too{beside}; “{text}” on {count(row['repeated_outputs'])} outputs"
+        f"repeats comments again and again: {percent(row['repeated'])} of {count(row['comments'])}"
+        f" were made on another output too{beside}; “{text}” on {count(row['repeated_outputs'])}"
+        " outputs"
     ]
 
 
@@ -152,8 +173,9 @@ def _figures(row: Mapping[str, Any], name: str, form: Callable[[Any], str] = per
 
 @dataclass(frozen=True)
 class Unanimous:
-    """A group in a language. outputs: with `criteria` criteria rated by `people` each; same: those on which everybody
-    gave the same on each criterion. expected: their share if criteria came out alike independently of each other.
+    """A group in a language. outputs: with `criteria` criteria rated by `people` each; same: those
+    on which everybody gave the same on each criterion. expected: their share if criteria came out
+    alike independently of each other.
     """
 
     group: str
@@ -172,16 +194,22 @@ class Unanimous:
     @property
     def suspicious(self) -> bool:
         """Whether it is too often for people who rated by themselves."""
-        enough = self.outputs >= LEAST_OUTPUTS and self.people >= LEAST_PEOPLE and self.criteria >= 2
+        enough = (
+            self.outputs >= LEAST_OUTPUTS and self.people >= LEAST_PEOPLE and self.criteria >= 2
+        )
         return enough and self.share >= LEAST_SHARE and self.share >= TIMES * self.expected
 
 
 def unanimous(dataset: Dataset, people: Collection[str]) -> Iterator[Unanimous]:
-    """One entry per group and language that has outputs rated by three people or more on two criteria or more."""
+    """One entry per group and language that has outputs rated by three people or more on two
+    criteria or more.
+    """
     table = dataset.ratings
     table = table[table["rater"].isin(list(people)) & table["score"].notna()]
     for (language, group), rows in table.groupby(["language", "group"], observed=True, sort=True):
-        cells = rows.groupby(["output", "criterion"], observed=True)["score"].agg(["size", "nunique"])
+        cells = rows.groupby(["output", "criterion"], observed=True)["score"].agg(
+            ["size", "nunique"]
+        )
         raters = int(cells["size"].max())
         complete = cells[cells["size"] == raters]["nunique"].unstack("criterion")
         complete = complete[complete.notna().all(axis=1)]
@@ -190,7 +218,13 @@ def unanimous(dataset: Dataset, people: Collection[str]) -> Iterator[Unanimous]:
         alike = complete.to_numpy() == 1
         expected = float(np.prod(alike.mean(axis=0)))
         yield Unanimous(
-            str(group), str(language), raters, alike.shape[1], len(alike), int(alike.all(axis=1).sum()), expected
+            str(group),
+            str(language),
+            raters,
+            alike.shape[1],
+            len(alike),
+            int(alike.all(axis=1).sum()),
+            expected,
         )
 
 
@@ -205,22 +239,28 @@ def monitor_tables(
     seed: int,
     progress: Progress = no_progress,
 ) -> dict[str, pd.DataFrame]:
-    """The tables by name: answers to test questions, behaviour, agreement, panels, exclusions and rounds.
+    """The tables by name: answers to test questions, behaviour, agreement, panels, exclusions and
+    rounds.
 
-    dataset: with the people to look at. agreement: gives the rows of the people's agreement on a dataset; called
-    with noisy people and without. panels: the rows of scores by people per output, from a dataset and a seed. rounds:
-    lines of annotation/rounds.jsonl. progress: called with steps done and all.
+    dataset: with the people to look at. agreement: gives the rows of the people's agreement on a
+    dataset; called with noisy people and without. panels: the rows of scores by people per output,
+    from a dataset and a seed. rounds: lines of annotation/rounds.jsonl. progress: called with steps
+    done and all.
     """
     behaving, agreeing, settling = divided(progress, 12, 1, 2)
     people = [name for name, rater in dataset.raters.items() if rater.kind == "human"]
     noisy = [name for name in people if name in monitoring.noisy]
     beside = pd.DataFrame(columns=list(BEHAVIOUR))
     if people:
-        beside = behaviour(dataset, distrusted=noisy, resamples=resamples, seed=seed, progress=behaving)
+        beside = behaviour(
+            dataset, distrusted=noisy, resamples=resamples, seed=seed, progress=behaving
+        )
     behaviour_rows: list[Any] = beside.to_dict("records")
     beside["stands_out"] = ["; ".join(stands_out(row)) for row in behaviour_rows]
     beside["not_compared"] = [not_compared(row) for row in behaviour_rows]
-    agreement_rows = [{**row, "without_noisy": False} for row in (agreement(dataset) if people else ())]
+    agreement_rows = [
+        {**row, "without_noisy": False} for row in (agreement(dataset) if people else ())
+    ]
     exclusions = pd.DataFrame({name: [] for name in EXCLUSIONS})
     if noisy and len(noisy) < len(people):
         remaining, excluded = without(dataset, monitoring.noisy)
@@ -246,7 +286,12 @@ def monitor_tables(
 def _round_rows(rounds: Iterable[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
     for line in rounds:
         for rater, counts in line["raters"].items():
-            row = {"round": line["round"], "at": line["at"], "rater": rater, "ratings": counts.get("ratings", 0)}
+            row = {
+                "round": line["round"],
+                "at": line["at"],
+                "rater": rater,
+                "ratings": counts.get("ratings", 0),
+            }
             for side in SIDES:
                 row[f"{side}_right"], row[f"{side}_asked"] = counts.get(side, (0, 0))
             yield row
@@ -263,25 +308,33 @@ def monitor_warnings(
     unexamined = [name for name in people if name not in examined]
     if gold.questions and unexamined:
         warnings.append(
-            f"{len(unexamined):,} of {len(people):,} people answered no test question: {', '.join(unexamined[:8])}"
+            f"{len(unexamined):,} of {len(people):,} people answered no test question:"
+            f" {', '.join(unexamined[:8])}"
         )
-    warnings += [_remedy_for(doubted, dataset.called(doubted.criterion)) for doubted in monitoring.doubted]
+    warnings += [
+        _remedy_for(doubted, dataset.called(doubted.criterion)) for doubted in monitoring.doubted
+    ]
     for row in monitoring.raters.to_dict("records"):
         asked = sum(row[f"{side}_asked"] for side in SIDES)
         right = sum(row[f"{side}_right"] for side in SIDES)
         if asked and not right:
             warnings.append(
-                f"{row['rater']} got none of {asked:,} test answers right: is a scale read the wrong way round?"
+                f"{row['rater']} got none of {asked:,} test answers right: is a scale read the"
+                " wrong way round?"
             )
         if row["unanswered"]:
-            warnings.append(f"{row['rater']} left {row['unanswered']:,} test answers open; they count neither way")
+            warnings.append(
+                f"{row['rater']} left {row['unanswered']:,} test answers open; they count"
+                " neither way"
+            )
     for group in unanimous(dataset, [name for name in people if name not in monitoring.noisy]):
         if group.suspicious:
             warnings.append(
-                f"{language_name(group.language)}: on {group.same:,} of {group.outputs:,} outputs all {group.people} "
-                f"people {f'of group {group.group} ' if group.group else ''}gave the same ratings on all "
-                f"{group.criteria} criteria; {group.expected:.0%} would be expected. "
-                "Are these ratings of different people?"
+                f"{language_name(group.language)}: on {group.same:,} of {group.outputs:,} outputs"
+                f" all {group.people} people"
+                f" {f'of group {group.group} ' if group.group else ''}gave the same ratings on all"
+                f" {group.criteria} criteria; {group.expected:.0%} would be expected. Are these"
+                " ratings of different people?"
             )
     if len(people) == 1:
         warnings.append(f"{people[0]} is the only person: there is nobody to compare with")
@@ -292,8 +345,8 @@ def _remedy_for(doubted: DoubtedQuestions, criterion: str) -> str:
     remedy = "look at the golds, and at the criterion's direction"
     if doubted.side == NEGATIVE:
         remedy = (
-            "if a good text about another source deserves a good score there, write of_source = false under "
-            f"[criteria.{doubted.criterion}] in dataset.toml"
+            "if a good text about another source deserves a good score there, write of_source ="
+            f" false under [criteria.{doubted.criterion}] in dataset.toml"
         )
     return (
         f"{doubted.failed} of {doubted.people} people fail {doubted.side} questions on {criterion} "

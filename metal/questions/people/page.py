@@ -40,12 +40,15 @@ def brief(run: Monitor) -> Iterator[TableView]:
 
 
 def screen(run: Monitor, by: Sequence[str] = ()) -> Screen:
-    """Test questions, people beside each other, warnings, and what excluding noisy people would drop."""
+    """Test questions, people beside each other, warnings, and what excluding noisy people would
+    drop.
+    """
     if run.examined:
         yield from _tests(run)
     else:
         yield Paragraph(
-            "Nobody was asked a test question, so that nobody can be called noisy. To hide some among the tasks:"
+            "Nobody was asked a test question, so that nobody can be called noisy. To hide some"
+            " among the tasks:"
         )
         yield Paragraph(f"  {to_hand_out(run, ' --test-questions')}", copied=True)
     yield from _beside(run)
@@ -54,21 +57,23 @@ def screen(run: Monitor, by: Sequence[str] = ()) -> Screen:
     if len(run.tables["exclusions"]):
         dropped = count(run.tables["exclusions"]["ratings"].sum())
         yield Paragraph(
-            f"Without noisy people {dropped} ratings would be dropped; nothing is removed from the dataset."
+            f"Without noisy people {dropped} ratings would be dropped; nothing is removed from the"
+            " dataset."
         )
     yield signature
 
 
 def _tests(run: Monitor) -> Screen:
     explained = (
-        "Right there: on the task and side that speaks most against them, with the 95% interval of their own answers; "
-        "P(noisy): of the model."
+        "Right there: on the task and side that speaks most against them, with the 95% interval of"
+        " their own answers; P(noisy): of the model."
     )
     view = raters_table(run, ("languages", "weakest"), MOST)
     title = f"Test questions ({run.manifest['settings']['model']})"
     yield replace(view, title=title, notes=(*view.notes, explained))
     yield from (
-        Paragraph(f"{within(rater)} is noisy: {'; '.join(why)}") for rater, why in sorted(run.why_noisy.items())
+        Paragraph(f"{within(rater)} is noisy: {'; '.join(why)}")
+        for rater, why in sorted(run.why_noisy.items())
     )
 
 
@@ -79,18 +84,26 @@ def _beside(run: Monitor) -> Screen:
     rows = [row for row in records if row["criterion"] == ALL_CRITERIA]
     rows.sort(key=lambda row: (not known(row["agreement_difference"]), row["agreement_difference"]))
     title = f"People beside those who rated the same outputs, {ALL_CRITERIA}"
-    yield TableView.of_figures(run, "behaviour", title, rows, without=("criterion",), heads=2, most=MOST)
+    yield TableView.of_figures(
+        run, "behaviour", title, rows, without=("criterion",), heads=2, most=MOST
+    )
     reasons: dict[tuple[str, str], dict[str, str]] = {}
     for row in records:
         if known(row["stands_out"]) and row["stands_out"]:
-            reasons.setdefault((row["rater"], row["language"]), {})[row["criterion"]] = row["stands_out"]
+            reasons.setdefault((row["rater"], row["language"]), {})[row["criterion"]] = row[
+                "stands_out"
+            ]
     for (rater, language), why in reasons.items():
-        yield Paragraph(f"{within(rater)} ({language_name(language)}) stands out on {_named_first(run, why)}")
+        yield Paragraph(
+            f"{within(rater)} ({language_name(language)}) stands out on {_named_first(run, why)}"
+        )
     if not reasons:
         yield Paragraph("Nobody stands out.")
     apart: dict[str, Any] = {row["rater"]: row["not_compared"] for row in rows}
     unlike = [(rater, why) for rater, why in apart.items() if known(why) and why]
-    yield from (Paragraph(f"{within(rater)} cannot be compared: {why}") for rater, why in unlike[:MOST])
+    yield from (
+        Paragraph(f"{within(rater)} cannot be compared: {why}") for rater, why in unlike[:MOST]
+    )
 
 
 def _named_first(run: Monitor, why: dict[str, str]) -> str:

@@ -8,7 +8,17 @@ from functools import cached_property
 from typing import Any
 
 from metal.data.languages import language_name
-from metal.data.text import count, figure, interval, known, name, percent, percent_change, probability, with_minus
+from metal.data.text import (
+    count,
+    figure,
+    interval,
+    known,
+    name,
+    percent,
+    percent_change,
+    probability,
+    with_minus,
+)
 from metal.genie import monitoring
 from metal.genie.gold_questions import SIDES
 from metal.questions.people.monitor_tables import AGREEMENT, ENDS, PANELS, ROUNDS
@@ -20,7 +30,9 @@ NAMED = Column("rater", "rater", below=lambda row: name(row["group"]) if row["gr
 
 
 def _on_side(side: str) -> tuple[Column, ...]:
-    return Column(f"{side}_right", f"{side} right", count), Column(f"{side}_p_noisy", "P(noisy)", probability)
+    return Column(f"{side}_right", f"{side} right", count), Column(
+        f"{side}_p_noisy", "P(noisy)", probability
+    )
 
 
 def _with_ends(figure: str, title: str, form: Callable[[Any], str]) -> Column:
@@ -41,7 +53,11 @@ DESCRIBED: Tables = {
     "raters": with_the_rest(
         (
             NAMED,
-            Column("languages", "language", lambda codes: name(", ".join(map(language_name, codes.split(", "))))),
+            Column(
+                "languages",
+                "language",
+                lambda codes: name(", ".join(map(language_name, codes.split(", ")))),
+            ),
             *(Column(f"{side}_right", f"{side} right", count) for side in SIDES),
             Column("weakest", "weakest at"),
             Column(
@@ -76,7 +92,10 @@ DESCRIBED: Tables = {
         Column("colleagues_agreement", "theirs", percent, direction="higher"),
         Column("severity", "severity", percent_change),
         Column(
-            "label_share", "top label", percent, below=lambda row: f"others {percent(row['colleagues_label_share'])}"
+            "label_share",
+            "top label",
+            percent,
+            below=lambda row: f"others {percent(row['colleagues_label_share'])}",
         ),
         Column("dawid_skene", "Dawid-Skene", figure, direction="higher"),
         Column("mace", "MACE", figure, direction="higher"),
@@ -116,11 +135,15 @@ class Monitor(Result):
 
     @cached_property
     def why_noisy(self) -> dict[str, list[str]]:
-        """Rater -> the questions that speak against them, in words, for those who fail test questions."""
+        """Rater -> the questions that speak against them, in words, for those who fail test
+        questions.
+        """
         reasons: dict[str, list[str]] = {}
         for row in self.records("workers"):
             if row["noisy"]:
-                reasons.setdefault(row["rater"], []).extend(monitoring.why_noisy(row, self.criterion(row["criterion"])))
+                reasons.setdefault(row["rater"], []).extend(
+                    monitoring.why_noisy(row, self.criterion(row["criterion"]))
+                )
         return reasons
 
     @cached_property
@@ -130,5 +153,7 @@ class Monitor(Result):
         for row in self.records("behaviour"):
             if known(row["stands_out"]) and row["stands_out"]:
                 where = self.where(row["criterion"], row["language"])
-                habits.setdefault(row["rater"], []).append(f"{where}: {with_minus(row['stands_out'])}")
+                habits.setdefault(row["rater"], []).append(
+                    f"{where}: {with_minus(row['stands_out'])}"
+                )
         return habits

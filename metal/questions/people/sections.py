@@ -1,4 +1,6 @@
-"""The sections of the page about people as raters: test questions, colleagues, what leaving people out changes."""
+"""The sections of the page about people as raters: test questions, colleagues, what leaving people
+out changes.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,17 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, count, figure, known, name, percent_change, plural, slug, within
+from metal.data.text import (
+    UNDEFINED,
+    count,
+    figure,
+    known,
+    name,
+    percent_change,
+    plural,
+    slug,
+    within,
+)
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
@@ -18,7 +30,11 @@ from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.parts import exclusions_table
 from metal.show.view import Cell, Chart, Rows, Section, TableView
 
-TESTS_LOOKS = {"fine": (0, "not flagged"), "noisy": (5, "noisy"), "judge": (1, "LLM judge, not flagged")}
+TESTS_LOOKS = {
+    "fine": (0, "not flagged"),
+    "noisy": (5, "noisy"),
+    "judge": (1, "LLM judge, not flagged"),
+}
 COLLEAGUES_LOOKS = {"alike": (0, "as the others"), "out": (5, "stands out")}
 MOST_QUESTIONS = 30
 MOST_CHARTS = 6
@@ -32,17 +48,27 @@ def examined_section(run: Monitor) -> Section | None:
     if not run.examined:
         return None
     words = (
-        "Each rater by the task (language, criterion, side) that speaks most against them: share right with 95% "
-        f"interval. Left of the line at {THRESHOLD:g} somebody is wrong too often; noisy is who almost surely is.",
+        (
+            "Each rater by the task (language, criterion, side) that speaks most against them:"
+            f" share right with 95% interval. Left of the line at {THRESHOLD:g} somebody is wrong"
+            " too often; noisy is who almost surely is."
+        ),
     )
     by_cell = run.records("workers")
-    further = TableView.of_figures(run, "workers", "By language and criterion", by_cell, cells=RIGHT, heads=3)
-    return Section("tests", "Test questions", words, (_tests_chart(run),), (raters_table(run),), (further,))
+    further = TableView.of_figures(
+        run, "workers", "By language and criterion", by_cell, cells=RIGHT, heads=3
+    )
+    return Section(
+        "tests", "Test questions", words, (_tests_chart(run),), (raters_table(run),), (further,)
+    )
 
 
 def _tests_chart(run: Monitor) -> Chart:
     examined = [row for row in run.examined if known(row["share_right"])]
-    rows = [Dot(row["rater"], row["share_right"], row["share_low"], row["share_high"], _look(row)) for row in examined]
+    rows = [
+        Dot(row["rater"], row["share_right"], row["share_low"], row["share_high"], _look(row))
+        for row in examined
+    ]
     weakest = {row["rater"]: row["weakest"] for row in examined}
     noisy = sum(bool(row["noisy"]) for row in examined)
     return dots_chart(
@@ -81,7 +107,10 @@ def raters_table(run: Monitor, without: Iterable[str] = (), most: int | None = N
         "raters",
         "Answers to test questions",
         run.examined,
-        cells={**RIGHT, "weakest": lambda row: name(row["weakest"]) if known(row["weakest"]) else UNDEFINED},
+        cells={
+            **RIGHT,
+            "weakest": lambda row: name(row["weakest"]) if known(row["weakest"]) else UNDEFINED,
+        },
         without=without,
         name="examined",
         most=most,
@@ -96,12 +125,18 @@ def question_section(run: Monitor) -> Section | None:
     asked.sort(key=lambda row: (row["right"] / row["asked"], -row["asked"], row["question"]))
     wrong = [row for row in asked if row["right"] < row["asked"]]
     nobody = sum(row["right"] == 0 and row["asked"] > 1 for row in asked)
-    words = [f"{plural(len(asked), 'question')} by criterion answered, {len(wrong):,} of them wrong by somebody."]
+    words = [
+        f"{plural(len(asked), 'question')} by criterion answered, {len(wrong):,} of them wrong by"
+        " somebody."
+    ]
     if nobody:
         words.append(f"{nobody:,} nobody got right: look at these golds before at the people.")
     rows = (
         (
-            Cell(within(row["source"]), f"gold of {within(row['gold_of'])}" if row["side"] != SIDES[0] else ""),
+            Cell(
+                within(row["source"]),
+                f"gold of {within(row['gold_of'])}" if row["side"] != SIDES[0] else "",
+            ),
             name(language_name(row["language"])),
             row["side"],
             run.criterion(row["criterion"]),
@@ -121,12 +156,18 @@ def beside_section(run: Monitor) -> Section | None:
     if not rows:
         return None
     overall = [row for row in rows if row["criterion"] == ALL_CRITERIA]
-    words = ["Each person beside the colleagues who rated the same outputs, so that hard outputs condemn nobody."]
+    words = [
+        "Each person beside the colleagues who rated the same outputs, so that hard outputs condemn"
+        " nobody."
+    ]
     if not run.standing_out:
         words.append("Nobody stands out.")
     why = [(name(rater), line) for rater, lines in run.standing_out.items() for line in lines]
     apart = [row for row in overall if known(row["not_compared"]) and row["not_compared"]]
-    uncompared = [(name(row["rater"]), name(language_name(row["language"])), row["not_compared"]) for row in apart]
+    uncompared = [
+        (name(row["rater"]), name(language_name(row["language"])), row["not_compared"])
+        for row in apart
+    ]
     tables = [
         *_why("standing_out", "Who stands out, and why", ("rater", "why"), why),
         TableView.of_figures(run, "behaviour", "All criteria together", overall, heads=3),
@@ -135,10 +176,14 @@ def beside_section(run: Monitor) -> Section | None:
     charts = tuple(chart for chart in (_colleagues_chart(overall),) if chart)
     each, key = [row for row in rows if row["criterion"] != ALL_CRITERIA], "behaviour_by_criterion"
     further = TableView.of_figures(run, "behaviour", "By criterion", each, name=key, heads=3)
-    return Section("beside", "People beside each other", tuple(words), charts, tuple(tables), (further,))
+    return Section(
+        "beside", "People beside each other", tuple(words), charts, tuple(tables), (further,)
+    )
 
 
-def _why(key: str, title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> list[TableView]:
+def _why(
+    key: str, title: str, columns: tuple[str, ...], rows: Sequence[tuple[str, ...]]
+) -> list[TableView]:
     """The table of who and why; none without rows."""
     table = TableView.of(None, "behaviour", title, columns, rows, name=key, heads=len(columns))
     return [table] if rows else []
@@ -210,8 +255,10 @@ def exclusion_section(run: Monitor) -> Section | None:
     if not table:
         return None
     words = (
-        "These ratings are still in the dataset. `metal audit --exclude-noisy` leaves them out, counts them and names "
-        "the people; so do billboard, leaderboard, design and others.",
+        (
+            "These ratings are still in the dataset. `metal audit --exclude-noisy` leaves them out,"
+            " counts them and names the people; so do billboard, leaderboard, design and others."
+        ),
     )
     return Section("exclusions", "Exclusions", words, (), (table,))
 
@@ -229,7 +276,12 @@ def history_section(run: Monitor) -> Section | None:
     ]
     columns = ("rater", *(f"{number}: {str(at)[:16].replace('T', ' ')}" for number, at in rounds))
     table = TableView.of(run, "rounds", "Ratings after each import", columns, rows)
-    words = ("What each import brought, added up; times are UTC. annotation/answers.jsonl has every answer.",)
+    words = (
+        (
+            "What each import brought, added up; times are UTC. annotation/answers.jsonl has every"
+            " answer."
+        ),
+    )
     return Section("history", "History", words, (), (table,))
 
 
@@ -250,18 +302,32 @@ def design_section(run: Monitor) -> Section | None:
     for row in rows:
         cells.setdefault((row["language"], row["criterion"]), []).append(row)
     words = [
-        f"Width of the 95% interval of a mean score, in shares of the scale; the line is {TARGET:g}. Twice the outputs "
-        "help more than twice the people on each.",
-        "metal design asks the same of a judge's F1 and of the alternative annotator test, with cost and hours.",
+        (
+            "Width of the 95% interval of a mean score, in shares of the scale; the line is"
+            f" {TARGET:g}. Twice the outputs help more than twice the people on each."
+        ),
+        (
+            "metal design asks the same of a judge's F1 and of the alternative annotator test, with"
+            " cost and hours."
+        ),
     ]
     if len(cells) > MOST_CHARTS:
-        words.append(f"Drawn are the first {MOST_CHARTS} of {len(cells)} languages and criteria; the table has all.")
-    charts = tuple(_design_chart(run, *cell, of_cell) for cell, of_cell in list(cells.items())[:MOST_CHARTS])
-    return Section("design", "How many are needed", tuple(words), charts, (_design_table(run, cells),))
+        words.append(
+            f"Drawn are the first {MOST_CHARTS} of {len(cells)} languages and criteria; the table"
+            " has all."
+        )
+    charts = tuple(
+        _design_chart(run, *cell, of_cell) for cell, of_cell in list(cells.items())[:MOST_CHARTS]
+    )
+    return Section(
+        "design", "How many are needed", tuple(words), charts, (_design_table(run, cells),)
+    )
 
 
 def _needed(row: Row) -> int:
-    """Outputs that make the interval as narrow as TARGET: its width falls with the root of their number."""
+    """Outputs that make the interval as narrow as TARGET: its width falls with the root of their
+    number.
+    """
     return math.ceil(float(row["items"]) * (WIDTH * float(row["sd"]) / TARGET) ** 2)
 
 
@@ -269,7 +335,11 @@ def _design_chart(run: Monitor, language: str, criterion: str, rows: list[Row]) 
     curves = [
         ItemsCurve(
             int(row["raters"]),
-            [(row["items"] * size, WIDTH * row["sd"] / math.sqrt(size)) for size in SIZES if row["items"] * size >= 2],
+            [
+                (row["items"] * size, WIDTH * row["sd"] / math.sqrt(size))
+                for size in SIZES
+                if row["items"] * size >= 2
+            ],
             float(row["items"]),
             float(_needed(row)),
         )
@@ -281,7 +351,10 @@ def _design_chart(run: Monitor, language: str, criterion: str, rows: list[Row]) 
     numbers = TableView.of(None, "panels", title, columns, body, name=f"{key}_numbers")
     least = min(rows, key=_needed)
     people = plural(int(least["raters"]), "person", "people")
-    finding = f"With {people} an output, {count(_needed(least))} outputs make the interval {TARGET:g} wide."
+    finding = (
+        f"With {people} an output, {count(_needed(least))} outputs make the interval {TARGET:g}"
+        " wide."
+    )
     alt = f"Falling lines, one per number of people per output. {finding}"
     return Chart(key, title, alt, design_curve(curves, TARGET, "width"), numbers, finding=finding)
 
@@ -292,14 +365,25 @@ def _design_table(run: Monitor, cells: dict[tuple[str, str], list[Row]]) -> Tabl
     for (language, criterion), rows in cells.items():
         by_size = {int(row["raters"]): row for row in rows}
         widths = (_width(by_size.get(size)) for size in sizes)
-        body.append([name(language_name(language)), run.criterion(criterion), count(rows[0]["items"]), *widths])
+        body.append(
+            [
+                name(language_name(language)),
+                run.criterion(criterion),
+                count(rows[0]["items"]),
+                *widths,
+            ]
+        )
     columns = ("language", "", "outputs", *(plural(size, "person", "people") for size in sizes))
     title = "Width of a mean score's interval, by people per output"
     return TableView.of(run, "panels", title, columns, body, heads=2)
 
 
 def _width(row: Row | None) -> Cell:
-    return Cell(figure(WIDTH * row["sd"]), f"{count(_needed(row))} for {TARGET:g}") if row else Cell(UNDEFINED)
+    return (
+        Cell(figure(WIDTH * row["sd"]), f"{count(_needed(row))} for {TARGET:g}")
+        if row
+        else Cell(UNDEFINED)
+    )
 
 
 def sections(run: Monitor) -> list[Section]:

@@ -1,10 +1,21 @@
-"""`metal.monitor`: how far each rater can be relied on; `metal.monitor_simulate`: how well that can be told."""
+"""`metal.monitor`: how far each rater can be relied on; `metal.monitor_simulate`: how well that can
+be told.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from metal.api.options import Names, Option, Progress, Resamples, Seed, documented, names, no_progress
+from metal.api.options import (
+    Names,
+    Option,
+    Progress,
+    Resamples,
+    Seed,
+    documented,
+    names,
+    no_progress,
+)
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
 
@@ -22,7 +33,8 @@ def monitor(
     model: Annotated[
         str,
         Option(
-            "How noisy people are found: {rate,class}-{fixed,learned}-2, rate-{fixed,learned}-1, rate-jeffreys, "
+            "How noisy people are found: {rate,class}-{fixed,learned}-2, rate-{fixed,learned}-1,"
+            " rate-jeffreys, "
             "rate-uniform. class-learned-2 is the paper's.",
             metavar="MODEL",
         ),
@@ -30,36 +42,43 @@ def monitor(
     noisy_beta: Annotated[
         float,
         Option(
-            "Beta of the noisy component of the two fixed-2 models; 9.5 can flag people with four questions.",
+            "Beta of the noisy component of the two fixed-2 models; 9.5 can flag people with four"
+            " questions.",
             least=0,
             open_ends=True,
             rare=True,
         ),
     ] = 4.5,
     reference: Annotated[
-        str, Option("Whom to look at: group=crowd, or rater=A1,A2. [default: all]", metavar="PEOPLE")
+        str,
+        Option("Whom to look at: group=crowd, or rater=A1,A2. [default: all]", metavar="PEOPLE"),
     ] = "",
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Monitor:
-    """Say how far each rater of `data` can be relied on, and name those who stand out, with the reason.
+    """Say how far each rater of `data` can be relied on, and name those who stand out, with the
+    reason.
 
-    Where test questions were hidden (`metal.annotate_export(..., test_questions="5%+5%")`), a Beta-mixture model tells
-    from the answers who is noisy: right in fewer than nine of ten, with a probability above 0.99. Positive and negative
-    questions are modelled apart, and so is each language and criterion. `ratings` are runs of
-    `metal.judge(..., test_questions="5%+5%")`: judges are examined by the same rule as people.
+    Where test questions were hidden (`metal.annotate_export(..., test_questions="5%+5%")`), a
+    Beta-mixture model tells from the answers who is noisy: right in fewer than nine of ten, with a
+    probability above 0.99. Positive and negative questions are modelled apart, and so is each
+    language and criterion. `ratings` are runs of `metal.judge(..., test_questions="5%+5%")`: judges
+    are examined by the same rule as people.
 
-    Without test questions people can still be set beside those who rated the same outputs: how often they agree, how
-    severe they are, whether they always say the same, and what Dawid-Skene and MACE make of their competence.
+    Without test questions people can still be set beside those who rated the same outputs: how
+    often they agree, how severe they are, whether they always say the same, and what Dawid-Skene
+    and MACE make of their competence.
 
-    Nothing is removed. `exclude_noisy` of audit, billboard, leaderboard and design leaves noisy people out.
+    Nothing is removed. `exclude_noisy` of audit, billboard, leaderboard and design leaves noisy
+    people out.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
-    with the parts done and the parts in all.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    progress: called with the parts done and the parts in all.
 
-    Returns what is known of the raters: tables as DataFrames, plots, the page. Nothing is written before `save`.
+    Returns what is known of the raters: tables as DataFrames, plots, the page. Nothing is written
+    before `save`.
     """
     from metal.auditing.check import lint
     from metal.auditing.people import quick_rows
@@ -71,14 +90,20 @@ def monitor(
     from metal.genie.noisy import find_model
     from metal.genie.store import read_tests
     from metal.questions.design.study import panel_rows
-    from metal.questions.people.monitor_tables import monitor_signature, monitor_tables, monitor_warnings
+    from metal.questions.people.monitor_tables import (
+        monitor_signature,
+        monitor_tables,
+        monitor_warnings,
+    )
     from metal.questions.people.run import Monitor
 
     find_model(model)
     inputs = load(data, ratings, reading)
     dataset = inputs.dataset
     tests = read_tests(dataset, inputs.folder, inputs.runs)
-    judges_only = len(tests.answers) and not any(rater.kind == "human" for rater in dataset.raters.values())
+    judges_only = len(tests.answers) and not any(
+        rater.kind == "human" for rater in dataset.raters.values()
+    )
     people = () if judges_only and not reference else people_named(dataset, reference)
     monitoring = examined(
         tests.answers,
@@ -100,7 +125,13 @@ def monitor(
         seed=seed,
         progress=progress or no_progress,
     )
-    settings = {"model": model, "noisy_beta": noisy_beta, "reference": reference, "resamples": resamples, "seed": seed}
+    settings = {
+        "model": model,
+        "noisy_beta": noisy_beta,
+        "reference": reference,
+        "resamples": resamples,
+        "seed": seed,
+    }
     signed = monitor_signature(dataset.identity, tests.digest, settings)
     manifest = inputs.manifest("monitor", dataset, settings, people, signed).to_dict()
     places = [finding.message for finding in lint(dataset) if finding.code == "places-in-lists"]
@@ -117,12 +148,17 @@ def monitor_simulate(
     workers: Annotated[int, Option("Workers in a round.", least=1)] = 60,
     questions: Annotated[
         float,
-        Option("Test questions that a worker answers on average; at least 1, geometric.", least=1, most=100_000),
+        Option(
+            "Test questions that a worker answers on average; at least 1, geometric.",
+            least=1,
+            most=100_000,
+        ),
     ] = 10.0,
     noisy_beta: Annotated[
         float,
         Option(
-            "beta of the fixed models' noisy component, Beta(0.5, beta): 4.5 as printed; 9.5 can flag at 4 questions.",
+            "beta of the fixed models' noisy component, Beta(0.5, beta): 4.5 as printed; 9.5 can"
+            " flag at 4 questions.",
             least=0,
             open_ends=True,
         ),
@@ -130,16 +166,18 @@ def monitor_simulate(
     seed: Seed = 0,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Simulate workers who answer test questions, some of them noisy, and see whom each model flags.
+    """Simulate workers who answer test questions, some of them noisy, and see whom each model
+    flags.
 
-    Precision is the share of noisy workers among those flagged, recall the share of the noisy that were flagged,
-    by how many test questions a worker answered; the paper's printed values stand beside. Workers are drawn as
-    appendix B.2 of the paper (GENIE) says. Use it to choose a model, or to see what fewer questions would cost.
+    Precision is the share of noisy workers among those flagged, recall the share of the noisy that
+    were flagged, by how many test questions a worker answered; the paper's printed values stand
+    beside. Workers are drawn as appendix B.2 of the paper (GENIE) says. Use it to choose a model,
+    or to see what fewer questions would cost.
 
-    Returns one row per model and bucket (test questions a worker answered): precision, recall, their standard errors,
-    workers flagged, noisy and in all; paper_precision and paper_recall, as printed in Table 1. Shares are NaN where
-    nobody was flagged, or nobody was noisy. progress: called with simulations done and in all. Raises UnknownName for
-    a model that does not exist.
+    Returns one row per model and bucket (test questions a worker answered): precision, recall,
+    their standard errors, workers flagged, noisy and in all; paper_precision and paper_recall, as
+    printed in Table 1. Shares are NaN where nobody was flagged, or nobody was noisy. progress:
+    called with simulations done and in all. Raises UnknownName for a model that does not exist.
     """
     from metal.genie.noisy import MODELS, PRINTED, simulate
 
@@ -153,7 +191,9 @@ def monitor_simulate(
         seed=seed,
         progress=progress or no_progress,
     )
-    printed = [PRINTED[name][bucket] for name, bucket in zip(table["model"], table["bucket"], strict=True)]
+    printed = [
+        PRINTED[name][bucket] for name, bucket in zip(table["model"], table["bucket"], strict=True)
+    ]
     return table.assign(
         paper_precision=[precision / 100 for precision, _ in printed],
         paper_recall=[recall / 100 for _, recall in printed],

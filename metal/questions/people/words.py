@@ -25,12 +25,16 @@ def facts(run: Monitor) -> dict[str, str]:
     lines = {"Looked at": f"{plural(people, 'person', 'people')} who rated, {asked}."}
     if run.examined:
         lines["Noisy"] = _names(run.noisy) or "Nobody, by the test questions."
-    lines["Stands out"] = _names(list(run.standing_out)) or "Nobody, beside those who rated the same outputs."
+    lines["Stands out"] = (
+        _names(list(run.standing_out)) or "Nobody, beside those who rated the same outputs."
+    )
     exclusions = run.tables["exclusions"]
     if len(exclusions):
         dropped = plural(int(exclusions["ratings"].sum()), "rating")
         excluded = plural(exclusions["rater"].nunique(), "person", "people")
-        lines["Without them"] = f"{dropped} of {excluded} would be dropped; nothing is removed from the dataset."
+        lines["Without them"] = (
+            f"{dropped} of {excluded} would be dropped; nothing is removed from the dataset."
+        )
     lines["Not to be concluded"] = limits(run)
     return lines
 
@@ -43,12 +47,13 @@ def limits(run: Monitor) -> str:
     """What test questions, or colleagues, do not show of a person."""
     if run.examined:
         return (
-            "That who is not flagged is careful: with a handful of questions only the worst can be told. Questions on "
-            "which everybody fails may have a bad gold; look at them first."
+            "That who is not flagged is careful: with a handful of questions only the worst can be"
+            " told. Questions on which everybody fails may have a bad gold; look at them first."
         )
     return (
-        "That who stands out is careless: without test questions people are only set beside each other, and the "
-        "minority may be right. Hide questions with `metal annotate export --test-questions` to know."
+        "That who stands out is careless: without test questions people are only set beside each"
+        " other, and the minority may be right. Hide questions with `metal annotate export"
+        " --test-questions` to know."
     )
 
 
@@ -56,25 +61,43 @@ def definitions(run: Monitor) -> dict[str, str]:
     """The definitions behind the page, with the settings of this run."""
     settings = run.manifest["settings"]
     return {
-        "Test question": "A source shown with its own reference (positive), or with the reference of another source "
-        "of its language (negative). An answer is right on the right side of the middle of the scale; the middle "
-        "itself is wrong. Negative questions say nothing of criteria that do not look at the source.",
-        "Noisy": f"By the model {settings['model']}: right answers are binomial, accuracies come from a mixture of "
-        "Beta distributions, learned from all people of a language and criterion together with forty made-up ones. By "
-        "rate, somebody whose accuracy is below 0.9 is noisy; by class, somebody who comes from another component "
-        "than the most accurate one. Flagged above a posterior probability of 0.99, on either side, on any criterion.",
-        "Right at worst": "The share of right answers on the task and side that speaks most against somebody, with "
-        "Jeffreys' 95% interval of their own answers. P(noisy) is the model's, which also knows how the others did.",
-        "Agreement with colleagues": "Of outputs that two or more others of the same group rated: the share of them "
-        "who gave the same label, beside how often they do among themselves on those very outputs, so that hard "
-        f"outputs condemn nobody. 95% intervals by bootstrap over sources ({count(settings['resamples'])} resamples); "
-        "corrected over people by Holm.",
-        "Severity": "How much lower than the colleagues' mean somebody scores, in shares of the scale; below 0: "
-        "milder.",
-        "Dawid-Skene, MACE": "Competence by two models of annotators that learn true labels and people's errors "
-        "together: the expected share of right labels, and the probability of not guessing.",
-        "How many are needed": "The standard deviation of the people's mean score over simulated rounds of as many "
-        "outputs, with one, two, ... of their people on each; an interval is 3.92 of it wide, less by the root of the "
-        "outputs.",
+        "Test question": (
+            "A source shown with its own reference (positive), or with the reference of another"
+            " source of its language (negative). An answer is right on the right side of the middle"
+            " of the scale; the middle itself is wrong. Negative questions say nothing of criteria"
+            " that do not look at the source."
+        ),
+        "Noisy": (
+            f"By the model {settings['model']}: right answers are binomial, accuracies come from a"
+            " mixture of Beta distributions, learned from all people of a language and criterion"
+            " together with forty made-up ones. By rate, somebody whose accuracy is below 0.9 is"
+            " noisy; by class, somebody who comes from another component than the most accurate"
+            " one. Flagged above a posterior probability of 0.99, on either side, on any"
+            " criterion."
+        ),
+        "Right at worst": (
+            "The share of right answers on the task and side that speaks most against somebody,"
+            " with Jeffreys' 95% interval of their own answers. P(noisy) is the model's, which also"
+            " knows how the others did."
+        ),
+        "Agreement with colleagues": (
+            "Of outputs that two or more others of the same group rated: the share of them who"
+            " gave the same label, beside how often they do among themselves on those very"
+            " outputs, so that hard outputs condemn nobody. 95% intervals by bootstrap over"
+            f" sources ({count(settings['resamples'])} resamples); corrected over people by Holm."
+        ),
+        "Severity": (
+            "How much lower than the colleagues' mean somebody scores, in shares of the scale;"
+            " below 0: milder."
+        ),
+        "Dawid-Skene, MACE": (
+            "Competence by two models of annotators that learn true labels and people's errors "
+            "together: the expected share of right labels, and the probability of not guessing."
+        ),
+        "How many are needed": (
+            "The standard deviation of the people's mean score over simulated rounds of as many"
+            " outputs, with one, two, ... of their people on each; an interval is 3.92 of it wide,"
+            " less by the root of the outputs."
+        ),
         "Undefined": "A figure without a value is a dash, never 0; the CSV files give the reasons.",
     }

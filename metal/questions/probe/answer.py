@@ -20,7 +20,9 @@ BY = {BLIND: "to", LURED: "by", MOVED: "by"}
 
 
 def headline(run: ProbeReport) -> str:
-    """In which languages the judge is blind to what; else by what it is lured or moved; and other judges."""
+    """In which languages the judge is blind to what; else by what it is lured or moved; and other
+    judges.
+    """
     rows = run.records("probes")
     for says in AGAINST:
         if not (against := _by_judge(row for row in rows if row["says"] == says)):
@@ -34,10 +36,18 @@ def headline(run: ProbeReport) -> str:
         other = [row for row in own if by_language[row["language"]] != most]
         more = f" It {DOES[says]} in {_languages(other)}, too." if other else ""
         if others:
-            places = [f"{within(who)} in {_languages(theirs)}" for who, theirs in others[:MOST_NAMED]]
+            places = [
+                f"{within(who)} in {_languages(theirs)}" for who, theirs in others[:MOST_NAMED]
+            ]
             left = len(others) - MOST_NAMED
-            more += f" Also {says}: {'; '.join([*places, *([plural(left, 'more judge')] if left > 0 else [])])}."
-        return f"{within(judge)} {DOES[says]} in {_languages(alike)}, {BY[says]} {_changes(alike)}.{more}"
+            more += (
+                f" Also {says}:"
+                f" {'; '.join([*places, *([plural(left, 'more judge')] if left > 0 else [])])}."
+            )
+        return (
+            f"{within(judge)} {DOES[says]} in {_languages(alike)}, {BY[says]}"
+            f" {_changes(alike)}.{more}"
+        )
     judges, languages = ({row[key] for row in rows} for key in ("judge", "language"))
     who = within(*judges) if len(judges) == 1 else f"any of {len(judges)} judges"
     judge = "it" if len(judges) == 1 else "they"
@@ -74,15 +84,24 @@ def cards(run: ProbeReport) -> Iterator[Remark]:
     against = {says: [row for row in rows if row["says"] == says] for says in AGAINST}
     for says, title in [(LURED, "Lured"), (MOVED, "Moved by what does not matter")]:
         if against[says] and any(against[worse] for worse in AGAINST[: AGAINST.index(says)]):
-            where = ((within(row["judge"]), criterion_in_words(run, row["criterion"])) for row in against[says])
-            lines = [f"{judge}, {on}: {row['line']}" for (judge, on), row in zip(where, against[says], strict=True)]
+            where = (
+                (within(row["judge"]), criterion_in_words(run, row["criterion"]))
+                for row in against[says]
+            )
+            lines = [
+                f"{judge}, {on}: {row['line']}"
+                for (judge, on), row in zip(where, against[says], strict=True)
+            ]
             more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
             yield Remark(title, f"{'; '.join(lines[:MOST_NAMED])}{more}.")
     unsaid, undecided = (sum(row["says"] == says for row in rows) for says in (UNKNOWN, SHOWN))
     if unsaid or undecided:
         counted = [f"{unsaid:,} {'is' if unsaid == 1 else 'are'} open"] if unsaid else []
         counted += [f"{undecided:,} decide{'s' * (undecided == 1)} nothing"] if undecided else []
-        yield Remark("Open", f"Of {plural(len(rows), 'case')} {' and '.join(counted)}; “All figures” has why.")
+        yield Remark(
+            "Open",
+            f"Of {plural(len(rows), 'case')} {' and '.join(counted)}; “All figures” has why.",
+        )
     words = _next(_by_judge(against[BLIND] + against[LURED]), _by_judge(against[MOVED]))
     yield Remark("What to do next", words, to_hand_out(run))
 
@@ -95,9 +114,14 @@ def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]
     if unfit:
         places = [f"{within(judge)} alone in {_languages(rows)}" for judge, rows in unfit.items()]
         left = [plural(len(places) - MOST_NAMED, "more judge")] if len(places) > MOST_NAMED else []
-        words.append(f"Do not use {'; nor '.join([*places[:MOST_NAMED], *left])}. Let people rate there.")
+        words.append(
+            f"Do not use {'; nor '.join([*places[:MOST_NAMED], *left])}. Let people rate there."
+        )
     for judge, rows in islice(moved.items(), MOST_NAMED):
-        words.append(f"Give {within(judge)} only texts alike in what moves it in {_languages(rows)}: {_changes(rows)}.")
+        words.append(
+            f"Give {within(judge)} only texts alike in what moves it in {_languages(rows)}:"
+            f" {_changes(rows)}."
+        )
     return " ".join(words)
 
 

@@ -1,4 +1,6 @@
-"""What judges make of outputs that were changed in known ways: a row for each judge, criterion, language, change."""
+"""What judges make of outputs that were changed in known ways: a row for each judge, criterion,
+language, change.
+"""
 
 from __future__ import annotations
 
@@ -34,23 +36,64 @@ LEVEL = 0.05  # of the chance that a judge is wrongly called any of AGAINST, ove
 ROOM = 0.1  # share of pairs whose clean score can fall, below which nothing can be seen
 SHARES = ("a", "strict", "raised", "change", "people_a")
 PROBES = (
-    *("language", "criterion", "judge", "probe", "condition", "kind", "expected", "says", "decides", "line"),
-    *("what", "dose", "p", "p_adjusted", "selectivity", "room", "pairs", "sources", "unanswered", "span", "undefined"),
+    *(
+        "language",
+        "criterion",
+        "judge",
+        "probe",
+        "condition",
+        "kind",
+        "expected",
+        "says",
+        "decides",
+        "line",
+    ),
+    *(
+        "what",
+        "dose",
+        "p",
+        "p_adjusted",
+        "selectivity",
+        "room",
+        "pairs",
+        "sources",
+        "unanswered",
+        "span",
+        "undefined",
+    ),
     *(f"{name}{end}" for name in SHARES for end in ("", "_low", "_high")),
 )
 TRENDS = (
-    *("language", "criterion", "judge", "probe", "doses", "outputs", "trend", "trend_low", "trend_high", "p"),
+    *(
+        "language",
+        "criterion",
+        "judge",
+        "probe",
+        "doses",
+        "outputs",
+        "trend",
+        "trend_low",
+        "trend_high",
+        "p",
+    ),
     "undefined",
 )
-ALL_CERTAIN = {"probe": "", "condition": "all certain", "kind": "certain", "what": "most changes that spoil a text"}
+ALL_CERTAIN = {
+    "probe": "",
+    "condition": "all certain",
+    "kind": "certain",
+    "what": "most changes that spoil a text",
+}
 _NONE = Share(math.nan, math.nan, math.nan)
 
 
 @dataclass(frozen=True)
 class _Scores:
-    """Scores of one criterion, turned so that higher is better: a row for each output, a column for each rater.
+    """Scores of one criterion, turned so that higher is better: a row for each output, a column for
+    each rater.
 
-    changed: the changed outputs with `of`, `language`, `condition`, `source`, by output. ends: worst and best score.
+    changed: the changed outputs with `of`, `language`, `condition`, `source`, by output. ends:
+    worst and best score.
     """
 
     criterion: Criterion
@@ -59,15 +102,17 @@ class _Scores:
     ends: tuple[float, float]
 
     def pairs(self, raters: Sequence[str], rows: pd.DataFrame) -> tuple[Numbers, Numbers, Any, int]:
-        """(clean, changed, source) of the rows that a rater answered on both sides, rater after rater, and how many
-        were answered on one side or none.
+        """(clean, changed, source) of the rows that a rater answered on both sides, rater after
+        rater, and how many were answered on one side or none.
         """
         clean, after, source = [], [], []
         for rater in raters:
             clean.append(self.wide[rater].reindex(rows["of"]).to_numpy())
             after.append(self.wide[rater].reindex(rows.index).to_numpy())
             source.append(rows["source"].to_numpy())
-        first, second, of = (np.concatenate(parts) if parts else np.empty(0) for parts in (clean, after, source))
+        first, second, of = (
+            np.concatenate(parts) if parts else np.empty(0) for parts in (clean, after, source)
+        )
         both = ~(np.isnan(first.astype(float)) | np.isnan(second.astype(float)))
         return first[both], second[both], pd.factorize(of[both])[0], int((~both).sum())
 
@@ -75,12 +120,14 @@ class _Scores:
 def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progress) -> Analysed:
     """What each judge makes of each change that the dataset of probes declares.
 
-    Returns the tables `probes` and `trends`. Raises UsageError for a dataset that declares none, or that no judge
-    rated; UnknownName for names there are not.
+    Returns the tables `probes` and `trends`. Raises UsageError for a dataset that declares none, or
+    that no judge rated; UnknownName for names there are not.
     """
     declared: Sequence[Mapping[str, Any]] = dataset.extra.get("probes", {}).get("conditions", ())
     if not declared:
-        raise UsageError(f"{dataset.card.name} holds no probes; `metal.probe_plan` makes a dataset that does")
+        raise UsageError(
+            f"{dataset.card.name} holds no probes; `metal.probe_plan` makes a dataset that does"
+        )
     rated = any(rater.kind == "human" for rater in dataset.raters.values())
     people = people_named(dataset, settings.reference) if settings.reference or rated else ()
     judges = judges_of(dataset, settings)
@@ -88,7 +135,9 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progres
     check_known("criterion", settings.criteria, dataset.criteria)
     check_languages(settings.languages, dataset.languages)
     scales = {name: dataset.criteria[name].scale for name in settings.criteria or dataset.asked}
-    unordered = [name for name, scale in scales.items() if scale.measure == "nominal" and not scale.ends]
+    unordered = [
+        name for name, scale in scales.items() if scale.measure == "nominal" and not scale.ends
+    ]
     ordered = [name for name in scales if name not in unordered]
     rows: list[dict[str, Any]] = []
     trends: list[dict[str, Any]] = []
@@ -96,23 +145,43 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progres
         scores = _scores(dataset, dataset.criteria[name], settings.languages)
         here = [judge for judge in judges if judge in scores.wide]
         for judge in followed(here, advance, len(here)):
-            rows += _rows(scores, judge, [person for person in people if person in scores.wide], declared, settings)
+            rows += _rows(
+                scores,
+                judge,
+                [person for person in people if person in scores.wide],
+                declared,
+                settings,
+            )
             trends += _trends(scores, judge, declared)
     if not rows:
         raise UsageError(
-            f"no judge has rated {dataset.card.name}; let one, with `metal.judge`, and give its run folder as well"
+            f"no judge has rated {dataset.card.name}; let one, with `metal.judge`, and give its run"
+            " folder as well"
         )
     _conclude(rows)
-    probes, trend = pd.DataFrame(rows, columns=list(PROBES)), pd.DataFrame(trends, columns=list(TRENDS))
-    return Analysed({"probes": probes, "trends": trend}, tuple(_warnings(probes, declared, unordered, people)))
+    probes, trend = (
+        pd.DataFrame(rows, columns=list(PROBES)),
+        pd.DataFrame(trends, columns=list(TRENDS)),
+    )
+    return Analysed(
+        {"probes": probes, "trends": trend}, tuple(_warnings(probes, declared, unordered, people))
+    )
 
 
 def _scores(dataset: Dataset, criterion: Criterion, languages: Sequence[str]) -> _Scores:
-    table = dataset.ratings[(dataset.ratings["criterion"] == criterion.name) & dataset.ratings["score"].notna()]
-    wide = table.astype({"output": str, "rater": str}).pivot(index="output", columns="rater", values="score")
+    table = dataset.ratings[
+        (dataset.ratings["criterion"] == criterion.name) & dataset.ratings["score"].notna()
+    ]
+    wide = table.astype({"output": str, "rater": str}).pivot(
+        index="output", columns="rater", values="score"
+    )
     lower = criterion.direction == "lower"
     values = wide.to_numpy()
-    low, high = criterion.scale.ends or (np.nanmin(values), np.nanmax(values)) if values.size else (0.0, 1.0)
+    low, high = (
+        criterion.scale.ends or (np.nanmin(values), np.nanmax(values))
+        if values.size
+        else (0.0, 1.0)
+    )
     changed = [
         (output.output, output.of, output.language, output.condition, output.source)
         for output in dataset.outputs.values()
@@ -120,16 +189,26 @@ def _scores(dataset: Dataset, criterion: Criterion, languages: Sequence[str]) ->
     ]
     columns = ["output", "of", "language", "condition", "source"]
     paired = pd.DataFrame(changed, columns=columns).set_index("output")
-    return _Scores(criterion, -wide if lower else wide, paired, (-high, -low) if lower else (low, high))
+    return _Scores(
+        criterion, -wide if lower else wide, paired, (-high, -low) if lower else (low, high)
+    )
 
 
 def _rows(
-    scores: _Scores, judge: str, people: Sequence[str], declared: Sequence[Mapping[str, Any]], settings: AuditSettings
+    scores: _Scores,
+    judge: str,
+    people: Sequence[str],
+    declared: Sequence[Mapping[str, Any]],
+    settings: AuditSettings,
 ) -> Iterator[dict[str, Any]]:
-    """A row for each language and condition in which outputs were changed, and one for all certain changes together."""
+    """A row for each language and condition in which outputs were changed, and one for all certain
+    changes together.
+    """
     by_condition = {about["condition"]: about for about in declared}
     together: dict[str, list[pd.DataFrame]] = {}
-    for (language, condition), changed in scores.changed.groupby(["language", "condition"], sort=False):
+    for (language, condition), changed in scores.changed.groupby(
+        ["language", "condition"], sort=False
+    ):
         about = by_condition.get(condition)
         if about:
             yield _row(scores, judge, people, about, changed, settings)
@@ -149,13 +228,19 @@ def _row(
     changed: pd.DataFrame,
     settings: AuditSettings,
 ) -> dict[str, Any]:
-    """What the judge makes of these changed outputs, all in one language. about: what the dataset declares of them."""
-    expected = next((key for key in (FALLS, STAYS, CAPPED) if scores.criterion.name in about.get(key, ())), "")
+    """What the judge makes of these changed outputs, all in one language. about: what the dataset
+    declares of them.
+    """
+    expected = next(
+        (key for key in (FALLS, STAYS, CAPPED) if scores.criterion.name in about.get(key, ())), ""
+    )
     clean, after, source, unanswered = scores.pairs([judge], changed)
     seen = detection(clean, after, source, scores.ends, seed=settings.seed) if len(clean) else None
     noticed = _noticed(scores, people, changed) if about["kind"] == "graded" else _NONE
     says, p, final, undefined = _says(seen, about["kind"], expected, noticed, scores.ends)
-    figures = {name: getattr(seen, name) if seen else _NONE for name in SHARES[:-1]} | {"people_a": noticed}
+    figures = {name: getattr(seen, name) if seen else _NONE for name in SHARES[:-1]} | {
+        "people_a": noticed
+    }
     return {
         **{name: about[name] for name in ("probe", "condition", "kind", "what")},
         "dose": about.get("dose", math.nan),
@@ -193,19 +278,29 @@ def _noticed(scores: _Scores, people: Sequence[str], changed: pd.DataFrame) -> S
 def _says(
     seen: Detection | None, kind: str, expected: str, noticed: Share, ends: tuple[float, float]
 ) -> tuple[str, float, bool, str]:
-    """What is said unless the p-value, corrected, is below LEVEL; that p-value, NaN where the row decides nothing;
-    whether it is said whatever the p-value; and why nothing can be said.
+    """What is said unless the p-value, corrected, is below LEVEL; that p-value, NaN where the row
+    decides nothing; whether it is said whatever the p-value; and why nothing can be said.
     """
     if not expected:
         return SHOWN, math.nan, True, "says: it is not known what must happen on this criterion"
     if seen is None or seen.n < LEAST or seen.sources < 2:
-        return UNKNOWN, math.nan, True, f"says: {plural(seen.n if seen else 0, 'pair')}, {LEAST} needed, of two sources"
+        return (
+            UNKNOWN,
+            math.nan,
+            True,
+            f"says: {plural(seen.n if seen else 0, 'pair')}, {LEAST} needed, of two sources",
+        )
     if expected == CAPPED:
         return NOT_LURED, seen.raised_p, _within(seen, ends), ""
     if expected == STAYS:
         even = _within(seen, ends)
         why = "" if even else f"says: scores are not shown to stay within {MARGIN:.0%} of the scale"
-        return UNMOVED if even else UNKNOWN, seen.moved_p if kind == "invariant" else math.nan, even, why
+        return (
+            UNMOVED if even else UNKNOWN,
+            seen.moved_p if kind == "invariant" else math.nan,
+            even,
+            why,
+        )
     if seen.room < ROOM:
         return UNKNOWN, math.nan, True, "says: clean outputs have the worst score already"
     if kind == "graded" and not noticed.low > 0.5:
@@ -221,8 +316,8 @@ def _within(seen: Detection, ends: tuple[float, float]) -> bool:
 
 
 def _conclude(rows: list[dict[str, Any]]) -> None:
-    """Correct each judge's p-values over all of its rows, and say what they show. Selectivity: how much better a
-    change is seen where it must be than on criteria that it leaves alone.
+    """Correct each judge's p-values over all of its rows, and say what they show. Selectivity: how
+    much better a change is seen where it must be than on criteria that it leaves alone.
     """
     for judge in {row["judge"] for row in rows}:
         own = [row for row in rows if row["judge"] == judge]
@@ -250,8 +345,12 @@ def _line(row: Mapping[str, Any]) -> str:
     return f"{'raised' if row['says'] == LURED else 'moved'} by {place}: {change}"
 
 
-def _trends(scores: _Scores, judge: str, declared: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
-    """A row for each language and graded change with two doses or more: whether scores fall with the dose."""
+def _trends(
+    scores: _Scores, judge: str, declared: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
+    """A row for each language and graded change with two doses or more: whether scores fall with
+    the dose.
+    """
     answers = scores.wide[judge]
     for probe in dict.fromkeys(about["probe"] for about in declared if "dose" in about):
         doses = {about["condition"]: about["dose"] for about in declared if about["probe"] == probe}
@@ -264,7 +363,9 @@ def _trends(scores: _Scores, judge: str, declared: Sequence[Mapping[str, Any]]) 
             values = np.stack(columns, axis=1)
             whole_rows = ~np.isnan(values).any(axis=1)
             source = pd.factorize(changed.groupby("of")["source"].first().reindex(by_dose.index))[0]
-            enough = whole_rows.sum() >= LEAST and len(set(source[whole_rows])) > 1 and len(columns) > 2
+            enough = (
+                whole_rows.sum() >= LEAST and len(set(source[whole_rows])) > 1 and len(columns) > 2
+            )
             trend = dose_trend(values[whole_rows], source[whole_rows]) if enough else None
             yield {
                 "language": language,
@@ -277,21 +378,37 @@ def _trends(scores: _Scores, judge: str, declared: Sequence[Mapping[str, Any]]) 
                 "trend_low": trend.low if trend else math.nan,
                 "trend_high": trend.high if trend else math.nan,
                 "p": trend.p if trend else math.nan,
-                "undefined": "" if trend else f"trend: {LEAST} outputs with two doses or more are needed",
+                "undefined": (
+                    "" if trend else f"trend: {LEAST} outputs with two doses or more are needed"
+                ),
             }
 
 
 def _warnings(
-    probes: pd.DataFrame, declared: Sequence[Mapping[str, Any]], unordered: Sequence[str], people: Sequence[str]
+    probes: pd.DataFrame,
+    declared: Sequence[Mapping[str, Any]],
+    unordered: Sequence[str],
+    people: Sequence[str],
 ) -> Iterator[str]:
     if unordered:
-        yield f"{plural(len(unordered), 'criterion', 'criteria')} without an order left out: {first_few(unordered)}"
+        yield (
+            f"{plural(len(unordered), 'criterion', 'criteria')} without an order left out:"
+            f" {first_few(unordered)}"
+        )
     asked = set(probes["criterion"])
-    declared_for = {name for about in declared for key in (FALLS, STAYS, CAPPED) for name in about.get(key, ())}
+    declared_for = {
+        name for about in declared for key in (FALLS, STAYS, CAPPED) for name in about.get(key, ())
+    }
     if unknown := sorted(asked - declared_for):
-        yield f"what must happen on {first_few(unknown)} is not known; say it with `aspects` of `metal.probe_plan`"
+        yield (
+            f"what must happen on {first_few(unknown)} is not known; say it with `aspects` of"
+            " `metal.probe_plan`"
+        )
     if (probes["kind"] == "graded").any() and probes["people_a"].isna().all():
         yield "graded changes decide nothing: no person rated changed outputs"
     silent = probes.groupby("judge")[["unanswered", "pairs"]].sum()
     for judge, row in silent[silent["unanswered"] > 0].iterrows():
-        yield f"{judge}: {row['unanswered']:,} pairs without an answer on both sides, left out; {row['pairs']:,} remain"
+        yield (
+            f"{judge}: {row['unanswered']:,} pairs without an answer on both sides, left out;"
+            f" {row['pairs']:,} remain"
+        )

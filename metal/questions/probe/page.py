@@ -10,7 +10,18 @@ from typing import Any
 
 from metal.auditing.scored_outputs import UNKNOWN
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, capital, figure, known, listed, name, plural, signed, slug, within
+from metal.data.text import (
+    UNDEFINED,
+    capital,
+    figure,
+    known,
+    listed,
+    name,
+    plural,
+    signed,
+    slug,
+    within,
+)
 from metal.questions.bias.conditions import FALLS, STAYS
 from metal.questions.probe.answer import cards, headline, scope
 from metal.questions.probe.compute import AGAINST, ALL_CERTAIN, BLIND, CAPPED, NOT_BLIND, SHOWN
@@ -29,8 +40,8 @@ MOST_ROWS = 400
 MOST_ON_SCREEN = 6
 KINDS = ("certain", "graded", "invariant", "bait")
 EXPLAINED = (
-    "Without a sign: how often a text scores above its changed copy, 0.5 by chance; with one: how far the change moves "
-    "the score; on {}. What is not said to be missed is not shown to be seen."
+    "Without a sign: how often a text scores above its changed copy, 0.5 by chance; with one: how"
+    " far the change moves the score; on {}. What is not said to be missed is not shown to be seen."
 )
 DASHES = {  # why the table of all figures has one
     "expected": "it is not known what must happen on this criterion",
@@ -41,51 +52,78 @@ DASHES = {  # why the table of all figures has one
 
 
 def seen_charts(run: ProbeReport) -> list[Chart]:
-    """How well changes are seen, a chart for each judge, criterion and language; those with blindness first."""
+    """How well changes are seen, a chart for each judge, criterion and language; those with
+    blindness first.
+    """
     groups: dict[tuple[str, str, str], list[Row]] = {}
     for row in run.records("probes"):
         if row["expected"] == FALLS and known(row["a"]):
             groups.setdefault((row["judge"], row["criterion"], row["language"]), []).append(row)
-    ordered = sorted(groups.items(), key=lambda group: -sum(row["says"] == BLIND for row in group[1]))
+    ordered = sorted(
+        groups.items(), key=lambda group: -sum(row["says"] == BLIND for row in group[1])
+    )
     drawn = []
     for (judge, criterion, language), rows in ordered[:MOST_CHARTS]:
         dots = [Dot.of(row, "a", row["what"], row["says"]) for row in rows]
         title = f"{language_name(language)}, {run.criteria[criterion].title}, {name(judge)}"
         blind = listed([row["what"] for row in rows if row["says"] == BLIND])
-        alt = f"How often {within(judge)} scores clean outputs higher, {len(rows)} changes; blind: {blind or 'none'}."
+        alt = (
+            f"How often {within(judge)} scores clean outputs higher, {len(rows)} changes; blind:"
+            f" {blind or 'none'}."
+        )
         key = f"a_{slug(language)}_{slug(criterion)}_{slug(judge)}"
         chance = (0.5, "chance")
         finding = f"{within(judge)} is blind to {blind}." if blind else "No blindness is shown."
-        more: dict[str, Any] = {"value": "A", "label": "changed", "source": "probes", "finding": finding}
+        more: dict[str, Any] = {
+            "value": "A",
+            "label": "changed",
+            "source": "probes",
+            "finding": finding,
+        }
         drawn.append(dots_chart(key, title, alt, dots, LOOKS, mark=chance, **more))
     return drawn
 
 
 def answer(run: ProbeReport, *, below: bool = True, most: int | None = None) -> TableView:
-    """Judges and changes in rows, languages in columns; what is said, on the criterion where the judge did worst.
+    """Judges and changes in rows, languages in columns; what is said, on the criterion where the
+    judge did worst.
 
-    below: whether a second line in each cell has the figure of what is said, and the criterion. most: rows on a
-    terminal.
+    below: whether a second line in each cell has the figure of what is said, and the criterion.
+    most: rows on a terminal.
     """
     # what a certain or graded change must leave alone is in the table of all figures
     aside = {(kind, STAYS) for kind in ("certain", "graded")} | {(kind, "") for kind in KINDS}
     records = [row for row in run.records("probes") if (row["kind"], row["expected"]) not in aside]
     languages = languages_shown(records, AGAINST)
     together = ALL_CERTAIN["what"]
-    against = {(row["judge"], row["what"], row["language"]) for row in records if row["says"] in AGAINST}
+    against = {
+        (row["judge"], row["what"], row["language"]) for row in records if row["says"] in AGAINST
+    }
     often = Counter((judge, what) for judge, what, _ in against)  # in how many languages
-    records.sort(key=lambda row: (row["judge"], row["what"] != together, -often[row["judge"], row["what"]]))
+    records.sort(
+        key=lambda row: (row["judge"], row["what"] != together, -often[row["judge"], row["what"]])
+    )
     criteria = list(dict.fromkeys(row["criterion"] for row in records))
     several = len(criteria) > 1
     worst = "the criterion where the judge did worst"
     note = EXPLAINED.format(worst if several else criterion_in_words(run, criteria[0]))
-    keys, cell = {"judge": "judge", "what": "changed"}, partial(_cell, run, below=below, several=several)
+    keys, cell = (
+        {"judge": "judge", "what": "changed"},
+        partial(_cell, run, below=below, several=several),
+    )
     options: dict[str, Any] = {"name": "blind", "turns": False}
-    view = across_languages(run, "probes", "What judges do not see", records, keys, cell, languages, **options)
+    view = across_languages(
+        run, "probes", "What judges do not see", records, keys, cell, languages, **options
+    )
     if most:
         view = view.strong_first(most).first(most, rest="-v shows all")
     dashes = any(each.text == UNDEFINED for row in view.rows for each in row)
-    return replace(view, notes=(f"{note} {UNDEFINED}: no such change in this language was rated." if dashes else note,))
+    return replace(
+        view,
+        notes=(
+            f"{note} {UNDEFINED}: no such change in this language was rated." if dashes else note,
+        ),
+    )
 
 
 def brief(run: ProbeReport) -> Iterator[TableView]:
@@ -99,8 +137,14 @@ def _cell(run: ProbeReport, rows: Sequence[Row], *, below: bool, several: bool) 
     if not usable:
         return Cell(UNDEFINED)
     falls = usable[0]["expected"] == FALLS
-    worst = min(usable, key=lambda row: (row["says"] not in AGAINST, row["a"] if falls else -_moved(run, row)))
-    value, of = figure(worst["a"]) if falls else signed(worst["change"]), run.criterion(worst["criterion"])
+    worst = min(
+        usable,
+        key=lambda row: (row["says"] not in AGAINST, row["a"] if falls else -_moved(run, row)),
+    )
+    value, of = (
+        figure(worst["a"]) if falls else signed(worst["change"]),
+        run.criterion(worst["criterion"]),
+    )
     against = worst["says"] in AGAINST
     more = [*([value] if against else []), *([of] if several else [])]
     text = worst["says"] if against else value
@@ -108,19 +152,31 @@ def _cell(run: ProbeReport, rows: Sequence[Row], *, below: bool, several: bool) 
 
 
 def _moved(run: ProbeReport, row: Row) -> float:
-    """How far a score went the wrong way, as a share of its scale: criteria have scales of their own."""
-    return float(row["change"] if row["expected"] == CAPPED else abs(row["change"])) / run.span(row["criterion"])
+    """How far a score went the wrong way, as a share of its scale: criteria have scales of their
+    own.
+    """
+    return float(row["change"] if row["expected"] == CAPPED else abs(row["change"])) / run.span(
+        row["criterion"]
+    )
 
 
 def sections(run: ProbeReport) -> list[Section]:
     """How well changes are seen, every figure, doses."""
     rows = sorted(run.records("probes"), key=lambda row: row["says"] not in AGAINST)
     shown = [
-        *_by_judge(run, "probes", "All figures", rows, {"condition": lambda row: Cell(name(row["what"]), row["kind"])})
+        *_by_judge(
+            run,
+            "probes",
+            "All figures",
+            rows,
+            {"condition": lambda row: Cell(name(row["what"]), row["kind"])},
+        )
     ]
     titles = {row["probe"]: row["what"].rpartition(" (")[0] for row in rows if known(row["dose"])}
     named = {"probe": lambda row: name(titles[row["probe"]])}
-    shown += _by_judge(run, "trends", "Whether scores fall with the dose", run.records("trends"), named)
+    shown += _by_judge(
+        run, "trends", "Whether scores fall with the dose", run.records("trends"), named
+    )
     return [
         Section("seen", "How well changes are seen", charts=tuple(seen_charts(run))),
         Section("figures", "All figures", tables=tuple(shown)),
@@ -128,7 +184,11 @@ def sections(run: ProbeReport) -> list[Section]:
 
 
 def _by_judge(
-    run: ProbeReport, table: str, title: str, rows: Sequence[Row], cells: Mapping[str, Callable[[Row], Cell | str]]
+    run: ProbeReport,
+    table: str,
+    title: str,
+    rows: Sequence[Row],
+    cells: Mapping[str, Callable[[Row], Cell | str]],
 ) -> Iterator[TableView]:
     """The rows of a table, a view for each judge, with the reasons for what is open or undefined."""
     judges = list(dict.fromkeys(row["judge"] for row in rows))
@@ -138,7 +198,9 @@ def _by_judge(
         for row in own:
             for of, reason in parts(row["undefined"]):
                 words = row["says"] if of == "says" else title_of(run.columns(table), of)
-                open_cases.setdefault(f"{capital(words)}: {reason}", []).append(language_name(row["language"]))
+                open_cases.setdefault(f"{capital(words)}: {reason}", []).append(
+                    language_name(row["language"])
+                )
         notes = [
             f"{words} ({plural(len(where), 'case')}: {places(list(dict.fromkeys(where)))})"
             for words, where in open_cases.items()

@@ -67,13 +67,15 @@ class ProbeReport(Result):
     described = DESCRIBED
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """All that is said against a judge: where it is blind or lured it is not to be used. And what orders in the
-        text change, shown or not.
+        """All that is said against a judge: where it is blind or lured it is not to be used. And
+        what orders in the text change, shown or not.
         """
         for row in self.records("probes"):
             if row["says"] in AGAINST:
                 weight = WARNS if row["says"] == MOVED else DISQUALIFIES
-                yield VerdictLine(row["judge"], row["language"], row["criterion"], row["line"], weight)
+                yield VerdictLine(
+                    row["judge"], row["language"], row["criterion"], row["line"], weight
+                )
             elif row["says"] == NOT_LURED and row["probe"].startswith("order"):
                 change = estimate(row, "change", signed)
                 line = f"not shown to be raised by {row['what']}: {change}"
@@ -84,7 +86,8 @@ class ProbeReport(Result):
 class ProbePlan:
     """A dataset of probes, in `folder`.
 
-    made: a row for each language and condition: how many outputs were changed, how many could not be, and why.
+    made: a row for each language and condition: how many outputs were changed, how many could not
+    be, and why.
     """
 
     dataset: Dataset
@@ -98,7 +101,10 @@ class ProbePlan:
         return len(self.dataset.outputs) * len(self.dataset.asked)
 
     def __repr__(self) -> str:
-        return f"<{self.calls:,} calls a judge: {len(self.dataset.outputs):,} outputs in {self.folder}>"
+        return (
+            f"<{self.calls:,} calls a judge: {len(self.dataset.outputs):,} outputs in"
+            f" {self.folder}>"
+        )
 
     def _repr_html_(self) -> str:
         html: str = self.made.to_html(index=False)

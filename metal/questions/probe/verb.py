@@ -1,4 +1,6 @@
-"""`metal.probe_plan`, `probe_run`, `probe_report`: is a judge blind, even where nobody speaks the language?"""
+"""`metal.probe_plan`, `probe_run`, `probe_report`: is a judge blind, even where nobody speaks the
+language?
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,10 @@ if TYPE_CHECKING:
 PLAN = "probe plan"  # the verb that writes a dataset
 Probes = Annotated[
     Names,
-    Option("Changes, by name or kind: certain, graded, invariant, bait. [default: all but graded]", metavar="NAME"),
+    Option(
+        "Changes, by name or kind: certain, graded, invariant, bait. [default: all but graded]",
+        metavar="NAME",
+    ),
 ]
 Criteria = Annotated[Names, Option("Criteria; default all.", "-c")]
 PerLanguage = Annotated[int, Option("Outputs to change, a language.", "-n", metavar="N", least=1)]
@@ -63,27 +68,32 @@ def probe_plan(
     languages: Languages = (),
     per_language: PerLanguage = 60,
     aspects: Aspects = None,
-    out: Annotated[StrPath | None, Option("Dataset folder to write. [default: datasets/DATASET-probes]")] = None,
+    out: Annotated[
+        StrPath | None, Option("Dataset folder to write. [default: datasets/DATASET-probes]")
+    ] = None,
     seed: Seed = 0,
     force: Force = False,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> ProbePlan:
-    """Change outputs in ways whose effect is known, for judges (or people) to rate beside the originals.
+    """Change outputs in ways whose effect is known, for judges (or people) to rate beside the
+    originals.
 
-    Certain changes anybody would see who reads the language: another item's output, nothing, a wrong language or
-    script, half of it, other figures. Graded ones damage a share of the words or letters. Invariant ones change
-    nothing that matters (encoding, quotation marks, bold type). Baits must not raise a score: an order to the judge, in
-    English and in the item's language, and padding. Scripts without blanks are changed by what a reader sees as a
-    character.
+    Certain changes anybody would see who reads the language: another item's output, nothing, a
+    wrong language or script, half of it, other figures. Graded ones damage a share of the words or
+    letters. Invariant ones change nothing that matters (encoding, quotation marks, bold type).
+    Baits must not raise a score: an order to the judge, in English and in the item's language, and
+    padding. Scripts without blanks are changed by what a reader sees as a character.
 
-    The dataset holds both, and says what must come of each change. `metal.probe_run` plans and judges in one.
+    The dataset holds both, and says what must come of each change. `metal.probe_run` plans and
+    judges in one.
 
-    data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. progress: called with outputs
-    done and in all.
+    data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. progress:
+    called with outputs done and in all.
 
-    Returns the dataset, which is written to `out`, and how many outputs were changed. Raises UsageError where there is
-    nothing to change, UnknownName for a probe, criterion, language or aspect that there is not.
+    Returns the dataset, which is written to `out`, and how many outputs were changed. Raises
+    UsageError where there is nothing to change, UnknownName for a probe, criterion, language or
+    aspect that there is not.
     """
     from metal.building.probe_plan import plan_probes
     from metal.building.probes import load_probes
@@ -119,9 +129,12 @@ def probe_run(
     per_language: PerLanguage = 60,
     aspects: Aspects = None,
     folder: Annotated[
-        StrPath | None, Option("Dataset folder of the probes. [default: datasets/DATASET-probes]", metavar="DIR")
+        StrPath | None,
+        Option("Dataset folder of the probes. [default: datasets/DATASET-probes]", metavar="DIR"),
     ] = None,
-    out: Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-probes-judges]")] = None,
+    out: Annotated[
+        StrPath | None, Option("Run folder. [default: runs/DATASET-probes-judges]")
+    ] = None,
     dry_run: DryRun = False,
     max_cost: MaxCost = None,
     limit: Limit = None,
@@ -132,15 +145,17 @@ def probe_run(
     callbacks: Callbacks | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Judging:
-    """Make a dataset of probes as `metal.probe_plan` does, and let judges rate it as `metal.judge` does.
+    """Make a dataset of probes as `metal.probe_plan` does, and let judges rate it as `metal.judge`
+    does.
 
-    A run that was stopped goes on with the same call, or with `metal.judge(resume=RUN)`; nothing is paid twice. The
-    same call with more judges asks only those. `metal.probe_report(FOLDER, RUN)` says what a judge is blind to.
+    A run that was stopped goes on with the same call, or with `metal.judge(resume=RUN)`; nothing is
+    paid twice. The same call with more judges asks only those. `metal.probe_report(FOLDER, RUN)`
+    says what a judge is blind to.
 
     data: as of `metal.probe_plan`. callbacks: as of `metal.judge`.
 
-    Returns the run of the judges. Raises what the two functions raise, and UsageError where `folder` holds another
-    dataset.
+    Returns the run of the judges. Raises what the two functions raise, and UsageError where
+    `folder` holds another dataset.
     """
     import tempfile
 
@@ -149,21 +164,35 @@ def probe_run(
 
     inputs = load(data, (), reading)
     place = Path(folder) if folder else Path("datasets") / f"{inputs.name}-probes"
-    asked: dict[str, Any] = {"probes": probes, "criteria": criteria, "languages": languages, "aspects": aspects}
+    asked: dict[str, Any] = {
+        "probes": probes,
+        "criteria": criteria,
+        "languages": languages,
+        "aspects": aspects,
+    }
     asked |= {"per_language": per_language, "seed": seed}
     with tempfile.TemporaryDirectory() as temporary:
         advance = callbacks.progress if callbacks else None
-        plan = probe_plan(inputs.dataset, **asked, out=Path(temporary) / place.name, progress=advance)
+        plan = probe_plan(
+            inputs.dataset, **asked, out=Path(temporary) / place.name, progress=advance
+        )
     if place.exists():
         if load_dataset(place).outputs != plan.dataset.outputs:
-            raise UsageError(f"{place} holds other probes than these; give another `folder`, or take it away")
+            raise UsageError(
+                f"{place} holds other probes than these; give another `folder`, or take it away"
+            )
     elif not dry_run:
         save_dataset(plan.dataset, place, maker=PLAN)
     if callbacks:
         for warning in plan.warnings:
             callbacks.say(f"warning: {warning}")
     run = Path(out) if out else Path("runs") / f"{place.resolve().name}-judges"
-    terms: dict[str, Any] = {"dry_run": dry_run, "max_cost": max_cost, "limit": limit, "concurrency": concurrency}
+    terms: dict[str, Any] = {
+        "dry_run": dry_run,
+        "max_cost": max_cost,
+        "limit": limit,
+        "concurrency": concurrency,
+    }
     terms |= {"prompt_folders": prompt_folders, "base_url": base_url, "callbacks": callbacks}
     return ask(place if place.exists() else plan.dataset, judge, prompt=prompt, out=run, **terms)
 
@@ -176,7 +205,11 @@ def probe_report(
     criteria: Criteria = (),
     languages: Languages = (),
     reference: Annotated[
-        str, Option("The people who show what can be noticed: group=expert, or rater=A1,A2.", metavar="PEOPLE")
+        str,
+        Option(
+            "The people who show what can be noticed: group=expert, or rater=A1,A2.",
+            metavar="PEOPLE",
+        ),
     ] = "",
     seed: Seed = 0,
     progress: Progress | None = None,
@@ -184,18 +217,21 @@ def probe_report(
 ) -> ProbeReport:
     """Say which changes a judge is blind to, in which language: nobody has to speak it.
 
-    For each change: how often the clean output gets the better score (A, with ties as half; 0.5 is chance), the change
-    of the score, and how selective it is. A judge is called blind where it surely notices fewer than half of the
-    changes, lured where a bait surely raises its scores, moved where something that does not matter does: with at most
-    5% for a wrong word in all that is said of a judge. A probe never shows that a judge is good.
+    For each change: how often the clean output gets the better score (A, with ties as half; 0.5 is
+    chance), the change of the score, and how selective it is. A judge is called blind where it
+    surely notices fewer than half of the changes, lured where a bait surely raises its scores,
+    moved where something that does not matter does: with at most 5% for a wrong word in all that is
+    said of a judge. A probe never shows that a judge is good.
 
-    Graded changes decide something only where people who rated the changed outputs were shown to notice them.
+    Graded changes decide something only where people who rated the changed outputs were shown to
+    notice them.
 
-    data: a dataset folder of `metal.probe_plan`, or such a dataset; `ratings` are runs of judges over it. progress:
-    called with the parts done and the parts in all.
+    data: a dataset folder of `metal.probe_plan`, or such a dataset; `ratings` are runs of judges
+    over it. progress: called with the parts done and the parts in all.
 
-    Returns the tables `probes` and `trends` (whether scores fall with the dose), plots and the page. Nothing is written
-    before `save`. Raises UsageError for a dataset without probes, or without judges.
+    Returns the tables `probes` and `trends` (whether scores fall with the dose), plots and the
+    page. Nothing is written before `save`. Raises UsageError for a dataset without probes, or
+    without judges.
     """
     from metal.auditing.settings import AuditSettings
     from metal.questions.probe.compute import probe_tables

@@ -15,7 +15,9 @@ from metal.show.view import Remark
 
 def _best(run: Selection) -> Row | None:
     """The row that leaves least to people."""
-    rows = [row for row in run.records("selection") if known(row["coverage"]) and row["coverage"] > 0]
+    rows = [
+        row for row in run.records("selection") if known(row["coverage"]) and row["coverage"] > 0
+    ]
     return max(rows, key=lambda row: row["coverage"], default=None)
 
 
@@ -25,15 +27,22 @@ def headline(run: Selection) -> str:
     if best is None:
         unsaid = sum(row["says"] == UNKNOWN for row in rows)
         if unsaid == len(rows):
-            return f"Whether a judge may answer anything alone cannot be said in any of {plural(unsaid, 'case')}."
+            return (
+                "Whether a judge may answer anything alone cannot be said in any of"
+                f" {plural(unsaid, 'case')}."
+            )
         more = f"; in {unsaid} nothing can be said" if unsaid else ""
         tried = plural(len(rows) - unsaid, "case")
-        return f"No judge may answer anything alone: in none of {tried} is enough agreement sure{more}."
+        return (
+            f"No judge may answer anything alone: in none of {tried} is enough agreement"
+            f" sure{more}."
+        )
     some = sum(known(row["coverage"]) and row["coverage"] > 0 for row in rows)
     return (
-        f"Above a threshold {within(best['judge'])} may answer {percent(best['coverage'])} of outputs on "
-        f"{case_of(run, best)}, and surely agrees there with people in {percent(best['at_least'])}; a judge may answer "
-        f"something in {some} of {plural(len(rows), 'case')}."
+        f"Above a threshold {within(best['judge'])} may answer {percent(best['coverage'])} of"
+        f" outputs on {case_of(run, best)}, and surely agrees there with people in"
+        f" {percent(best['at_least'])}; a judge may answer something in {some} of"
+        f" {plural(len(rows), 'case')}."
     )
 
 
@@ -45,14 +54,17 @@ def cards(run: Selection) -> Iterator[Remark]:
         worst = max(rows, key=lambda row: row["sure"] - row["agreement"])
         if worst["sure"] > worst["agreement"]:
             words = (
-                f"{within(worst['judge'])} on {case_of(run, worst)}: on average {percent(worst['sure'])} sure, and it "
-                f"agrees with people in {percent(worst['agreement'])}."
+                f"{within(worst['judge'])} on {case_of(run, worst)}: on average"
+                f" {percent(worst['sure'])} sure, and it agrees with people in"
+                f" {percent(worst['agreement'])}."
             )
             yield Remark("Surer than right", words)
     unsaid = [row for row in run.records("selection") if row["says"] == UNKNOWN]
     if unsaid:
         reason = str(unsaid[0]["undefined"]).removeprefix("threshold: ")
-        words = f"In {plural(len(unsaid), 'case')}, for instance {case_of(run, unsaid[0])}: {reason}."
+        words = (
+            f"In {plural(len(unsaid), 'case')}, for instance {case_of(run, unsaid[0])}: {reason}."
+        )
         yield Remark("Where nothing can be said", words)
     title, best = "What to do next", _best(run)
     if unsaid and reason == NO_CONFIDENCE:
@@ -62,12 +74,19 @@ def cards(run: Selection) -> Iterator[Remark]:
         words = "Whether a judge is good enough to have people rate more for it:"
         yield Remark(title, words, go_on(run, "audit"))
     elif not run.settings.get("costs"):
-        command = f"{go_on(run, 'select')} --alpha {run.settings['alpha']:g} --costs {shlex.quote(best['judge'])}=0.001"
+        command = (
+            f"{go_on(run, 'select')} --alpha {run.settings['alpha']:g} --costs"
+            f" {shlex.quote(best['judge'])}=0.001"
+        )
         yield Remark(
-            title, "What that saves, with the dollars of an answer and of a person's:", f"{command},people=0.2"
+            title,
+            "What that saves, with the dollars of an answer and of a person's:",
+            f"{command},people=0.2",
         )
     else:
-        yield Remark(title, "Whether the judge is like a person, threshold or not:", go_on(run, "audit"))
+        yield Remark(
+            title, "Whether the judge is like a person, threshold or not:", go_on(run, "audit")
+        )
 
 
 def scope(run: Selection) -> str:

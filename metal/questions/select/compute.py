@@ -1,4 +1,6 @@
-"""When a judge may answer alone: how sure it is of each answer, and from where on its answers are kept."""
+"""When a judge may answer alone: how sure it is of each answer, and from where on its answers are
+kept.
+"""
 
 from __future__ import annotations
 
@@ -28,23 +30,63 @@ LEAST = 20  # items with people's answer, for a calibration
 THEN = " > "  # between the judges of a cascade
 WAYS = ("rating", "repeats", "orders", "prompts", "languages", "jury")
 CALIBRATION = (
-    *("language", "criterion", "judge", "confidence", "items", "sources", "agreement", "agreement_low"),
-    *("agreement_high", "sure", "ece", "ece_low", "ece_high", "ece_width", "by_chance", "brier", "auroc"),
+    *(
+        "language",
+        "criterion",
+        "judge",
+        "confidence",
+        "items",
+        "sources",
+        "agreement",
+        "agreement_low",
+    ),
+    *(
+        "agreement_high",
+        "sure",
+        "ece",
+        "ece_low",
+        "ece_high",
+        "ece_width",
+        "by_chance",
+        "brier",
+        "auroc",
+    ),
     *("ece_mapped", "brier_mapped", "undefined"),
 )
 CURVE = ("language", "criterion", "judge", "bin", "items", "sure", "right", "mapped")
 SELECTION = (
-    *("language", "criterion", "judge", "confidence", "says", "items", "decided", "agreement", "threshold", "kept"),
-    *("coverage", "agreement_kept", "at_least", "by", "to_people", "cost", "cost_people", "undefined"),
+    *(
+        "language",
+        "criterion",
+        "judge",
+        "confidence",
+        "says",
+        "items",
+        "decided",
+        "agreement",
+        "threshold",
+        "kept",
+    ),
+    *(
+        "coverage",
+        "agreement_kept",
+        "at_least",
+        "by",
+        "to_people",
+        "cost",
+        "cost_people",
+        "undefined",
+    ),
 )
 ALONE, PART, PEOPLE, UNKNOWN = "alone", "in part", "people only", "cannot be said"
 
 
 @dataclass(frozen=True)
 class SelectSettings:
-    """alpha: errors allowed among the kept; delta: the chance that a threshold of any language allows more. ways: the
-    sources of confidence, the first that a judge has counts. cascade: judges in the order in which they are asked.
-    costs: dollars of a rating, by judge, and `people`. orders: pairs that were shown in both orders.
+    """alpha: errors allowed among the kept; delta: the chance that a threshold of any language
+    allows more. ways: the sources of confidence, the first that a judge has counts. cascade: judges
+    in the order in which they are asked. costs: dollars of a rating, by judge, and `people`.
+    orders: pairs that were shown in both orders.
     """
 
     alpha: float
@@ -58,8 +100,9 @@ class SelectSettings:
 
 @dataclass(frozen=True)
 class Sure:
-    """Answers of a judge with its confidence. codes: (items,) classes, negative without an answer. confidence: (items,)
-    0 to 1, NaN without an answer or a confidence. way: where the confidence comes from; empty where there is none."""
+    """Answers of a judge with its confidence. codes: (items,) classes, negative without an answer.
+    confidence: (items,) 0 to 1, NaN without an answer or a confidence. way: where the confidence
+    comes from; empty where there is none."""
 
     codes: Codes
     confidence: Numbers
@@ -71,17 +114,25 @@ def selected(
 ) -> dict[str, pd.DataFrame]:
     """Tables `selection`, `calibration` and `curve`.
 
-    Raises UsageError where people and a judge, or all of the cascade, rated nothing, UnknownName for a judge of it.
+    Raises UsageError where people and a judge, or all of the cascade, rated nothing, UnknownName
+    for a judge of it.
     """
-    check_known("judge", chosen.cascade, [name for name, rater in dataset.raters.items() if rater.kind != "human"])
+    check_known(
+        "judge",
+        chosen.cascade,
+        [name for name, rater in dataset.raters.items() if rater.kind != "human"],
+    )
     made: dict[str, list[dict[str, Any]]] = {"selection": [], "calibration": [], "curve": []}
     every = [cell for cell in cells(dataset, settings) if cell.people and cell.judges]
     delta = chosen.delta / max(len({cell.language for cell in every}), 1)
     everywhere: dict[str, Everywhere] = {}
     for cell in followed(every, progress):
-        judges = [judge for judge in cell.judges if dataset.raters[judge].kind == "llm"] or list(cell.judges)
+        judges = [judge for judge in cell.judges if dataset.raters[judge].kind == "llm"] or list(
+            cell.judges
+        )
         if cell.criterion.name not in everywhere:
-            everywhere = {cell.criterion.name: Everywhere.of(dataset, cell.criterion)}  # cells come by criterion
+            # cells come by criterion
+            everywhere = {cell.criterion.name: Everywhere.of(dataset, cell.criterion)}
         answers = everywhere[cell.criterion.name]
         sure = {judge: confidence_of(dataset, cell, judge, chosen, answers) for judge in judges}
         for judge in judges:
@@ -92,26 +143,39 @@ def selected(
         if all(judge in sure for judge in chosen.cascade) and len(chosen.cascade) > 1:
             lines.append(list(chosen.cascade))
         made["selection"] += [
-            _selection_row(cell, {judge: sure[judge] for judge in line}, chosen, delta, settings.seed) for line in lines
+            _selection_row(
+                cell, {judge: sure[judge] for judge in line}, chosen, delta, settings.seed
+            )
+            for line in lines
         ]
-    if chosen.cascade and all(THEN.join(chosen.cascade) != row["judge"] for row in made["selection"]):
+    if chosen.cascade and all(
+        THEN.join(chosen.cascade) != row["judge"] for row in made["selection"]
+    ):
         listed = ", ".join(chosen.cascade)
-        raise UsageError(f"`cascade`: no language and criterion has people's answers and those of {listed} (`judges`)")
+        raise UsageError(
+            f"`cascade`: no language and criterion has people's answers and those of {listed}"
+            " (`judges`)"
+        )
     if not made["selection"]:
         raise UsageError("no output with classes that people and a judge rated: nothing to select")
     columns = {"selection": SELECTION, "calibration": CALIBRATION, "curve": CURVE}
     return {name: pd.DataFrame(rows, columns=list(columns[name])) for name, rows in made.items()}
 
 
-def confidence_of(dataset: Dataset, cell: AuditCell, judge: str, chosen: SelectSettings, answers: Everywhere) -> Sure:
+def confidence_of(
+    dataset: Dataset, cell: AuditCell, judge: str, chosen: SelectSettings, answers: Everywhere
+) -> Sure:
     """How sure the judge is of each answer in the cell: from the first way that it has.
 
-    The share of raters that gave the judge's answer, itself among them, where at least one other answered: asked again,
-    with other prompts, about the same output in other languages, or the other judges but juries. Of a pair that was
-    shown in both orders 1, or half for a tie, which stands for two answers, too.
+    The share of raters that gave the judge's answer, itself among them, where at least one other
+    answered: asked again, with other prompts, about the same output in other languages, or the
+    other judges but juries. Of a pair that was shown in both orders 1, or half for a tie, which
+    stands for two answers, too.
     """
     codes, raters = cell.by_judge(judge), dataset.raters
-    others = [name for name, rater in raters.items() if rater.kind == raters[judge].kind and name != judge]
+    others = [
+        name for name, rater in raters.items() if rater.kind == raters[judge].kind and name != judge
+    ]
     others = [name for name in others if not {"repeats", "members"} & raters[name].about.keys()]
     others = raters[judge].about.get("members", others)  # of a jury: those that it is made of
     model = raters[judge].about.get("model")
@@ -120,7 +184,9 @@ def confidence_of(dataset: Dataset, cell: AuditCell, judge: str, chosen: SelectS
     ways: dict[str, Callable[[], Numbers]] = {
         "rating": lambda: _stored(dataset, cell, judge),
         "repeats": lambda: _share(codes, answers.by(repeats_of(dataset, judge), cell)),
-        "orders": lambda: np.where(both, np.where(codes == cell.criterion.scale.tie, 0.5, 1.0), np.nan),
+        "orders": lambda: np.where(
+            both, np.where(codes == cell.criterion.scale.tie, 0.5, 1.0), np.nan
+        ),
         "prompts": lambda: _share(codes, answers.by(prompts, cell)),
         "languages": lambda: _share(codes, answers.elsewhere(judge, cell)),
         "jury": lambda: _share(codes, answers.by(others, cell)),
@@ -143,9 +209,9 @@ def _stored(dataset: Dataset, cell: AuditCell, judge: str) -> Numbers:
 
 @dataclass(frozen=True)
 class Everywhere:
-    """All raters' answers on a criterion, in all languages. codes: (outputs, raters) classes, negative without one.
-    places: the row of each output. content: (outputs,) codes of what is rated: equal for the same content by the same
-    generator. languages: (outputs,) codes.
+    """All raters' answers on a criterion, in all languages. codes: (outputs, raters) classes,
+    negative without one. places: the row of each output. content: (outputs,) codes of what is
+    rated: equal for the same content by the same generator. languages: (outputs,) codes.
     """
 
     codes: Codes
@@ -160,7 +226,10 @@ class Everywhere:
         table = dataset.ratings
         matrix = code_matrix(table[(table["criterion"] == criterion.name).to_numpy()], criterion)
         outputs = [dataset.outputs[name] for name in matrix.outputs]
-        rated = [(dataset.sources[output.source].content or output.source, output.generator) for output in outputs]
+        rated = [
+            (dataset.sources[output.source].content or output.source, output.generator)
+            for output in outputs
+        ]
         return cls(
             matrix.codes,
             {name: place for place, name in enumerate(matrix.raters)},
@@ -172,10 +241,14 @@ class Everywhere:
     def by(self, raters: Sequence[str], cell: AuditCell) -> Codes:
         """(items, raters) the answers of those of the raters that gave any, to the cell's outputs."""
         columns = [self.raters[name] for name in raters if name in self.raters]
-        return np.asarray(self.codes[self.places.get_indexer(pd.Index(cell.matrix.outputs))][:, columns])
+        return np.asarray(
+            self.codes[self.places.get_indexer(pd.Index(cell.matrix.outputs))][:, columns]
+        )
 
     def elsewhere(self, judge: str, cell: AuditCell) -> Codes:
-        """(items, languages) the judge's answers to the same content by the same generator in other languages."""
+        """(items, languages) the judge's answers to the same content by the same generator in other
+        languages.
+        """
         rows = self.places.get_indexer(pd.Index(cell.matrix.outputs))
         codes = self.codes[:, self.raters[judge]]
         given = np.full((self.content.max() + 1, self.languages.max() + 1), UNANSWERED)
@@ -203,12 +276,21 @@ def _calibration_row(
         "undefined": "",
     }
     if len(items) < LEAST:
-        few = f"{len(items)} answers with confidence that people rated, {LEAST} needed" if sure.way else NO_CONFIDENCE
+        few = (
+            f"{len(items)} answers with confidence that people rated, {LEAST} needed"
+            if sure.way
+            else NO_CONFIDENCE
+        )
         return row | {"undefined": f"ece: {few}"}, []
     confidence, sources = sure.confidence[items], cell.matrix.sources[items]
     right = (sure.codes == cell.truth)[items].astype(np.float64)
-    fit, agreement = calibration(confidence, right, sources, bootstrap), clustered_mean(right, sources, bootstrap)
-    again = None if np.isnan(fit.mapped).any() else calibration(fit.mapped, right, sources, bootstrap)
+    fit, agreement = (
+        calibration(confidence, right, sources, bootstrap),
+        clustered_mean(right, sources, bootstrap),
+    )
+    again = (
+        None if np.isnan(fit.mapped).any() else calibration(fit.mapped, right, sources, bootstrap)
+    )
     row |= {
         "agreement": agreement.mean,
         "agreement_low": agreement.low,
@@ -217,7 +299,9 @@ def _calibration_row(
         "sure": float(confidence.mean()),
         "ece_mapped": again.ece if again else math.nan,
         "brier_mapped": again.brier if again else math.nan,
-        "undefined": "" if math.isfinite(fit.auroc) else "auroc: all answers are right, or all wrong",
+        "undefined": (
+            "" if math.isfinite(fit.auroc) else "auroc: all answers are right, or all wrong"
+        ),
     }
     figures = ("items", "sure", "right", "mapped")
     return row, [
@@ -229,7 +313,9 @@ def _calibration_row(
 def _selection_row(
     cell: AuditCell, line: Mapping[str, Sure], chosen: SelectSettings, delta: float, seed: int
 ) -> dict[str, Any]:
-    """A judge, or judges one after another, with the threshold above which the first that reaches it answers."""
+    """A judge, or judges one after another, with the threshold above which the first that reaches
+    it answers.
+    """
     confidence = np.column_stack([sure.confidence for sure in line.values()])
     codes = np.column_stack([sure.codes for sure in line.values()])
     rated = np.flatnonzero((cell.truth >= 0) & (codes >= -1).all(axis=1))
@@ -252,16 +338,22 @@ def _selection_row(
         return row | {"says": UNKNOWN, "undefined": f"threshold: {NO_CONFIDENCE}"}
     can = int((~np.isnan(confidence[decided])).any(axis=1).sum())
     if can < needed(chosen.alpha, delta):
-        reason = f"{can} sources with an answer and its confidence, {needed(chosen.alpha, delta)} needed"
+        reason = (
+            f"{can} sources with an answer and its confidence, {needed(chosen.alpha, delta)} needed"
+        )
         return row | {"says": UNKNOWN, "undefined": f"threshold: {reason}"}
     value = threshold.value if math.isfinite(threshold.value) else math.inf
     who = answers_at(confidence[rated], value)
     kept = who >= 0
     share = float(kept.mean())
     right = 1 - wrong[rated[kept], who[kept]]
-    asked = np.array([len(rated), *(len(rated) - np.cumsum(np.bincount(who[kept], minlength=len(line)))[:-1])])
+    asked = np.array(
+        [len(rated), *(len(rated) - np.cumsum(np.bincount(who[kept], minlength=len(line)))[:-1])]
+    )
     prices = [chosen.costs.get(name, math.nan) for name in (*line, "people")]
-    paid = float(ratio(asked @ np.array(prices[:-1]) + (~kept).sum() * prices[-1], len(rated))) * 1000
+    paid = (
+        float(ratio(asked @ np.array(prices[:-1]) + (~kept).sum() * prices[-1], len(rated))) * 1000
+    )
     return row | {
         "says": PEOPLE if not kept.any() else ALONE if kept.all() else PART,
         "threshold": threshold.value,
@@ -273,12 +365,16 @@ def _selection_row(
         "to_people": 1 - share,
         "cost": paid,
         "cost_people": 1000 * prices[-1],
-        "undefined": "" if kept.any() else f"threshold: none keeps errors below {chosen.alpha:g} for sure",
+        "undefined": (
+            "" if kept.any() else f"threshold: none keeps errors below {chosen.alpha:g} for sure"
+        ),
     }
 
 
 def _a_source_once(sources: Codes, seed: int) -> Codes:
-    """The places of one item of each source, drawn: items of a source are not independent, and the test needs that."""
+    """The places of one item of each source, drawn: items of a source are not independent, and the
+    test needs that.
+    """
     order = np.random.default_rng([seed, len(sources)]).permutation(len(sources))
     return np.sort(order[np.unique(sources[order], return_index=True)[1]])
 
@@ -288,8 +384,12 @@ def doubts(tables: Mapping[str, pd.DataFrame], alpha: float) -> Iterator[str]:
     rows = tables["selection"]
     if len(off := rows[rows["agreement_kept"] < 1 - alpha]):
         yield (
-            f"in {len(off)} cases all outputs agree less above the threshold than the one of each source that decided: "
-            "outputs of a source differ, and the guarantee is for a random one"
+            f"in {len(off)} cases all outputs agree less above the threshold than the one of each"
+            " source that decided: outputs of a source differ, and the guarantee is for a"
+            " random one"
         )
     if len(rows["judge"].unique()) > 1:
-        yield "the guarantee holds for each judge by itself: whoever picks the best of several picks luck, too"
+        yield (
+            "the guarantee holds for each judge by itself: whoever picks the best of several picks"
+            " luck, too"
+        )

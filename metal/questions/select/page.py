@@ -15,7 +15,10 @@ from metal.show.parts import across_languages, reasons
 from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
-EXPLAINED = "Alone, in part: the share of outputs that the judge may answer, and how often it surely agrees there."
+EXPLAINED = (
+    "Alone, in part: the share of outputs that the judge may answer, and how often it surely agrees"
+    " there."
+)
 
 
 def answer(run: Selection) -> TableView:
@@ -23,7 +26,14 @@ def answer(run: Selection) -> TableView:
     rows = run.records("selection")
     keys = {"criterion": "", "judge": "judge"}
     return across_languages(
-        run, "selection", "What judges may answer", rows, keys, _cell, name="alone", notes=[EXPLAINED]
+        run,
+        "selection",
+        "What judges may answer",
+        rows,
+        keys,
+        _cell,
+        name="alone",
+        notes=[EXPLAINED],
     )
 
 
@@ -40,7 +50,11 @@ def _cell(rows: list[Row]) -> Cell:
 def sections(run: Selection) -> list[Section]:
     """Every figure, and whether confidence can be believed."""
     selection, rows, curve = (run.records(table) for table in ("selection", "calibration", "curve"))
-    free = [column for column in ("cost", "cost_people") if not any(known(row[column]) for row in selection)]
+    free = [
+        column
+        for column in ("cost", "cost_people")
+        if not any(known(row[column]) for row in selection)
+    ]
     options: dict[str, Any] = {"heads": 3, "most": MOST_ROWS}
     title = "How much each judge may answer"
     figures = TableView.of_figures(run, "selection", title, selection, without=free, **options)

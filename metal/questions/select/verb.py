@@ -36,47 +36,67 @@ def select(
     criteria: Annotated[Names, Option("Criteria with classes; default all.", "-c")] = (),
     languages: Languages = (),
     reference: Annotated[
-        str, Option("Agree with these people: group=expert, or rater=A1,A2. [default: all]", metavar="PEOPLE")
+        str,
+        Option(
+            "Agree with these people: group=expert, or rater=A1,A2. [default: all]",
+            metavar="PEOPLE",
+        ),
     ] = "",
     confidence: Annotated[
         Names,
         Option(
-            "Where confidence comes from; of several the first that a judge has. [default: rating, repeats, orders, "
+            "Where confidence comes from; of several the first that a judge has. [default: rating,"
+            " repeats, orders, "
             "prompts, languages, jury]"
         ),
     ] = ("rating", "repeats", "orders", "prompts", "languages", "jury"),
     alpha: Annotated[
-        float, Option("The share of kept answers that may differ from people's.", least=0, most=1, open_ends=True)
+        float,
+        Option(
+            "The share of kept answers that may differ from people's.",
+            least=0,
+            most=1,
+            open_ends=True,
+        ),
     ] = 0.1,
     delta: Annotated[
-        float, Option("The chance that more differ, in any language.", least=0, most=1, open_ends=True)
+        float,
+        Option("The chance that more differ, in any language.", least=0, most=1, open_ends=True),
     ] = 0.1,
-    cascade: Annotated[Names, Option("Ask these judges one after another, the cheap first.", metavar="JUDGES")] = (),
+    cascade: Annotated[
+        Names, Option("Ask these judges one after another, the cheap first.", metavar="JUDGES")
+    ] = (),
     costs: Annotated[
         Pairs | None,
-        Option("Dollars of a rating, also of people. [default: what judges' runs say]", metavar="WHO=USD"),
+        Option(
+            "Dollars of a rating, also of people. [default: what judges' runs say]",
+            metavar="WHO=USD",
+        ),
     ] = None,
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Selection:
-    """Say which answers of a judge need no people: those above a threshold of confidence, with a guarantee.
+    """Say which answers of a judge need no people: those above a threshold of confidence, with a
+    guarantee.
 
-    In each language thresholds are tried from strict to loose, as long as it is sure that at most `alpha` of the kept
-    answers differ from people's aggregate (fixed sequence of exact tests, Jung et al. 2025). The rest goes to the next
-    judge of `cascade`, and then to people. Beside it: whether confidence can be believed (ECE, Brier, AUROC, a
-    reliability curve, what isotonic regression makes of it).
+    In each language thresholds are tried from strict to loose, as long as it is sure that at most
+    `alpha` of the kept answers differ from people's aggregate (fixed sequence of exact tests, Jung
+    et al. 2025). The rest goes to the next judge of `cascade`, and then to people. Beside it:
+    whether confidence can be believed (ECE, Brier, AUROC, a reliability curve, what isotonic
+    regression makes of it).
 
-    Confidence is the probability of the answered level where ratings have a column `confidence`; else the share of
-    answers like it: of the judge asked again (`metal.judge(repeat=...)`), of pairs in both orders, with other prompts,
-    in other languages, of the other judges.
+    Confidence is the probability of the answered level where ratings have a column `confidence`;
+    else the share of answers like it: of the judge asked again (`metal.judge(repeat=...)`), of
+    pairs in both orders, with other prompts, in other languages, of the other judges.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`; `ratings` are runs
-    of `metal.judge`. progress: called with the parts done and the parts in all.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`;
+    `ratings` are runs of `metal.judge`. progress: called with the parts done and the parts in all.
 
-    Returns the tables `selection`, `calibration` and `curve`, and the page. Nothing is written before `save`. Raises
-    UsageError where people and a judge, or all of a cascade, rated nothing, or for a source of confidence that is none.
+    Returns the tables `selection`, `calibration` and `curve`, and the page. Nothing is written
+    before `save`. Raises UsageError where people and a judge, or all of a cascade, rated nothing,
+    or for a source of confidence that is none.
     """
     from metal.auditing.settings import AuditSettings
     from metal.data.analysed import Analysed
@@ -94,7 +114,10 @@ def select(
             raise UsageError(f"`{option}` {value}: a share between 0 and 1")
     check_known("source of confidence", names(confidence), WAYS)
     if cascade and not len(set(names(cascade))) == len(names(cascade)) > 1:
-        raise UsageError(f"`cascade` {','.join(names(cascade))}: write two or more judges, each once, the cheap first")
+        raise UsageError(
+            f"`cascade` {','.join(names(cascade))}: write two or more judges, each once, the cheap"
+            " first"
+        )
     chosen = SelectSettings(
         alpha,
         delta,
@@ -115,7 +138,10 @@ def select(
         "resamples": resamples,
         "seed": seed,
     }
-    about = {key: ",".join(map(str, value)) if isinstance(value, list) else value for key, value in asked.items()}
+    about = {
+        key: ",".join(map(str, value)) if isinstance(value, list) else value
+        for key, value in asked.items()
+    }
     about["costs"] = ",".join(f"{who}={price}" for who, price in (costs or {}).items())
     made = Analysed(tables, (*made_of_others, *doubts(tables, alpha)))
     return inputs.result(Selection, dataset, asked, made, tables["calibration"]["judge"], about)
@@ -126,8 +152,12 @@ def _dollars(dataset: Dataset, costs: Pairs) -> dict[str, float]:
     from metal.errors import check_known
 
     check_known("judge, or people,", costs, ["people", *dataset.raters])
-    per_thousand = {name: rater.about.get("dollars_per_thousand") for name, rater in dataset.raters.items()}
-    prices = {name: float(price) / 1000 for name, price in per_thousand.items() if price is not None}
+    per_thousand = {
+        name: rater.about.get("dollars_per_thousand") for name, rater in dataset.raters.items()
+    }
+    prices = {
+        name: float(price) / 1000 for name, price in per_thousand.items() if price is not None
+    }
     for who, text in costs.items():
         try:
             prices[who] = float(text)

@@ -1,4 +1,5 @@
-"""A stranger's metric: a Python file (see metal.raters.metrics.own) that is run in a process of its own, shut in.
+"""A stranger's metric: a Python file (see metal.raters.metrics.own) that is run in a process of its
+own, shut in.
 
 Each run is a new child: once to learn what the function is, then for the texts to score, all at
 once. Before the file is run, the child gives up the network, all files but those it needs, other
@@ -37,15 +38,21 @@ WRITING_SIGNALS = ("SIGBUS", "SIGXFSZ")  # the same, of a mapped file, and where
 
 
 def isolated_metric(
-    program: Path, function: str = "score", *, readable: Sequence[Path] = (), limits: Limits | None = None
+    program: Path,
+    function: str = "score",
+    *,
+    readable: Sequence[Path] = (),
+    limits: Limits | None = None,
 ) -> Metric:
     """The function of a Python file as a metric, its code never run in this process.
 
-    `readable` are files and folders beside the program's own file that it may read: word lists, a model. The metric
-    has the name and the signature that metal.raters.metrics.find_metric gives the same function.
+    `readable` are files and folders beside the program's own file that it may read: word lists, a
+    model. The metric has the name and the signature that metal.raters.metrics.find_metric gives the
+    same function.
 
-    Raises UsageError where there is no such file or function, or running the file fails; scoring raises
-    UsageError where a run fails as a whole, DataError where it answers otherwise than with one score per text.
+    Raises UsageError where there is no such file or function, or running the file fails; scoring
+    raises UsageError where a run fails as a whole, DataError where it answers otherwise than with
+    one score per text.
     """
     limits = limits or Limits()
     name = f"{program}:{function}"
@@ -57,15 +64,24 @@ def isolated_metric(
         raise UsageError(f"metric {name}: there is no {missing[0]}, which it should read")
     place = program.resolve()
     digest = _digest(place)
-    request = {"name": f"{place}:{function}", "readable": [str(place), *(str(path.resolve()) for path in readable)]}
+    request = {
+        "name": f"{place}:{function}",
+        "readable": [str(place), *(str(path.resolve()) for path in readable)],
+    }
 
     def score(items: Sequence[Item]) -> list[Answer]:
         if _digest(place) != digest:
-            raise DataError(f"metric {name}", "its file has changed since it was opened", "Open it again")
-        reply = ask({**request, "action": "score"}, map(asdict, items), limits, LINE * (len(items) + 1))
+            raise DataError(
+                f"metric {name}", "its file has changed since it was opened", "Open it again"
+            )
+        reply = ask(
+            {**request, "action": "score"}, map(asdict, items), limits, LINE * (len(items) + 1)
+        )
         lines = _lines(name, reply, limits, len(items))
         if len(lines) != len(items):
-            raise DataError(f"metric {name}", f"{len(lines)} scores for {len(items)} texts", "It gives one each")
+            raise DataError(
+                f"metric {name}", f"{len(lines)} scores for {len(items)} texts", "It gives one each"
+            )
         return [_with_limit(_answer(line), reply, limits) for line in lines]
 
     reply = ask({**request, "action": "describe"}, (), limits, 16 * LINE)
@@ -76,7 +92,8 @@ def isolated_metric(
 
 
 def protections(limits: Limits | None = None) -> tuple[str, ...]:
-    """What holds a program back on this system, a sentence each; found out by a child that shuts itself in.
+    """What holds a program back on this system, a sentence each; found out by a child that shuts
+    itself in.
 
     Raises UsageError where there can be no child.
     """
@@ -91,8 +108,11 @@ def _digest(path: Path) -> str:
 
 
 def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[Any]:
-    """The values of a child's lines; None for what is not JSON. Raises UsageError where the run failed as a whole."""
-    lines = [_value(line) for line in reply.answers.split(b"\n")[:-1]]  # the last has no end, and so is none
+    """The values of a child's lines; None for what is not JSON. Raises UsageError where the run
+    failed as a whole.
+    """
+    # the last has no end, and so is none
+    lines = [_value(line) for line in reply.answers.split(b"\n")[:-1]]
     problem = _problem(lines, reply, limits, expected)
     if problem or reply.left:
         raise UsageError(f"metric {name}: " + "; ".join(filter(None, (problem, reply.left))))
@@ -129,7 +149,9 @@ def _with_limit(answer: Answer, reply: ChildReply, limits: Limits) -> Answer:
 def _ending(reply: ChildReply, limits: Limits) -> str:
     if reply.code >= 0:
         last = next((line for line in reversed(reply.printed.splitlines()) if line.strip()), "")
-        return f"it ended itself (code {reply.code}" + (f", its last line {_clean(last)!r})" if last else ")")
+        return f"it ended itself (code {reply.code}" + (
+            f", its last line {_clean(last)!r})" if last else ")"
+        )
     try:
         named = signal.Signals(-reply.code).name
     except ValueError:
@@ -193,4 +215,6 @@ def _described(name: str, digest: str, fields: Mapping[str, Any], score: Any) ->
 
 
 def _odd(name: str, problem: str) -> DataError:
-    return DataError(f"metric {name}", f"it gives {problem}", "Write it as metal.raters.metrics.own says")
+    return DataError(
+        f"metric {name}", f"it gives {problem}", "Write it as metal.raters.metrics.own says"
+    )

@@ -21,10 +21,11 @@ from metal.errors import UsageError
 from metal.raters.isolation.disk import CLEARING, Creations, clear, hear, private_folder
 from metal.raters.isolation.limits import Disk, Limits
 
-# The child finds packages where the parent does. Nothing of the child's folder or environment is on its path.
+# The child finds packages where the parent does. Nothing of the child's folder or environment is on
+# its path.
 START = (
-    "import json, sys; request = json.loads(sys.stdin.buffer.readline()); sys.path[:] = request['path']; "
-    "from metal.raters.isolation.child import main; main(request)"
+    "import json, sys; request = json.loads(sys.stdin.buffer.readline()); sys.path[:] ="
+    " request['path']; from metal.raters.isolation.child import main; main(request)"
 )
 KEPT = 2000  # bytes of what a program prints that are kept
 AFTERWARDS = 1.0  # seconds to end in, after the last answer
@@ -33,7 +34,8 @@ LOOKS = 50  # a second, at its threads
 
 @dataclass(frozen=True)
 class ChildReply:
-    """What came from a child: its answers, how it ended (as subprocess has it), and the last it printed.
+    """What came from a child: its answers, how it ended (as subprocess has it), and the last it
+    printed.
 
     late, flooded: it was ended because its time was up, or because it answered more bytes than it
     may. excess: what else it did more of than it may. disk: where it wrote. left: what of that
@@ -50,14 +52,18 @@ class ChildReply:
     left: str = ""
 
 
-def ask(request: Mapping[str, Any], items: Iterable[Mapping[str, Any]], limits: Limits, most: int) -> ChildReply:
+def ask(
+    request: Mapping[str, Any], items: Iterable[Mapping[str, Any]], limits: Limits, most: int
+) -> ChildReply:
     """Have a child carry out a request over some items; `most` is how many bytes it may answer.
 
     When this returns or raises, Ctrl-C included, the child has ended. Raises UsageError where there
     can be none.
     """
     if os.name != "posix":
-        raise UsageError("programs of others run on Linux and macOS only: here nothing would hold them back")
+        raise UsageError(
+            "programs of others run on Linux and macOS only: here nothing would hold them back"
+        )
     until = time.monotonic() + limits.seconds
     folder = private_folder()
     left = ""
@@ -98,7 +104,11 @@ def _asked(
 
 def child_path() -> list[str]:
     """Where the child looks for packages: absolute, METAL's own folder among it."""
-    return list(dict.fromkeys([os.path.abspath(entry) for entry in sys.path] + [str(Path(metal.__path__[0]).parent)]))
+    return list(
+        dict.fromkeys(
+            [os.path.abspath(entry) for entry in sys.path] + [str(Path(metal.__path__[0]).parent)]
+        )
+    )
 
 
 def _given(lines: Iterable[Mapping[str, Any]], folder: Path) -> IO[bytes]:
@@ -112,7 +122,8 @@ def _given(lines: Iterable[Mapping[str, Any]], folder: Path) -> IO[bytes]:
 
 
 def _start(given: IO[bytes], passed: tuple[int, ...], folder: Path) -> subprocess.Popen[bytes]:
-    # Not -I: it would ignore PYTHONHASHSEED. With an environment of our own, -s and -P are all else that it does.
+    # Not -I: it would ignore PYTHONHASHSEED. With an environment of our own, -s and -P are all else
+    # that it does.
     return subprocess.Popen(  # noqa: S603  (Python itself, with code of ours)
         [sys.executable, "-s", "-P", "-c", START],
         stdin=given,
@@ -126,14 +137,26 @@ def _start(given: IO[bytes], passed: tuple[int, ...], folder: Path) -> subproces
 
 
 def _environment(folder: Path) -> dict[str, str]:
-    """Nothing of the user's environment except where the linker finds libraries, which Python itself may need."""
-    variables = {"PATH": os.defpath, "LANG": "C.UTF-8", "USER": "metric", "HOME": str(folder), "TMPDIR": str(folder)}
+    """Nothing of the user's environment except where the linker finds libraries, which Python
+    itself may need.
+    """
+    variables = {
+        "PATH": os.defpath,
+        "LANG": "C.UTF-8",
+        "USER": "metric",
+        "HOME": str(folder),
+        "TMPDIR": str(folder),
+    }
     variables |= {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "PYTHONDONTWRITEBYTECODE": "1"}
-    return variables | {name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ}
+    return variables | {
+        name: os.environ[name] for name in ("LD_LIBRARY_PATH",) if name in os.environ
+    }
 
 
 class _Listening:
-    """What a child says until it ends, or until it has done more than it may; its code is not known yet."""
+    """What a child says until it ends, or until it has done more than it may; its code is not known
+    yet.
+    """
 
     def __init__(
         self,
@@ -174,7 +197,9 @@ class _Listening:
         if self.creations:
             self.creations.close()
 
-    def _wait_for(self, source: int | IO[bytes] | socket.socket, hear: Callable[[int], None]) -> None:
+    def _wait_for(
+        self, source: int | IO[bytes] | socket.socket, hear: Callable[[int], None]
+    ) -> None:
         self.waiting.register(source, selectors.EVENT_READ, hear)
 
     def _reply(self, *, late: bool = False, flooded: bool = False, excess: str = "") -> ChildReply:
@@ -218,7 +243,8 @@ class _Listening:
 def _end(child: subprocess.Popen[bytes]) -> int:
     """End a child and its process group; how it ended."""
     assert child.stdout is not None
-    with suppress(ProcessLookupError, PermissionError):  # it is not reaped yet, so the group is still its own
+    # it is not reaped yet, so the group is still its own
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
     code = child.wait()
     child.stdout.close()

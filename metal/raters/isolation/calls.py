@@ -19,9 +19,11 @@ from metal.raters.isolation.limits import Disk
 
 PR_SET_SECCOMP = 22
 
-# Generated, extracted from the tables of Linux 6.10: the numbers of the system calls that are refused. Each call has
+# Generated, extracted from the tables of Linux 6.10: the numbers of the system calls that are
+# refused. Each call has
 # its number on x86-64 (arch/x86/entry/syscalls/syscall_64.tbl) and its number on arm64 and riscv64
-# (include/uapi/asm-generic/unistd.h); -1: that machine has no such call. The kernel never changes a number; newer
+# (include/uapi/asm-generic/unistd.h); -1: that machine has no such call. The kernel never changes a
+# number; newer
 # kernels only add calls after NEWEST. A test compares the table with the system's own headers.
 NEWEST = 462  # mseal, the last call of this kernel
 
@@ -97,7 +99,8 @@ MAKING: dict[str, tuple[int | None, int | None]] = {
 }
 MAKES_A_FILE = 0o100 | 0o20000000  # O_CREAT, O_TMPFILE
 RUNS_AS_ITS_OWNER = 0o6000  # setuid, setgid
-# Allowed for this process only. Their first argument is a process; True: 0 stands for the process itself.
+# Allowed for this process only. Their first argument is a process; True: 0 stands for the process
+# itself.
 ONLY_ITSELF = {
     "kill": False,
     "tgkill": False,
@@ -115,7 +118,8 @@ ALLOW, KILL, ASK = 0x7FFF0000, 0x80000000, 0x7FC00000
 WITH_LISTENER, SET_FILTER = 1 << 3, 1
 SECCOMP = (317, 277)  # the call itself, on x86-64 and elsewhere
 
-Instruction = tuple[int, int, int, int]  # code, where to go if true and if false (instructions to skip), operand
+# code, where to go if true and if false (instructions to skip), operand
+Instruction = tuple[int, int, int, int]
 
 
 class _Program(ctypes.Structure):
@@ -125,7 +129,8 @@ class _Program(ctypes.Structure):
 def refuse_system_calls(disk: Disk) -> bool:
     """Refuse them from now on; False where this system cannot.
 
-    Where nothing may be written, making folders and links is among them. The process must have given up new privileges.
+    Where nothing may be written, making folders and links is among them. The process must have
+    given up new privileges.
     """
     machine = MACHINES.get(platform.machine())
     if machine is None:
@@ -169,7 +174,8 @@ def filter_for(machine: int, column: int, process: int, disk: Disk) -> list[Inst
         (LOAD, 0, 0, NUMBER_AT),
         (AT_LEAST, 0, 1, NEWEST + 1),  # x86-64's second set of calls (X32) is among them
         _error(errno.ENOSYS),
-        # The flags of clone3 cannot be seen; where there is none, the C library falls back to clone.
+        # The flags of clone3 cannot be seen; where there is none, the C library falls back to
+        # clone.
         *_when(SOMETIMES["clone3"][column], [_error(errno.ENOSYS)]),
         *_when(SOMETIMES["openat2"][column], [_error(errno.ENOSYS)]),  # as for clone3, with openat
         # It allocates beyond a file's end whatever the limit; the C library falls back to writing.
@@ -179,12 +185,20 @@ def filter_for(machine: int, column: int, process: int, disk: Disk) -> list[Inst
             [(LOAD, 0, 0, _argument(0)), (ANY_BIT, 1, 0, CLONE_THREAD), refuse],
         ),
         *_when(
-            SOMETIMES["socketpair"][column],  # of the kinds of pairs, only streams cannot send to anyone else
-            [(LOAD, 0, 0, _argument(1)), (AND, 0, 0, SOCKET_TYPES), (EQUAL, 1, 0, SOCK_STREAM), refuse],
+            # of the kinds of pairs, only streams cannot send to anyone else
+            SOMETIMES["socketpair"][column],
+            [
+                (LOAD, 0, 0, _argument(1)),
+                (AND, 0, 0, SOCKET_TYPES),
+                (EQUAL, 1, 0, SOCK_STREAM),
+                refuse,
+            ],
         ),
     ]
     for name, place, values in REFUSED_VALUES:
-        program += _when(SOMETIMES[name][column], [(LOAD, 0, 0, _argument(place)), *_any_of(values), refuse])
+        program += _when(
+            SOMETIMES[name][column], [(LOAD, 0, 0, _argument(place)), *_any_of(values), refuse]
+        )
     for name, (flags_at, mode_at) in MAKING.items():
         answer = (RETURN, 0, 0, ASK if disk is Disk.COUNTED else ALLOW)
         if disk is Disk.NONE and mode_at is None:  # opening is left: /dev/null is opened so, too

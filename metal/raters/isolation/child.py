@@ -1,8 +1,8 @@
 """The child's side: it shuts itself in, runs the program and answers in lines of JSON.
 
-The request is the first line of standard input; the items follow, one per line. Answers go through a pipe of their
-own, so that what the program prints is never an answer. Once the program has begun, nothing here can be trusted:
-the parent takes every answer for a stranger's.
+The request is the first line of standard input; the items follow, one per line. Answers go through
+a pipe of their own, so that what the program prints is never an answer. Once the program has begun,
+nothing here can be trusted: the parent takes every answer for a stranger's.
 """
 
 from __future__ import annotations
@@ -34,11 +34,35 @@ from metal.raters.metrics.contract import Item, Metric
 from metal.raters.metrics.own import metric_from_file
 
 REASON = 200  # characters of a reason that are sent
-# What programs in Python read of a system: libraries, time zones, locales, how many cores there are.
+# What programs in Python read of a system: libraries, time zones, locales, how many cores there
+# are.
 SYSTEM = (
-    *("/usr", "/lib", "/lib32", "/lib64", "/bin", "/nix/store", "/gnu/store", "/sys/devices/system"),
-    *("/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/locale.alias"),
-    *("/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/filesystems", "/dev/urandom", "/dev/random", "/dev/zero"),
+    *(
+        "/usr",
+        "/lib",
+        "/lib32",
+        "/lib64",
+        "/bin",
+        "/nix/store",
+        "/gnu/store",
+        "/sys/devices/system",
+    ),
+    *(
+        "/etc/ld.so.cache",
+        "/etc/ld.so.conf",
+        "/etc/ld.so.conf.d",
+        "/etc/localtime",
+        "/etc/locale.alias",
+    ),
+    *(
+        "/proc/self",
+        "/proc/cpuinfo",
+        "/proc/meminfo",
+        "/proc/filesystems",
+        "/dev/urandom",
+        "/dev/random",
+        "/dev/zero",
+    ),
 )
 NOWHERE = Path("/dev/null")
 OPEN_FILES = 256
@@ -59,7 +83,10 @@ def main(request: Mapping[str, Any]) -> None:
             lines = [_described(metric_from_file(request["name"]))]
         else:
             answers_of_metric = metric_from_file(request["name"]).score(items)
-            lines = [answer[:REASON] if isinstance(answer, str) else float(answer) for answer in answers_of_metric]
+            lines = [
+                answer[:REASON] if isinstance(answer, str) else float(answer)
+                for answer in answers_of_metric
+            ]
         text = "".join(json.dumps(line) + "\n" for line in lines)
     except MetalError as error:
         text = json.dumps({"error": str(error).removeprefix(f"metric {request['name']}: ")}) + "\n"
@@ -85,7 +112,8 @@ def _described(metric: Metric) -> dict[str, Any]:
     }
 
 
-# ---------------------------------------------------------------- what is given up, and in words what that came to
+# ---------------------------------------------------------------- what is given up, and in words
+# what that came to
 
 
 def confine(
@@ -95,14 +123,17 @@ def confine(
 
     folder: where it may write. control: a socket where the parent is told how that is limited.
 
-    Returns a sentence for each protection, also for those that this system does not give. Raises UsageError where
-    the process has threads, which would stay outside.
+    Returns a sentence for each protection, also for those that this system does not give. Raises
+    UsageError where the process has threads, which would stay outside.
     """
     network = calls = False
     version, disk, listener = 0, Disk.NONE, None
     if sys.platform == "linux":
         if len(os.listdir("/proc/self/task")) > 1:
-            raise UsageError("a thread is running before the program; no package may start one when Python starts")
+            raise UsageError(
+                "a thread is running before the program; no package may start one when Python"
+                " starts"
+            )
         die_with(parent)
         yield_to_others()
         network = leave_network()
@@ -130,27 +161,45 @@ def _filtered(disk: Disk) -> tuple[Disk, int | None, bool]:
     return disk, None, refuse_system_calls(disk)
 
 
-def _sentences(limits: Limits, disk: Disk, network: bool, calls: bool, version: int, memory: bool) -> list[str]:
+def _sentences(
+    limits: Limits, disk: Disk, network: bool, calls: bool, version: int, memory: bool
+) -> list[str]:
     """The protections in words. version: of Landlock, 0 where there is none."""
-    reads = "files: it reads Python, system libraries, its own file and what it was given; it writes "
+    reads = (
+        "files: it reads Python, system libraries, its own file and what it was given; it writes "
+    )
     nowhere = disk is Disk.NONE
     return [
         _network(calls, network, version),
-        reads + ("nowhere" if nowhere else "in a folder of its own, which is deleted")
-        if version
-        else "files: it reads and writes whatever its user may; this system offers no Landlock",
-        "owners, permissions and dates of files stay as they are"
-        if calls
-        else "owners, permissions and dates of its user's files are not protected here",
-        "processes: it starts none"
-        if calls
-        else "processes: those it starts end with it, unless they leave its process group",
-        "signals: it reaches no other process"
-        if calls or version >= 6
-        else "signals: it can end other processes of its user",
-        f"memory: {limits.memory_mb:,} MB" if memory else "memory: not limited, this system does not allow it",
-        f"time: {limits.seconds:,g} s; it writes {limits.writing(disk)}; "
-        f"threads: {limits.threads:,}; environment: none of its user's",
+        (
+            reads + ("nowhere" if nowhere else "in a folder of its own, which is deleted")
+            if version
+            else "files: it reads and writes whatever its user may; this system offers no Landlock"
+        ),
+        (
+            "owners, permissions and dates of files stay as they are"
+            if calls
+            else "owners, permissions and dates of its user's files are not protected here"
+        ),
+        (
+            "processes: it starts none"
+            if calls
+            else "processes: those it starts end with it, unless they leave its process group"
+        ),
+        (
+            "signals: it reaches no other process"
+            if calls or version >= 6
+            else "signals: it can end other processes of its user"
+        ),
+        (
+            f"memory: {limits.memory_mb:,} MB"
+            if memory
+            else "memory: not limited, this system does not allow it"
+        ),
+        (
+            f"time: {limits.seconds:,g} s; it writes {limits.writing(disk)}; "
+            f"threads: {limits.threads:,}; environment: none of its user's"
+        ),
     ]
 
 
@@ -163,10 +212,16 @@ def _network(calls: bool, network: bool, version: int) -> str:
 
 
 def python_folders() -> list[Path]:
-    """Where Python, installed packages and METAL lie. Other folders on Python's path may hold anybody's files."""
+    """Where Python, installed packages and METAL lie. Other folders on Python's path may hold
+    anybody's files.
+    """
     prefixes = [Path(prefix) for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix}]
     installed = {*site.getsitepackages(), site.getusersitepackages()}
-    packages = [Path(entry) for entry in sys.path if entry in installed or Path(entry).name.endswith("-packages")]
+    packages = [
+        Path(entry)
+        for entry in sys.path
+        if entry in installed or Path(entry).name.endswith("-packages")
+    ]
     return [*prefixes, *packages, Path(metal.__path__[0])]
 
 
@@ -175,7 +230,8 @@ def limit_resources(limits: Limits, disk: Disk) -> bool:
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, limits.file_bytes(disk))
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    # A second line behind the clock of the parent, should that be gone: seconds are counted on every core.
+    # A second line behind the clock of the parent, should that be gone: seconds are counted on
+    # every core.
     _limit(resource.RLIMIT_CPU, (int(limits.seconds) + 1) * (os.cpu_count() or 1))
     return _limit(resource.RLIMIT_AS, limits.memory_mb * MEGABYTE)
 

@@ -3,9 +3,10 @@
 Privileges, the network and the disk, as far as the system lets anyone give them up; files
 (Landlock). calls.py has the filter of system calls (seccomp).
 
-Landlock says nothing of who may read what otherwise: it takes away. It cannot hinder anyone from asking whether a path
-exists, and it leaves open what the filter of system calls closes: sockets of every kind, other processes, owners,
-permissions and dates of files, memory that no limit counts, and what an administrator may do.
+Landlock says nothing of who may read what otherwise: it takes away. It cannot hinder anyone from
+asking whether a path exists, and it leaves open what the filter of system calls closes: sockets of
+every kind, other processes, owners, permissions and dates of files, memory that no limit counts,
+and what an administrator may do.
 """
 
 from __future__ import annotations
@@ -47,12 +48,18 @@ def yield_to_others() -> None:
 
 
 def leave_network() -> bool:
-    """Go where there is no network but an interface that is down; False where the system does not allow it."""
+    """Go where there is no network but an interface that is down; False where the system does not
+    allow it.
+    """
     user, group = os.geteuid(), os.getegid()
     unshare = getattr(libc(), "unshare", None)
     if unshare is None or unshare(NEW_USERS | NEW_NETWORK | NEW_IPC) != 0:
         return False
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"), ("gid_map", f"{group} {group} 1")):
+    for name, text in (
+        ("setgroups", "deny"),
+        ("uid_map", f"{user} {user} 1"),
+        ("gid_map", f"{group} {group} 1"),
+    ):
         with suppress(OSError):  # then the user has no name, and nothing else changes
             Path("/proc/self", name).write_text(text, encoding="ascii")
     return True
@@ -95,13 +102,15 @@ def give_up_privileges() -> None:
 # ---------------------------------------------------------------- files
 
 
-CREATE, ADD_RULE, RESTRICT = 444, 445, 446  # the same numbers on every machine Python runs on, Alpha apart
+# the same numbers on every machine Python runs on, Alpha apart
+CREATE, ADD_RULE, RESTRICT = 444, 445, 446
 ASK_VERSION = 1
 PATH_BENEATH = 1
 
 WRITE, READ, LIST, TRUNCATE = 1 << 1, 1 << 2, 1 << 3, 1 << 14
 FILE_RIGHTS = 1 | WRITE | READ | TRUNCATE | 1 << 15  # others are of folders only
-ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}  # by the version that added them
+# by the version that added them
+ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 SPECIAL = 1 << 6 | 1 << 9 | 1 << 10 | 1 << 11  # devices, sockets and named pipes: made nowhere
 NOT_GIVEN = 1 | SPECIAL | 1 << 15  # nor is anything executed, or a device steered
 TCP = 1 << 0 | 1 << 1  # to bind and to connect
@@ -114,10 +123,11 @@ def landlock_version() -> int:
 
 
 def shut_in(readable: Iterable[Path], writable: Iterable[Path]) -> int:
-    """Open nothing from now on but what lies in these files and folders. Paths that do not exist are passed over.
+    """Open nothing from now on but what lies in these files and folders. Paths that do not exist
+    are passed over.
 
-    Returns the version of Landlock, 0 where nothing was done. Version 4 shuts TCP too, version 6 signals to others and
-    abstract sockets. The process must have given up new privileges.
+    Returns the version of Landlock, 0 where nothing was done. Version 4 shuts TCP too, version 6
+    signals to others and abstract sockets. The process must have given up new privileges.
     """
     version = landlock_version()
     if version == 0:
@@ -153,5 +163,7 @@ def _allow(rules: int, path: Path, rights: int) -> None:
 def system_call(number: int, *arguments: int | bytes | None) -> int:
     call = libc().syscall
     call.restype = ctypes.c_long
-    result: int = call(ctypes.c_long(number), *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments))
+    result: int = call(
+        ctypes.c_long(number), *(ctypes.c_long(a) if isinstance(a, int) else a for a in arguments)
+    )
     return result

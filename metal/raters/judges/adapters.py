@@ -1,19 +1,25 @@
-"""Judges of other packages as METAL's: LangChain runnables, inspect_ai scorers, DeepEval and ragas metrics.
+"""Judges of other packages as METAL's: LangChain runnables, inspect_ai scorers, DeepEval and ragas
+metrics.
 
-An object of theirs is recognized by its class, so that nothing is imported that is not there already, and becomes a
-function of source, output and criterion (`metal.raters.judges.functions`). What each is handed:
+An object of theirs is recognized by its class, so that nothing is imported that is not there
+already, and becomes a function of source, output and criterion (`metal.raters.judges.functions`).
+What each is handed:
 
-LangChain   a dict: source, output, language, criterion (its name), question, levels, references; it returns a text, a
+LangChain   a dict: source, output, language, criterion (its name), question, levels, references; it
+returns a text, a
             message, a score, or an object with `score` and `justification`
-inspect_ai  a TaskState with the source as input and the output as completion; the references as target. Its letters
-            C, P, I become the best score, the middle and the worst; N (no answer) is none; a number is a score on the
-            scale
-DeepEval    an LLMTestCase: input, actual_output, the first reference as expected_output, the source as context and
+inspect_ai  a TaskState with the source as input and the output as completion; the references as
+target. Its letters
+            C, P, I become the best score, the middle and the worst; N (no answer) is none; a number
+            is a score on the scale
+DeepEval    an LLMTestCase: input, actual_output, the first reference as expected_output, the source
+as context and
             retrieval_context
-ragas       a SingleTurnSample: user_input, response, the first reference, the source as retrieved_contexts
+ragas       a SingleTurnSample: user_input, response, the first reference, the source as
+retrieved_contexts
 
-Scores of DeepEval and ragas run from 0 (worst) to 1 (best). They are stretched over the criterion's scale, on levels to
-the nearest, and the score as it was given begins the justification.
+Scores of DeepEval and ragas run from 0 (worst) to 1 (best). They are stretched over the criterion's
+scale, on levels to the nearest, and the score as it was given begins the justification.
 """
 
 from __future__ import annotations
@@ -26,7 +32,8 @@ from typing import Any
 from metal.data.records import Criterion
 from metal.errors import UsageError
 
-# The module and class of what is recognized; a scorer of inspect_ai is a function that its registry knows.
+# The module and class of what is recognized; a scorer of inspect_ai is a function that its registry
+# knows.
 _CLASSES = (
     ("langchain_core.runnables", "Runnable", "_langchain"),
     ("deepeval.metrics", "BaseMetric", "_deepeval"),
@@ -36,7 +43,8 @@ _INSPECT_SCORES = {"C": 1.0, "P": 0.5, "I": 0.0, "N": math.nan}
 
 
 def adapted(judge: Any) -> Callable[..., Any]:
-    """What METAL calls for a judge: the function itself, or one that asks an object of another package.
+    """What METAL calls for a judge: the function itself, or one that asks an object of another
+    package.
 
     Raises UsageError for what is neither.
     """
@@ -50,11 +58,15 @@ def adapted(judge: Any) -> Callable[..., Any]:
         return _inspect(judge)
     if not callable(judge) or isinstance(judge, type):
         raise UsageError(
-            f"a judge is a function, a LangChain runnable, an inspect_ai scorer, or a DeepEval or ragas metric of a "
-            f"single turn, not {'the class ' + judge.__name__ if isinstance(judge, type) else type(judge).__name__}"
+            "a judge is a function, a LangChain runnable, an inspect_ai scorer, or a DeepEval or"
+            " ragas metric of a single turn, not"
+            f" {'the class ' + judge.__name__ if isinstance(judge, type) else type(judge).__name__}"
         )
     if registered is not None:
-        raise UsageError("a function of inspect_ai that makes a scorer or is none; give what it returns: scorer()")
+        raise UsageError(
+            "a function of inspect_ai that makes a scorer or is none; give what it returns:"
+            " scorer()"
+        )
     taken: Callable[..., Any] = judge
     return taken
 
@@ -67,7 +79,8 @@ def stretched(share: float, criterion: Criterion) -> float:
     scale = criterion.scale
     if scale.ends is None:
         raise ValueError(
-            f"{criterion.name} has no worst and best score, so that a score from 0 to 1 means nothing on it"
+            f"{criterion.name} has no worst and best score, so that a score from 0 to 1 means"
+            " nothing on it"
         )
     if not 0 <= share <= 1:
         raise ValueError(f"{share:g} is not between 0 and 1")
@@ -80,14 +93,28 @@ def _with_reason(share: Any, reason: Any, criterion: Criterion) -> tuple[float, 
     """A score from 0 to 1 as an answer; None for none."""
     if share is None or math.isnan(float(share)):
         return None
-    return stretched(float(share), criterion), f"{float(share):.3g} of 0 to 1{f': {reason}' if reason else ''}"
+    return (
+        stretched(float(share), criterion),
+        f"{float(share):.3g} of 0 to 1{f': {reason}' if reason else ''}",
+    )
 
 
 def _langchain(runnable: Any) -> Callable[..., Any]:
-    async def judge(source: str, output: Any, criterion: Criterion, language: str, references: list[str]) -> Any:
+    async def judge(
+        source: str, output: Any, criterion: Criterion, language: str, references: list[str]
+    ) -> Any:
         levels = [f"{level.value:g} = {level.label}" for level in criterion.scale.levels]
-        asked = {"source": source, "output": output, "language": language, "criterion": criterion.name}
-        asked |= {"question": criterion.wording, "levels": "\n".join(levels), "references": "\n\n".join(references)}
+        asked = {
+            "source": source,
+            "output": output,
+            "language": language,
+            "criterion": criterion.name,
+        }
+        asked |= {
+            "question": criterion.wording,
+            "levels": "\n".join(levels),
+            "references": "\n\n".join(references),
+        }
         answer = await runnable.ainvoke(asked)
         if hasattr(answer, "model_dump") and not hasattr(answer, "content"):
             return answer.model_dump()
@@ -115,7 +142,9 @@ def _inspect(scorer: Any) -> Callable[..., Any]:
         if isinstance(score.value, str) and score.value in _INSPECT_SCORES:
             return _with_reason(_INSPECT_SCORES[score.value], score.explanation, criterion)
         if isinstance(score.value, Mapping):
-            raise ValueError(f"several scores ({', '.join(score.value)}); a judge gives one a criterion")
+            raise ValueError(
+                f"several scores ({', '.join(score.value)}); a judge gives one a criterion"
+            )
         return float(score.value), score.explanation or ""
 
     return judge
@@ -140,7 +169,9 @@ def _ragas(metric: Any) -> Callable[..., Any]:
         from ragas import SingleTurnSample
 
         reference = references[0] if references else None
-        sample = SingleTurnSample(user_input=source, response=output, reference=reference, retrieved_contexts=[source])
+        sample = SingleTurnSample(
+            user_input=source, response=output, reference=reference, retrieved_contexts=[source]
+        )
         return _with_reason(await metric.single_turn_ascore(sample), "", criterion)
 
     return judge

@@ -1,6 +1,8 @@
-"""Attempts at a question: one connection, its pace, retries where they help, and when to stop asking.
+"""Attempts at a question: one connection, its pace, retries where they help, and when to stop
+asking.
 
-tenacity retries: exponential backoff with full jitter, on top of any wait that the provider asks for.
+tenacity retries: exponential backoff with full jitter, on top of any wait that the provider asks
+for.
 """
 
 from __future__ import annotations
@@ -16,7 +18,14 @@ from tenacity import AsyncRetrying, RetryCallState, retry_if_exception, wait_ran
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed, Client, ModelRequest, Question, Reply
 from metal.raters.judges.engine import JudgeSetup, Progress
-from metal.raters.judges.journal import ASK_AGAIN, LASTING, Attempt, Record, failure_line, reply_line
+from metal.raters.judges.journal import (
+    ASK_AGAIN,
+    LASTING,
+    Attempt,
+    Record,
+    failure_line,
+    reply_line,
+)
 from metal.raters.judges.limits import Pace, TokenEstimator, allowances, book, sleep_until
 from metal.raters.judges.models import LOGPROBS, Model
 from metal.raters.judges.prices import Price
@@ -26,8 +35,10 @@ from metal.raters.judges.reply_words import compile_all
 BUSY_ATTEMPTS = 40
 LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks for more
 PATIENCE = 900.0  # a provider that wants a longer wait than this stops the judge
-REJECTIONS = 3  # of requests, before anything was answered: then the request or the model is wrong, not the text
-PROBES = 2  # questions that get no reply, before anything was answered, after which the judge is stopped
+# of requests, before anything was answered: then the request or the model is wrong, not the text
+REJECTIONS = 3
+# questions that get no reply, before anything was answered, after which the judge is stopped
+PROBES = 2
 # What providers call the limit of a reply, thoughts included.
 MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 # Kinds of failures that say of a first request that others will fail as well.
@@ -37,7 +48,9 @@ PLAIN_REPLY = '{"score": 1, "justification": "Because."}'
 
 
 def parameters_of(model: Model, question: Question) -> dict[str, Any]:
-    """The model's parameters with the question's own; one that the model's settings unset stays unset."""
+    """The model's parameters with the question's own; one that the model's settings unset stays
+    unset.
+    """
     return {key: question.parameters.get(key, value) for key, value in model.parameters.items()}
 
 
@@ -77,11 +90,12 @@ class Account(Protocol):
 class Attempts:
     """Asks one model until there is a reply, or no reason to continue.
 
-    halted: nothing more is sent, and no wait is sat out. closed: no question is begun any more; those in flight are
-    finished. tried: the other questions may be begun, because the first was answered or nothing more is to be learnt
-    from waiting. reached: something has answered in this session. in_vain: questions that all attempts were made at
-    before anything was answered; the first gets all attempts that the rules allow, the others one.
-    note(parameter, said): called once for each parameter that the model rejects.
+    halted: nothing more is sent, and no wait is sat out. closed: no question is begun any more;
+    those in flight are finished. tried: the other questions may be begun, because the first was
+    answered or nothing more is to be learnt from waiting. reached: something has answered in this
+    session. in_vain: questions that all attempts were made at before anything was answered; the
+    first gets all attempts that the rules allow, the others one. note(parameter, said): called once
+    for each parameter that the model rejects.
     """
 
     def __init__(self, setup: JudgeSetup, client: Client, note: Callable[[str, str], None]) -> None:
@@ -119,15 +133,20 @@ class Attempts:
         return sum(self.estimator.expected(question.rough_tokens, question.answer_tokens))
 
     def highest_cost(self, question: Question, price: Price | None) -> float:
-        """US dollars that a question may cost at most, judging by the replies so far; 0 without a price."""
+        """US dollars that a question may cost at most, judging by the replies so far; 0 without a
+        price.
+        """
         longest = max(self.model.parameters.get(name) or 0 for name in MOST_TOKENS)
         most = self.estimator.most(question.rough_tokens, question.answer_tokens, longest)
         return price.cost(*most) if price else 0.0
 
     # ------------------------------------------------------------ one question to its end
 
-    async def settle(self, account: Account, question: Question, asked: int, reserved: float) -> None:
-        """Ask until a reply can be read or asking again does not help; for all engines that ask directly.
+    async def settle(
+        self, account: Account, question: Question, asked: int, reserved: float
+    ) -> None:
+        """Ask until a reply can be read or asking again does not help; for all engines that ask
+        directly.
 
         asked: its unreadable replies so far. reserved: US dollars, for the first attempt.
         """
@@ -152,7 +171,9 @@ class Attempts:
                 await self.pace.hold(self.tokens(question), self.halted)
 
     def _give_up(self, failure: CallFailed) -> None:
-        """Let other questions begin after one that gets no reply, unless it shows that none would get one."""
+        """Let other questions begin after one that gets no reply, unless it shows that none would
+        get one.
+        """
         if self.ever_answered or failure.kind not in calls.TRANSIENT | TELLING:
             self.tried.set()
         elif failure.kind in calls.TRANSIENT:
@@ -161,7 +182,9 @@ class Attempts:
                 self._stop(str(failure))
 
     def _abandons(self, failure: CallFailed) -> bool:
-        """Whether a question without a reply is left open: it was only abandoned, or its judge was stopped."""
+        """Whether a question without a reply is left open: it was only abandoned, or its judge was
+        stopped.
+        """
         if failure.kind == ABANDONED or failure.kind in calls.FATAL:
             return True
         if self.interrupted and failure.kind not in LASTING:
@@ -171,10 +194,13 @@ class Attempts:
     # ------------------------------------------------------------ requests
 
     async def reply(self, question: Question, attempt: Attempt) -> Reply:
-        """The first reply that an attempt brings. Raises CallFailed when no further attempt is worth it."""
+        """The first reply that an attempt brings. Raises CallFailed when no further attempt is
+        worth it.
+        """
         self._make_reader_ready(question)
         try:
-            return await self._send(question, attempt)  # nearly always enough, without the cost of tenacity
+            # nearly always enough, without the cost of tenacity
+            return await self._send(question, attempt)
         except CallFailed as failure:
             failures = [failure]
 
@@ -189,7 +215,8 @@ class Attempts:
     def _make_reader_ready(self, question: Question) -> None:
         """Read a reply before anything is sent, so that what reading needs is compiled.
 
-        That takes a while, and a kill while the first replies wait to be read would lose what is paid for.
+        That takes a while, and a kill while the first replies wait to be read would lose what is
+        paid for.
         """
         if not self.reader_ready:
             self.reader_ready = True
@@ -211,14 +238,20 @@ class Attempts:
                 calls.check_size(len(reply.raw))
             except CallFailed as failure:
                 self.hide_secrets(failure)
-                if failure.kind == calls.PARAMETER and self.drop_rejected(failure, question, request):
+                if failure.kind == calls.PARAMETER and self.drop_rejected(
+                    failure, question, request
+                ):
                     continue
                 self._count_failure(failure, attempt)
                 raise
             attempt.took = time.monotonic() - attempt.began
             for name in reply.dropped:
                 self._drop(name, "its library does not send it to this model")
-            sent = {name: value for name, value in request.parameters.items() if name not in reply.dropped}
+            sent = {
+                name: value
+                for name, value in request.parameters.items()
+                if name not in reply.dropped
+            }
             attempt.sent = {**sent, "structured": request.structured}
             self.pace.answered()
             self.ever_answered = self.reached = True
@@ -235,7 +268,9 @@ class Attempts:
         failure.body = self.secrets.hidden_text(failure.body)
 
     def drop_rejected(self, failure: CallFailed, question: Question, request: ModelRequest) -> bool:
-        """Whether a request that failed for a parameter can be sent again without it; noted once for the whole run."""
+        """Whether a request that failed for a parameter can be sent again without it; noted once
+        for the whole run.
+        """
         name = request.structured if failure.parameter == "response_format" else failure.parameter
         if name == "none" or (name not in request.parameters and name != request.structured):
             return False
@@ -264,7 +299,10 @@ class Attempts:
         elif failure.kind in calls.TRANSIENT | calls.USELESS:
             self.pace.failed()
             if self.pace.down:
-                self._stop(f"{self.pace.streak} calls in a row failed ({failure}); the provider seems to be down")
+                self._stop(
+                    f"{self.pace.streak} calls in a row failed ({failure}); the provider seems to"
+                    " be down"
+                )
         elif failure.kind in calls.FATAL:
             self._stop(str(failure))
         if failure.kind in TELLING and not self.ever_answered:

@@ -1,8 +1,8 @@
 """Baseline judges, which need no network: the floor that every LLM judge has to beat.
 
-majority  the people's most frequent class in the *other* languages; with one language, in the other folds
-random    a seeded draw from those class frequencies
-lexical   four counts, so that everybody can see why it gave a score
+majority  the people's most frequent class in the *other* languages; with one language, in the other
+folds random    a seeded draw from those class frequencies lexical   four counts, so that everybody
+can see why it gave a score
 
 None of them is fitted on the items that it scores. The four counts are
 
@@ -14,15 +14,14 @@ script      share of the output's letters that belong to the script of its langu
 Terms are words; in scripts written without spaces they are pairs of neighbouring characters. The
 thresholds were set by reading a few texts, not by fitting: it is a floor, not a competitor.
 
-criterion                level and rule; the first that holds
-linguistic_acceptability 0: empty, script < 0.5 or repetition > 0.5; 1: script < 0.9 or repetition > 0.2; else 2
-output_content_quality   as linguistic_acceptability, and 1 where the output is a copy (length > 0.9, overlap > 0.95)
-task_quality             0: empty or overlap < 0.2; 1: overlap < 0.5, length > 0.8 or length < 0.05; else 2
-hallucinations           1: a number that is not in the source, or overlap < 0.4; else 0
-fluency, coherence       as linguistic_acceptability, as output_content_quality
-relevance                as task_quality
-consistency              0: where hallucinations has 1; else 2
-anything else            no answer
+criterion                level and rule; the first that holds linguistic_acceptability 0: empty,
+script < 0.5 or repetition > 0.5; 1: script < 0.9 or repetition > 0.2; else 2 output_content_quality
+as linguistic_acceptability, and 1 where the output is a copy (length > 0.9, overlap > 0.95)
+task_quality             0: empty or overlap < 0.2; 1: overlap < 0.5, length > 0.8 or length < 0.05;
+else 2 hallucinations           1: a number that is not in the source, or overlap < 0.4; else 0
+fluency, coherence       as linguistic_acceptability, as output_content_quality relevance
+as task_quality consistency              0: where hallucinations has 1; else 2 anything else
+no answer
 
 On an ordinal scale with other levels the lowest, middle and highest level stand for 0, 1 and 2.
 """
@@ -54,16 +53,21 @@ UNTRAINED = "no ratings by people elsewhere"
 ClassCounts = np.ndarray[Any, Any]
 
 
-def run_baselines(dataset: Dataset, names: Sequence[str], *, seed: int = 0) -> tuple[list[Rater], pd.DataFrame]:
+def run_baselines(
+    dataset: Dataset, names: Sequence[str], *, seed: int = 0
+) -> tuple[list[Rater], pd.DataFrame]:
     """The raters and facts of the named baselines on every output and criterion with levels.
 
-    Where a baseline has no answer (no rule for a criterion, nothing to learn from), `reason` says why.
-    Raises UnknownName for a name not in BASELINES.
+    Where a baseline has no answer (no rule for a criterion, nothing to learn from), `reason` says
+    why. Raises UnknownName for a name not in BASELINES.
     """
     check_known("judge", names, BASELINES)
     criteria = [criterion for criterion in dataset.criteria.values() if criterion.scale.levels]
     ratings = [
-        rating for name in names for criterion in criteria for rating in BASELINES[name](dataset, criterion, seed)
+        rating
+        for name in names
+        for criterion in criteria
+        for rating in BASELINES[name](dataset, criterion, seed)
     ]
     raters = [Rater(name, "baseline", "baseline", {"seed": seed}) for name in names]
     return raters, facts_from(ratings)
@@ -80,9 +84,11 @@ def lexical(dataset: Dataset, criterion: Criterion, seed: int) -> Iterator[Ratin
 
 
 def learned(name: str, dataset: Dataset, criterion: Criterion, seed: int) -> Iterator[Rating]:
-    """A rating for each output, chosen from the people's class frequencies in the parts that the output is not in.
+    """A rating for each output, chosen from the people's class frequencies in the parts that the
+    output is not in.
 
-    name: majority (the most frequent class; the lowest such class on a tie) or random (drawn with the frequencies).
+    name: majority (the most frequent class; the lowest such class on a tie) or random (drawn with
+    the frequencies).
     """
     table = dataset.ratings
     rated = table[(table["kind"] == "human") & (table["criterion"] == criterion.name)]
@@ -95,7 +101,9 @@ def learned(name: str, dataset: Dataset, criterion: Criterion, seed: int) -> Ite
     for part, outputs in parts.items():
         elsewhere = total - counts.get(part, 0)
         if not elsewhere.sum():
-            yield from (Rating(output.output, criterion.name, name, None, UNTRAINED) for output in outputs)
+            yield from (
+                Rating(output.output, criterion.name, name, None, UNTRAINED) for output in outputs
+            )
             continue
         if name == "majority":
             codes = np.full(len(outputs), elsewhere.argmax())
@@ -114,13 +122,20 @@ BASELINES: Mapping[str, Callable[[Dataset, Criterion, int], Iterator[Rating]]] =
 
 
 def _held_out(dataset: Dataset, languages: int) -> dict[str, str]:
-    """Output -> the part it belongs to: its language, or, with one rated language, a fold of its source."""
+    """Output -> the part it belongs to: its language, or, with one rated language, a fold of its
+    source.
+    """
     if languages > 1:
         return {output.output: output.language for output in dataset.outputs.values()}
-    return {output.output: f"fold {zlib.crc32(output.source.encode()) % FOLDS}" for output in dataset.outputs.values()}
+    return {
+        output.output: f"fold {zlib.crc32(output.source.encode()) % FOLDS}"
+        for output in dataset.outputs.values()
+    }
 
 
-def _counts_by_part(rows: pd.DataFrame, criterion: Criterion, held_out: Mapping[str, str]) -> dict[str, ClassCounts]:
+def _counts_by_part(
+    rows: pd.DataFrame, criterion: Criterion, held_out: Mapping[str, str]
+) -> dict[str, ClassCounts]:
     """How often each class is the people's aggregate rating, by part."""
     if rows.empty:
         return {}
@@ -130,7 +145,9 @@ def _counts_by_part(rows: pd.DataFrame, criterion: Criterion, held_out: Mapping[
     counts: dict[str, ClassCounts] = {}
     for output, code in zip(matrix.outputs, classes.tolist(), strict=True):
         if code >= 0:
-            part = counts.setdefault(held_out[output], np.zeros(len(criterion.scale.levels), dtype=np.int64))
+            part = counts.setdefault(
+                held_out[output], np.zeros(len(criterion.scale.levels), dtype=np.int64)
+            )
             part[code] += 1
     return counts
 
@@ -141,7 +158,8 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 _LETTER = regex.compile(r"\p{L}")
 _NUMBER = regex.compile(r"\p{Nd}+")
 _UNSPACED = regex.compile(r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]+")
-# Scripts with a name in CLDR that Unicode's script property does not have, and scripts that mix several.
+# Scripts with a name in CLDR that Unicode's script property does not have, and scripts that mix
+# several.
 _SCRIPTS = {"Hans": "Han", "Hant": "Han", "Jpan": "Han Hiragana Katakana", "Kore": "Hangul Han"}
 
 
@@ -157,7 +175,9 @@ class Surface:
     new_numbers: tuple[str, ...]
 
 
-def lexical_rating(output: Output, source: Source, criterion: Criterion) -> tuple[float | None, str]:
+def lexical_rating(
+    output: Output, source: Source, criterion: Criterion
+) -> tuple[float | None, str]:
     """The level value and why, or None and the reason for no answer."""
     rule = _RULES.get(criterion.name)
     if rule is None:
@@ -171,8 +191,8 @@ def lexical_rating(output: Output, source: Source, criterion: Criterion) -> tupl
         return None, f"rule gives {level} of 0 to {rule.top}, which this scale has no level for"
     score = float(level) if exact else values[level * (len(values) - 1) // rule.top]
     why = (
-        f"overlap {surface.overlap:.2f}, length {surface.length:.2f}, repetition {surface.repetition:.2f}, "
-        f"script {surface.script:.2f}"
+        f"overlap {surface.overlap:.2f}, length {surface.length:.2f}, repetition"
+        f" {surface.repetition:.2f}, script {surface.script:.2f}"
     )
     if surface.new_numbers:
         why += f", new numbers {' '.join(surface.new_numbers[:3])}"
@@ -195,12 +215,16 @@ def measure(text: str, source: str, language: str) -> Surface:
         length=len(text) / len(source),
         repetition=1 - len(set(pairs)) / len(pairs) if pairs else 0.0,
         script=len(native) / len(letters) if letters else 0.0,
-        new_numbers=tuple(number for number in _NUMBER.findall(text) if number not in source_numbers),
+        new_numbers=tuple(
+            number for number in _NUMBER.findall(text) if number not in source_numbers
+        ),
     )
 
 
 def terms_of(text: str) -> list[str]:
-    """The words of a text in lower case; a stretch in a script without spaces gives each pair of neighbours."""
+    """The words of a text in lower case; a stretch in a script without spaces gives each pair of
+    neighbours.
+    """
     terms = []
     for word in _WORD.findall(text.lower()):
         if _UNSPACED.fullmatch(word) and len(word) > 1:
@@ -215,7 +239,9 @@ def native_letters(language: str) -> regex.Pattern[str]:
     """Letters of the script a language is written in; of a translation pair, of the target."""
     script = langcodes.Language.get(sides(language)[1]).maximize().script or "Latn"
     names = _SCRIPTS.get(script, script).split()
-    return regex.compile("[" + "".join(rf"\p{{Script={name}}}" for name in names) + r"&&\p{L}]", regex.V1)
+    return regex.compile(
+        "[" + "".join(rf"\p{{Script={name}}}" for name in names) + r"&&\p{L}]", regex.V1
+    )
 
 
 def _language(surface: Surface) -> int:

@@ -1,7 +1,8 @@
-"""What is asked of a model, what comes back and what can go wrong: the terms that every provider and engine uses.
+"""What is asked of a model, what comes back and what can go wrong: the terms that every provider
+and engine uses.
 
-A *plan* holds the *questions* of a run. A question is sent as a `ModelRequest`, which leaves out what the model has
-rejected so far; a *reply* or a *failure* comes back.
+A *plan* holds the *questions* of a run. A question is sent as a `ModelRequest`, which leaves out
+what the model has rejected so far; a *reply* or a *failure* comes back.
 """
 
 from __future__ import annotations
@@ -26,8 +27,9 @@ MOST_BYTES = 8_000_000  # of a reply, decompressed
 class ModelRequest:
     """One request to a model, as its client sends it.
 
-    schema: the JSON schema of the answer. parameters: temperature, seed, max_tokens, ..., without those the model has
-    rejected. structured: how JSON is asked for (models.STRUCTURED). timeout: seconds.
+    schema: the JSON schema of the answer. parameters: temperature, seed, max_tokens, ..., without
+    those the model has rejected. structured: how JSON is asked for (models.STRUCTURED). timeout:
+    seconds.
     """
 
     message: Message
@@ -39,10 +41,11 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back. raw: the provider's reply as it arrived, as one line of JSON (or a JSON string that holds it).
+    """What came back. raw: the provider's reply as it arrived, as one line of JSON (or a JSON
+    string that holds it).
 
-    model, fingerprint: what answered, according to the provider. Token counts are None where it does not give them.
-    dropped: parameters that the provider's library does not send to this model.
+    model, fingerprint: what answered, according to the provider. Token counts are None where it
+    does not give them. dropped: parameters that the provider's library does not send to this model.
     """
 
     text: str
@@ -56,10 +59,11 @@ class Reply:
 
 
 class CallFailed(Exception):
-    """A request that brought no reply. kind: one of the kinds below; message: the provider's, on one line.
+    """A request that brought no reply. kind: one of the kinds below; message: the provider's, on
+    one line.
 
-    status: of HTTP. wait: seconds the provider asks us to wait. parameter: the parameter it rejects, if it names one.
-    body: what arrived, where that is not a reply at all.
+    status: of HTTP. wait: seconds the provider asks us to wait. parameter: the parameter it
+    rejects, if it names one. body: what arrived, where that is not a reply at all.
     """
 
     def __init__(
@@ -73,7 +77,13 @@ class CallFailed(Exception):
         body: str = "",
     ) -> None:
         super().__init__(kind)
-        self.kind, self.message, self.status, self.wait, self.parameter = kind, message, status, wait, parameter
+        self.kind, self.message, self.status, self.wait, self.parameter = (
+            kind,
+            message,
+            status,
+            wait,
+            parameter,
+        )
         self.body = body
 
     def __str__(self) -> str:  # keys are removed from the message after the error is made
@@ -82,27 +92,41 @@ class CallFailed(Exception):
         return f"{self.kind}: {self.message}" if self.message else self.kind
 
 
-# Worth another attempt: too many requests, a server error, no answer in time, a lost connection, and a request that its
+# Worth another attempt: too many requests, a server error, no answer in time, a lost connection,
+# and a request that its
 # batch did not reach before it expired or was cancelled.
 BUSY, SERVER, TIMEOUT, DROPPED = "too many requests", "server error", "timeout", "connection lost"
 EXPIRED = "expired"
-# No connection was made: unknown host, refused, untrusted certificate. It stops a judge that has reached nobody yet.
+# No connection was made: unknown host, refused, untrusted certificate. It stops a judge that has
+# reached nobody yet.
 UNREACHED = "not reached"
 TRANSIENT = frozenset({BUSY, SERVER, TIMEOUT, DROPPED, EXPIRED, UNREACHED})
 # Asked and perhaps paid for; asking again at once would bring the same.
 NOT_A_REPLY, TOO_LARGE = "not a reply", "reply too large"
 USELESS = frozenset({NOT_A_REPLY, TOO_LARGE})
 # No request to this model can succeed until somebody changes something.
-DENIED, UNKNOWN_MODEL, QUOTA, REDIRECTED = "access denied", "model unknown", "quota used up", "redirected"
+DENIED, UNKNOWN_MODEL, QUOTA, REDIRECTED = (
+    "access denied",
+    "model unknown",
+    "quota used up",
+    "redirected",
+)
 UNFIT = "no score on this criterion"
 FATAL = frozenset({DENIED, UNKNOWN_MODEL, QUOTA, REDIRECTED, UNFIT})
 # This request can never succeed.
-PARAMETER, BLOCKED, TOO_LONG, REJECTED = "parameter rejected", "filtered", "too long", "request rejected"
+PARAMETER, BLOCKED, TOO_LONG, REJECTED = (
+    "parameter rejected",
+    "filtered",
+    "too long",
+    "request rejected",
+)
 NO_SOURCE = "its source has no text"  # and the model reads it
 NO_NUMBER = "no number"  # from a score head: NaN, null
-FAILING = TRANSIENT | USELESS | FATAL | {PARAMETER, REJECTED}  # kinds of calls that are made again on resuming
+# kinds of calls that are made again on resuming
+FAILING = TRANSIENT | USELESS | FATAL | {PARAMETER, REJECTED}
 
-VERDICT = "verdict"  # the kind of a reply that contains what was asked for; other kinds are the reason it does not
+# the kind of a reply that contains what was asked for; other kinds are the reason it does not
+VERDICT = "verdict"
 
 
 def check_size(size: int, most: int = MOST_BYTES) -> None:
@@ -114,9 +138,9 @@ def check_size(size: int, most: int = MOST_BYTES) -> None:
 class Question(Protocol):
     """One thing to ask a model: a judge for a verdict, or a generator for a text.
 
-    key: hex digest of everything the answer may depend on. parameters: the model's parameters that this question
-    overrides. about: what the journal says the question is about. rough_tokens, answer_tokens: about how many tokens
-    are sent, and about how many the reply takes.
+    key: hex digest of everything the answer may depend on. parameters: the model's parameters that
+    this question overrides. about: what the journal says the question is about. rough_tokens,
+    answer_tokens: about how many tokens are sent, and about how many the reply takes.
     """
 
     @property
@@ -170,7 +194,9 @@ class Client(Protocol):
 
 
 def answer_schema(
-    scale: Scale, letters: Mapping[str, float] | None = None, order: Sequence[str] = ("score", "justification")
+    scale: Scale,
+    letters: Mapping[str, float] | None = None,
+    order: Sequence[str] = ("score", "justification"),
 ) -> dict[str, Any]:
     """The JSON schema of an answer whose parts all are required, and are written in this order.
 
@@ -207,10 +233,12 @@ class BatchLimits:
 
 @dataclass(frozen=True)
 class Status:
-    """How far a batch is. stage: the provider's word for it. done: requests with an answer or a failure; None: unknown.
+    """How far a batch is. stage: the provider's word for it. done: requests with an answer or a
+    failure; None: unknown.
 
-    ended: there will be no more results, and those there are can be fetched. failure: why it was refused as a whole,
-    without asking anything: BUSY when too many tokens are waiting already, else a kind of any request.
+    ended: there will be no more results, and those there are can be fetched. failure: why it was
+    refused as a whole, without asking anything: BUSY when too many tokens are waiting already, else
+    a kind of any request.
     """
 
     stage: str
@@ -220,10 +248,12 @@ class Status:
 
 
 class BatchClient(Protocol):
-    """A connection to a provider's batch service for one model. Every coroutine may raise CallFailed; none retries.
+    """A connection to a provider's batch service for one model. Every coroutine may raise
+    CallFailed; none retries.
 
-    A batch is a file of requests, one per line, that is uploaded, submitted under a token of ours, and watched until it
-    ends. Its results may lack requests (the batch expired or was cancelled) and contain failures beside replies.
+    A batch is a file of requests, one per line, that is uploaded, submitted under a token of ours,
+    and watched until it ends. Its results may lack requests (the batch expired or was cancelled)
+    and contain failures beside replies.
     """
 
     @property
@@ -231,35 +261,50 @@ class BatchClient(Protocol):
         """The provider's own limits, which the user's settings can only lower or add to."""
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
-        """The line of a request file for a question, without its line break. key: 32 hex digits, unique in a batch."""
+        """The line of a request file for a question, without its line break. key: 32 hex digits,
+        unique in a batch.
+        """
 
     async def upload(self, file: Path, token: str) -> str:
-        """Upload a request file. Returns where the provider has it. Uploading a file twice costs nothing."""
+        """Upload a request file. Returns where the provider has it. Uploading a file twice costs
+        nothing.
+        """
 
     async def submit(self, uploaded: str, token: str) -> str:
-        """Begin a batch. Returns its id. token: 20 lower-case letters and digits, by which `find` finds the batch."""
+        """Begin a batch. Returns its id. token: 20 lower-case letters and digits, by which `find`
+        finds the batch.
+        """
 
     async def find(self, token: str) -> str | None:
         """The id of the batch that was submitted under this token; None when there is none."""
 
     async def status(self, batch: str) -> Status:
-        """How far a batch is. Raises CallFailed(UNKNOWN_MODEL) when the provider knows no such batch."""
+        """How far a batch is. Raises CallFailed(UNKNOWN_MODEL) when the provider knows no such
+        batch.
+        """
 
     async def fetch(self, batch: str, into: Path) -> None:
-        """Write all results of an ended batch as they came, one per line; an empty file when there are none."""
+        """Write all results of an ended batch as they came, one per line; an empty file when there
+        are none.
+        """
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
-        """(key, the reply or failure) of a line of results; a reply is read as one to a direct request.
+        """(key, the reply or failure) of a line of results; a reply is read as one to a direct
+        request.
 
-        Requests that were never asked (expired, cancelled) are CallFailed of a transient kind. Raises CallFailed
-        (SERVER) for a line that cannot be read at all.
+        Requests that were never asked (expired, cancelled) are CallFailed of a transient kind.
+        Raises CallFailed (SERVER) for a line that cannot be read at all.
         """
 
     async def cancel(self, batch: str) -> None:
-        """Cancel what is not answered yet. Raises CallFailed for a batch that has ended or is being cancelled."""
+        """Cancel what is not answered yet. Raises CallFailed for a batch that has ended or is being
+        cancelled.
+        """
 
     async def forget(self, uploaded: str) -> None:
-        """Delete the request file; results stay. Raises CallFailed when it is gone, which does no harm."""
+        """Delete the request file; results stay. Raises CallFailed when it is gone, which does no
+        harm.
+        """
 
     async def close(self) -> None:
         """Close connections."""

@@ -1,6 +1,7 @@
 """What a text gives as a verdict, with its rank and with what the words around it say of it.
 
-What only looks like a verdict is blanked out (not_verdicts.py); then the forms of forms.py are looked for.
+What only looks like a verdict is blanked out (not_verdicts.py); then the forms of forms.py are
+looked for.
 """
 
 from __future__ import annotations
@@ -29,8 +30,9 @@ _SCHEMA_TYPES = {"integer", "number", "string", "object", "array", "boolean"}  #
 class Evidence(NamedTuple):
     """Something given as a verdict.
 
-    score: None for an object without one. borrowed: it is not the judge's own. corrects: it replaces those before it.
-    middle: it is that of a range. written: it has the form of a whole verdict, an object or a labelled score.
+    score: None for an object without one. borrowed: it is not the judge's own. corrects: it
+    replaces those before it. middle: it is that of a range. written: it has the form of a whole
+    verdict, an object or a labelled score.
     """
 
     rank: int
@@ -42,9 +44,14 @@ class Evidence(NamedTuple):
     written: bool = False
 
 
-def number_of_field(value: object, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
-    """The number a field of a structured reply stands for: 2, "2", "2 (Good)", "2/5", "Good", "two"."""
-    if isinstance(value, Mapping):  # {"stars": 4, "of": "clarity"}, but no schema: {"type": "integer", "default": 3}
+def number_of_field(
+    value: object, scale: Scale, letters: Mapping[str, float] | None
+) -> float | None:
+    """The number a field of a structured reply stands for: 2, "2", "2 (Good)", "2/5", "Good",
+    "two".
+    """
+    # {"stars": 4, "of": "clarity"}, but no schema: {"type": "integer", "default": 3}
+    if isinstance(value, Mapping):
         if value.get("type") in _SCHEMA_TYPES or "enum" in value:
             return None
         numbers = [inner for inner in value.values() if isinstance(inner, int | float)]
@@ -61,7 +68,11 @@ def number_of_field(value: object, scale: Scale, letters: Mapping[str, float] | 
         return None
     if own := [given for given in evidence_in(value, scale, letters) if not given.borrowed]:
         best = max(own)
-        return None if any(given.rank == best.rank and given.score != best.score for given in own) else best.score
+        return (
+            None
+            if any(given.rank == best.rank and given.score != best.score for given in own)
+            else best.score
+        )
     value = without_verdicts_of_none(value, percent=False)
     leading = forms.LEADING_NUMBER.match(value)
     return read_number(leading["n"]) if leading else None
@@ -101,7 +112,9 @@ def evidence_in(
 
 
 def _weighed(rank: int, around: Surroundings, place: int) -> int:
-    """The rank of a score by the words before it: what could be is worth less, what concludes is worth more."""
+    """The rank of a score by the words before it: what could be is worth less, what concludes is
+    worth more.
+    """
     if around.conditional(place):
         return forms.OTHER
     return forms.FINAL if around.concludes(place) else rank
@@ -110,15 +123,17 @@ def _weighed(rank: int, around: Surroundings, place: int) -> int:
 def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
     """The text with the middle of each range in place of it (`10-15`: 12.5), and where these are.
 
-    On levels a range names several of them, one that spans more than a quarter of a scale says too little, and some
-    count something: these are blanked out.
+    On levels a range names several of them, one that spans more than a quarter of a scale says too
+    little, and some count something: these are blanked out.
     """
     if not _TWO_NUMBERS.search(text) or not RANGE.search(text):
         return text, set()
     middles: set[int] = set()
     ends = (scale.low, scale.high)
     allowed = tops(scale)
-    widest = 0.0 if None in ends or scale.levels else (float(ends[1] or 0) - float(ends[0] or 0)) / 4
+    widest = (
+        0.0 if None in ends or scale.levels else (float(ends[1] or 0) - float(ends[0] or 0)) / 4
+    )
 
     def middle_of(match: Any) -> str:
         low, high = read_number(match["low"]), read_number(match["high"])
@@ -139,7 +154,9 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
 
 
 def verdict_alone(text: str, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
-    """The verdict of a text that is nothing else: `2`, `**Good**`, `(B)`, `Assistant B`, `two`, `2 Good`."""
+    """The verdict of a text that is nothing else: `2`, `**Good**`, `(B)`, `Assistant B`, `two`, `2
+    Good`.
+    """
     bare = _HEADING.sub("", text).strip(" \t\n\"'*_`()[].:。")
     if letters and (letter := regex.sub(rf"\A{forms.LETTERED}", "", bare).upper()) in letters:
         return letters[letter]
@@ -186,11 +203,14 @@ def finite(value: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-_Found = tuple[int, Any, str | int, float]  # the rank, the match, the group that holds the score, the score
+# the rank, the match, the group that holds the score, the score
+_Found = tuple[int, Any, str | int, float]
 
 
 def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
-    """Each number that is given as a verdict, unless it is out of another scale's top; and the label beside it."""
+    """Each number that is given as a verdict, unless it is out of another scale's top; and the
+    label beside it.
+    """
     allowed = tops(scale)
     for rank, pattern, of_noun in _patterns_for(text, least):
         for match in pattern.finditer(text, overlapped=True):
@@ -210,11 +230,18 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
                 yield ranked, match, "n", beside
             yield ranked, match, "n", number
     for match in forms.STARS.finditer(text):
-        yield forms.TIED, match, 0, len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0)
+        yield (
+            forms.TIED,
+            match,
+            0,
+            len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0),
+        )
 
 
 def _patterns_for(text: str, least: int) -> Iterator[tuple[int, Any, bool]]:
-    """The forms in which a text may give a number: rank, pattern, whether a noun of another language begins it."""
+    """The forms in which a text may give a number: rank, pattern, whether a noun of another
+    language begins it.
+    """
     lowered = text.lower()
     nouns = words_in(lowered, "nouns")
     if not (nouns or forms.ANY_NUMBER.search(text) or words_in(lowered, "numbers")):
@@ -239,7 +266,9 @@ def _patterns_for(text: str, least: int) -> Iterator[tuple[int, Any, bool]]:
 
 
 def of_criterion(text: str, criterion: str) -> str:
-    """The text without the scores for other aspects on a line that names the criterion as one of several."""
+    """The text without the scores for other aspects on a line that names the criterion as one of
+    several.
+    """
     asked = criterion.strip().casefold()
     lines = text.split("\n")
     for row, line in enumerate(lines):
@@ -265,7 +294,11 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
     if letters:
         for match in forms.letter_pattern(tuple(letters)).finditer(text):
             yield forms.TIED, match, "letter", letters[match["letter"]]
-    labels = {level.label.casefold(): level.value for level in scale.levels if read_number(level.label) is None}
+    labels = {
+        level.label.casefold(): level.value
+        for level in scale.levels
+        if read_number(level.label) is None
+    }
     folded = text.casefold()
     if not any(label in folded for label in labels):
         return  # the pattern takes longer to say so
@@ -273,4 +306,9 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
     for match in forms.label_pattern(tuple(labels)).finditer(text):
         value = labels.get(match["label"].casefold())  # letters can match that do not fold alike
         if value is not None:
-            yield forms.FINAL if match["final"] else forms.OTHER if match["bold"] else forms.TIED, match, "label", value
+            yield (
+                forms.FINAL if match["final"] else forms.OTHER if match["bold"] else forms.TIED,
+                match,
+                "label",
+                value,
+            )

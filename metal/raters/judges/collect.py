@@ -1,6 +1,8 @@
-"""What a journal holds for a plan: the best record for each question, statistics of the calls, and a judge's ratings.
+"""What a journal holds for a plan: the best record for each question, statistics of the calls, and
+a judge's ratings.
 
-Verdicts are read again from the replies, so that a better reply parser helps answers that are already paid for.
+Verdicts are read again from the replies, so that a better reply parser helps answers that are
+already paid for.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from metal.raters.judges.prices import Price
 from metal.raters.judges.prompts import Prompt
 
 FAILED_AS = "failed: "  # prefix of the reason for a call that can still be made again
-RANKS = {VERDICT: 3, INCOMPLETE: 2, FAILED: 0}  # of the records of a question: the best counts, of equals the last
+# of the records of a question: the best counts, of equals the last
+RANKS = {VERDICT: 3, INCOMPLETE: 2, FAILED: 0}
 
 Asked = TypeVar("Asked", bound=Question)
 
@@ -34,11 +37,12 @@ Asked = TypeVar("Asked", bound=Question)
 class CallStatistics:
     """What the calls of one model and prompt were like, over all sessions of a run.
 
-    kinds: VERDICT or why there is none, for each rating. failed: calls given up, to be made when the run is resumed.
-    failures: what was said, for each time that one was given up; kept_bodies: what came then, which may have been paid.
-    retried, asked_again: calls. wavering: verdicts beside another score. unsure: why verdicts lack a probability
-    that was asked for. reused: answers taken from other runs. batched: of the tokens, those of the batch service ("in",
-    "out"). uncounted: replies whose tokens the provider did not give. seconds: of each reply.
+    kinds: VERDICT or why there is none, for each rating. failed: calls given up, to be made when
+    the run is resumed. failures: what was said, for each time that one was given up; kept_bodies:
+    what came then, which may have been paid. retried, asked_again: calls. wavering: verdicts beside
+    another score. unsure: why verdicts lack a probability that was asked for. reused: answers taken
+    from other runs. batched: of the tokens, those of the batch service ("in", "out"). uncounted:
+    replies whose tokens the provider did not give. seconds: of each reply.
     """
 
     kinds: Counter[str] = field(default_factory=Counter)
@@ -72,7 +76,9 @@ class CallStatistics:
         return self.kinds[VERDICT]
 
     def cost(self, price: Price | None, batch_price: Price | None = None) -> float | None:
-        """US dollars of all replies; None without a price. batch_price: of batched ones, where it differs."""
+        """US dollars of all replies; None without a price. batch_price: of batched ones, where it
+        differs.
+        """
         if not price:
             return None
         batched = self.batched["in"], self.batched["out"]
@@ -81,7 +87,11 @@ class CallStatistics:
 
     def latency(self, percent: float) -> float | None:
         """Seconds within which that percentage of the replies arrived; None without replies."""
-        return float(np.percentile(np.frombuffer(self.seconds, dtype=np.float32), percent)) if self.seconds else None
+        return (
+            float(np.percentile(np.frombuffer(self.seconds, dtype=np.float32), percent))
+            if self.seconds
+            else None
+        )
 
     def count(self, record: Mapping[str, Any]) -> None:
         """Count the journal record of a reply or failure."""
@@ -113,7 +123,8 @@ class CallStatistics:
 
 @dataclass(frozen=True)
 class JournalIndex:
-    """A journal and where its best records are. places: key -> four times the place of the line, plus its rank.
+    """A journal and where its best records are. places: key -> four times the place of the line,
+    plus its rank.
 
     statistics: the name of a judge or generator -> what its calls were like.
     """
@@ -163,9 +174,13 @@ def index_journal(plan: RunPlan, path: Path) -> JournalIndex:
     return JournalIndex(path, places, statistics)
 
 
-def verdicts_to_reuse(plan: RunPlan, journals: Iterable[Path], settled: set[bytes]) -> Iterator[tuple[bytes, bytes]]:
+def verdicts_to_reuse(
+    plan: RunPlan, journals: Iterable[Path], settled: set[bytes]
+) -> Iterator[tuple[bytes, bytes]]:
     """(key, line) of verdicts in other runs' journals that answer open questions of the plan."""
-    wanted = {bytes.fromhex(question.key) for model in plan.models for question in plan.questions(model)} - settled
+    wanted = {
+        bytes.fromhex(question.key) for model in plan.models for question in plan.questions(model)
+    } - settled
     for path in journals:
         for name, kind, _, line in scan(path):
             key = bytes.fromhex(name)
@@ -185,7 +200,8 @@ class Collected:
     index: JournalIndex
 
     def ratings(self, progress: Progress = no_progress) -> Iterator[Rating]:
-        """A rating for every criterion of what was asked, in the plan's order. Counts into the statistics.
+        """A rating for every criterion of what was asked, in the plan's order. Counts into the
+        statistics.
 
         progress: in questions.
         """
@@ -206,7 +222,9 @@ class Collected:
                     statistics.wavering += wavering
                     given = Rating(question.output.output, criterion, name, score, reason, comment)
                     if judged is not None and model.gives_probabilities:
-                        confidence, expected, why = question.probabilities(criterion, judged, record["reply"])
+                        confidence, expected, why = question.probabilities(
+                            criterion, judged, record["reply"]
+                        )
                         statistics.unsure.update([why] if why else [])
                         given = replace(given, confidence=confidence, expected=expected)
                     yield given
@@ -219,10 +237,18 @@ class Collected:
                 for sample in range(1, self.plan.repeat + 1):
                     for output in empty:
                         self.index.statistics[rater_name(model, prompt)].kinds[NO_TEXT] += 1
-                        yield Rating(output.output, criterion, rater_name(model, prompt, sample), None, NO_TEXT)
+                        yield Rating(
+                            output.output,
+                            criterion,
+                            rater_name(model, prompt, sample),
+                            None,
+                            NO_TEXT,
+                        )
 
     def raters(self) -> list[Rater]:
-        """The judges as raters, with what was sent, what was rejected, and the model versions that answered."""
+        """The judges as raters, with what was sent, what was rejected, and the model versions that
+        answered.
+        """
         raters = []
         for model in self.plan.models:
             for prompt in self.plan.prompts:
@@ -249,12 +275,15 @@ class Collected:
         about |= {name: fact for name, fact in facts.items() if fact}
         dollars = statistics.cost(model.price, model.batch_price)
         if dollars is not None and statistics.replies and not statistics.uncounted:
-            ratings = statistics.replies * len(self.plan.calls(prompt)[0])  # as many as a call has criteria
+            # as many as a call has criteria
+            ratings = statistics.replies * len(self.plan.calls(prompt)[0])
             about["dollars_per_thousand"] = 1000 * dollars / ratings
         return about
 
 
-def _read(record: Mapping[str, Any], question: JudgingQuestion, criterion: str) -> tuple[float | None, str, str, bool]:
+def _read(
+    record: Mapping[str, Any], question: JudgingQuestion, criterion: str
+) -> tuple[float | None, str, str, bool]:
     """Score, reason for none, comment, and whether the verdict contradicts itself."""
     reason = failure_reason(record)
     if reason:

@@ -1,7 +1,8 @@
-"""What carries out a run: this process (runner), a provider's batch service (batch/), or a Ray cluster (cluster/).
+"""What carries out a run: this process (runner), a provider's batch service (batch/), or a Ray
+cluster (cluster/).
 
-Every engine is an entry point of the group `metal.engines`. All of them ask the same questions under the same keys,
-and write every reply to the journal of the run.
+Every engine is an entry point of the group `metal.engines`. All of them ask the same questions
+under the same keys, and write every reply to the journal of the run.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ LOCAL, BATCH = "local", "batch"  # two of the engines
 
 @dataclass(frozen=True)
 class Rules:
-    """How questions are asked. reasks: how often to ask again after an unreadable reply. attempts: at one request.
+    """How questions are asked. reasks: how often to ask again after an unreadable reply. attempts:
+    at one request.
 
-    limit: begin at most this many calls. max_cost: US dollars. backoff: about how many seconds to wait before the
-    second attempt; the wait doubles before each further one.
+    limit: begin at most this many calls. max_cost: US dollars. backoff: about how many seconds to
+    wait before the second attempt; the wait doubles before each further one.
     """
 
     reasks: int = 1
@@ -42,10 +44,11 @@ class Rules:
 class Progress:
     """What has happened to the questions of one model in this session.
 
-    done: questions with an answer, those of earlier sessions included. kinds: of replies and failures. cost: US
-    dollars. sent: requests. retries: why questions were asked again. stopped: why the judge cannot continue; empty
-    while it can. under_way: questions in open batches; arriving: how many of them have an answer; awaited: what the
-    run is waiting for. unused: answers to questions that are no longer in the plan.
+    done: questions with an answer, those of earlier sessions included. kinds: of replies and
+    failures. cost: US dollars. sent: requests. retries: why questions were asked again. stopped:
+    why the judge cannot continue; empty while it can. under_way: questions in open batches;
+    arriving: how many of them have an answer; awaited: what the run is waiting for. unused: answers
+    to questions that are no longer in the plan.
     """
 
     model: Model
@@ -62,7 +65,9 @@ class Progress:
     awaited: str = ""
 
     def count(self, kind: str, settled: bool) -> None:
-        """Count a journal record that is safe on the disk. settled: its question need not be asked again."""
+        """Count a journal record that is safe on the disk. settled: its question need not be asked
+        again.
+        """
         if settled:
             self.kinds[kind] += 1
             self.done += 1
@@ -86,7 +91,9 @@ class EngineOptions:
 
 @dataclass(frozen=True)
 class JudgeSetup:
-    """One model's part of a session. questions: how many the plan has for it. rejected: parameter -> what it said."""
+    """One model's part of a session. questions: how many the plan has for it. rejected: parameter
+    -> what it said.
+    """
 
     model: Model
     rules: Rules
@@ -97,7 +104,9 @@ class JudgeSetup:
 
 @dataclass(frozen=True)
 class Session:
-    """Everything an engine needs to carry out a run. folder: the run's. answered: what its journal contains already."""
+    """Everything an engine needs to carry out a run. folder: the run's. answered: what its journal
+    contains already.
+    """
 
     plan: RunPlan
     journal: Journal
@@ -110,13 +119,17 @@ class Session:
     open_batch_client: Callable[[Model], BatchClient] = open_batch_client
 
     def setup(self, model: Model) -> JudgeSetup:
-        """What is needed to ask one model its share of the plan, with the parameters it has already rejected."""
+        """What is needed to ask one model its share of the plan, with the parameters it has already
+        rejected.
+        """
         rejected = self.answered.rejected.get(model.name, {})
         return JudgeSetup(model, self.rules, self.secrets, self.plan.questions_per_model, rejected)
 
 
 class Engine(Protocol):
-    """A run in progress. stopping: set once the run was asked to stop. over_budget: `max_cost` ended it."""
+    """A run in progress. stopping: set once the run was asked to stop. over_budget: `max_cost`
+    ended it.
+    """
 
     over_budget: bool
     stopping: asyncio.Event
@@ -125,17 +138,23 @@ class Engine(Protocol):
 
     @staticmethod
     async def check(models: Iterable[Model], options: EngineOptions) -> None:
-        """Raises UsageError or MissingExtra when a key, an address or a library is missing. Writes nothing."""
+        """Raises UsageError or MissingExtra when a key, an address or a library is missing. Writes
+        nothing.
+        """
 
     @property
     def progress(self) -> Sequence[Progress]:
         """One for each model, in the plan's order."""
 
     def stop(self) -> str:
-        """Begin nothing more, and end as soon as no answer is lost by it. Returns a message for the user."""
+        """Begin nothing more, and end as soon as no answer is lost by it. Returns a message for the
+        user.
+        """
 
     async def go(self) -> None:
-        """Ask until nothing is left, no judge can continue, or the run is stopped. Raises OSError of the disk."""
+        """Ask until nothing is left, no judge can continue, or the run is stopped. Raises OSError
+        of the disk.
+        """
 
 
 def load_engine(name: str) -> type[Engine]:
@@ -145,7 +164,9 @@ def load_engine(name: str) -> type[Engine]:
 
 
 async def check_clients(models: Iterable[Model]) -> None:
-    """Raises UsageError or MissingExtra when a model cannot be asked: no key, no address, or no library."""
+    """Raises UsageError or MissingExtra when a model cannot be asked: no key, no address, or no
+    library.
+    """
     for model in models:
         await open_client(model).close()
 
@@ -153,7 +174,9 @@ async def check_clients(models: Iterable[Model]) -> None:
 async def run_together(
     works: Iterable[Coroutine[Any, Any, None]], close: Callable[[], Iterable[Awaitable[None]]]
 ) -> None:
-    """Run the coroutines concurrently; the first failure cancels the others and is raised. close: called at the end."""
+    """Run the coroutines concurrently; the first failure cancels the others and is raised. close:
+    called at the end.
+    """
     try:
         async with asyncio.TaskGroup() as group:
             for work in works:

@@ -1,4 +1,6 @@
-"""Examples in prompts: outputs that people rated, shown with their rating. Nothing of their sources is judged."""
+"""Examples in prompts: outputs that people rated, shown with their rating. Nothing of their sources
+is judged.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,13 @@ class RatedExample:
 def draw_examples(
     dataset: Dataset, outputs: Sequence[Output], criteria: Iterable[str], count: int, seed: int
 ) -> dict[str, tuple[RatedExample, ...]]:
-    """`count` examples for each language of the outputs, each of another source, with as many different scores as can
-    be.
+    """`count` examples for each language of the outputs, each of another source, with as many
+    different scores as can be.
 
-    An output can be one if more than half of those who rated it gave one level, on every criterion that is rated in its
-    language; scores without levels are averaged. criteria: those that are asked; the same are drawn for any of them.
-    Raises UsageError where a language has too few, or nobody rated a criterion in it.
+    An output can be one if more than half of those who rated it gave one level, on every criterion
+    that is rated in its language; scores without levels are averaged. criteria: those that are
+    asked; the same are drawn for any of them. Raises UsageError where a language has too few, or
+    nobody rated a criterion in it.
     """
     agreed = _agreed(dataset)
     drawn = {}
@@ -41,8 +44,14 @@ def draw_examples(
         own = [output for output in outputs if output.language == language]
         rated = {criterion for output in own for criterion in agreed.get(output.output, ())}
         if lacking := [criterion for criterion in criteria if criterion not in rated]:
-            raise UsageError(f"`examples`: no output in {language} has a rating by people of {listed(lacking)}")
-        pool = [output for output in own if output.has_text and rated == agreed.get(output.output, {}).keys()]
+            raise UsageError(
+                f"`examples`: no output in {language} has a rating by people of {listed(lacking)}"
+            )
+        pool = [
+            output
+            for output in own
+            if output.has_text and rated == agreed.get(output.output, {}).keys()
+        ]
         if len({output.source for output in own}) <= count:
             raise UsageError(f"`examples={count}`: {language} would have no source left to judge")
         rng = np.random.default_rng([seed, *blake2b(language.encode(), digest_size=8).digest()])
@@ -50,38 +59,56 @@ def draw_examples(
         chosen: list[Output] = []
         shown: Counter[tuple[str, float]] = Counter()
         while len(chosen) < count:
-            free = [output for output in pool if output.source not in {each.source for each in chosen}]
+            free = [
+                output for output in pool if output.source not in {each.source for each in chosen}
+            ]
             if not free:
                 raise UsageError(
-                    f"`examples={count}`: in {language} only {len(chosen)} sources have an output that most "
-                    "people rate alike on all criteria"
+                    f"`examples={count}`: in {language} only {len(chosen)} sources have an output"
+                    " that most people rate alike on all criteria"
                 )
-            chosen.append(min(free, key=lambda output: sum(shown[score] for score in agreed[output.output].items())))
+            chosen.append(
+                min(
+                    free,
+                    key=lambda output: sum(shown[score] for score in agreed[output.output].items()),
+                )
+            )
             shown.update(agreed[chosen[-1].output].items())
         drawn[language] = tuple(
-            RatedExample(output, dataset.sources[output.source].text, agreed[output.output]) for output in chosen
+            RatedExample(output, dataset.sources[output.source].text, agreed[output.output])
+            for output in chosen
         )
     return drawn
 
 
 def _agreed(dataset: Dataset) -> dict[str, dict[str, float]]:
-    """By output and criterion, the level of more than half of the people, or their mean where there are no levels."""
+    """By output and criterion, the level of more than half of the people, or their mean where there
+    are no levels.
+    """
     ratings = dataset.ratings
-    people = ratings[(ratings["kind"] == "human") & ratings["score"].notna() & ratings["criterion"].isin(dataset.asked)]
+    people = ratings[
+        (ratings["kind"] == "human")
+        & ratings["score"].notna()
+        & ratings["criterion"].isin(dataset.asked)
+    ]
     keys = ["output", "criterion"]
     counts = people.groupby([*keys, "score"], observed=True).size()
     share = counts / counts.groupby(keys, observed=True).transform("sum")
     most = share[share > 0.5].reset_index()[[*keys, "score"]]
     mean = people.groupby(keys, observed=True)["score"].mean().reset_index()
     levelled = {name for name, criterion in dataset.asked.items() if criterion.scale.levels}
-    table = pd.concat([most[most["criterion"].isin(levelled)], mean[~mean["criterion"].isin(levelled)]])
+    table = pd.concat(
+        [most[most["criterion"].isin(levelled)], mean[~mean["criterion"].isin(levelled)]]
+    )
     agreed: dict[str, dict[str, float]] = {}
     for output, criterion, score in table.sort_values(keys).itertuples(index=False):
         agreed.setdefault(str(output), {})[str(criterion)] = float(score)
     return agreed
 
 
-def apart(outputs: Iterable[Output], dataset: Dataset, examples: Mapping[str, Sequence[RatedExample]]) -> list[Output]:
+def apart(
+    outputs: Iterable[Output], dataset: Dataset, examples: Mapping[str, Sequence[RatedExample]]
+) -> list[Output]:
     """The outputs that share neither source, nor content of a source, nor text with an example."""
     shown = [example.output for drawn in examples.values() for example in drawn]
     sources = {output.source for output in shown}

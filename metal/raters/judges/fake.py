@@ -1,15 +1,18 @@
-"""Synthetic judges, whose behaviour is known: `fake:sensitive?d=1.5`, to see whether an analysis finds what is there.
+"""Synthetic judges, whose behaviour is known: `fake:sensitive?d=1.5`, to see whether an analysis
+finds what is there.
 
-They are functions of an output's record (its id, language, text, and how it was changed), not of a prompt, and go the
-way of function judges: journaled, resumed, free. Equal names give equal outputs equal scores.
+They are functions of an output's record (its id, language, text, and how it was changed), not of a
+prompt, and go the way of function judges: journaled, resumed, free. Equal names give equal outputs
+equal scores.
 
-sensitive  d                  scores drawn evenly over the scale; d standard deviations lower where a change must show
-blind      language, d        sensitive (d = 3), but sees no change in the language; without one, in none
-lenient    language, shift, d sensitive (d = 3), and `shift` levels or points higher in the language
-swayed     by, language, shift, d   sensitive (d = 3), and `shift` levels or points higher where a change of that name
+sensitive  d                  scores drawn evenly over the scale; d standard deviations lower where
+a change must show blind      language, d        sensitive (d = 3), but sees no change in the
+language; without one, in none lenient    language, shift, d sensitive (d = 3), and `shift` levels
+or points higher in the language swayed     by, language, shift, d   sensitive (d = 3), and `shift`
+levels or points higher where a change of that name
                               (order, authority, bandwagon, padded, ...) was made
-length     -                  higher for longer texts
-position   language, shift    prefers the output of a pair that is shown first, with log odds of `shift` (else always);
+length     -                  higher for longer texts position   language, shift    prefers the
+output of a pair that is shown first, with log odds of `shift` (else always);
                               elsewhere as random
 copycat    -                  gives a changed output what it gave the original
 random     -                  scores drawn evenly over the scale
@@ -47,13 +50,16 @@ BEHAVIOURS: Mapping[str, tuple[str, ...]] = {
 }
 SURE = 3.0  # d of judges that are asked for something else
 ALWAYS = 99.0  # log odds
-USUAL_LENGTH, SPREAD = 200.0, 0.5  # of the text to which `length` gives the middle, and of logarithms
+# of the text to which `length` gives the middle, and of logarithms
+USUAL_LENGTH, SPREAD = 200.0, 0.5
 _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a synthetic judge does. language: where it is blind, lenient, ...; empty: everywhere. by: see `swayed`."""
+    """What a synthetic judge does. language: where it is blind, lenient, ...; empty: everywhere.
+    by: see `swayed`.
+    """
 
     kind: str
     language: str = ""
@@ -71,7 +77,9 @@ class Behaviour:
         values: dict[str, Any] = {"d": 1.5 if kind == "sensitive" else SURE}
         values |= {"shift": ALWAYS} if kind == "position" else {}
         if kind == "swayed" and not settings.get("by"):
-            raise DataError(place, "swayed by nothing", "Name a change, e.g. fake:swayed?by=authority")
+            raise DataError(
+                place, "swayed by nothing", "Name a change, e.g. fake:swayed?by=authority"
+            )
         values |= {"by": settings.pop("by").replace("-", " ")} if "by" in settings else {}
         for key, value in settings.items():
             if key == "language":
@@ -88,7 +96,10 @@ class Behaviour:
 
 
 def _open_client(model: Model) -> Any:
-    raise UsageError(f"judge {model.name}: synthetic judges rate the outputs of a dataset; give it to `metal.judge`")
+    raise UsageError(
+        f"judge {model.name}: synthetic judges rate the outputs of a dataset; give it to"
+        " `metal.judge`"
+    )
 
 
 def _settings(model: str, place: str) -> Mapping[str, Any]:
@@ -96,7 +107,9 @@ def _settings(model: str, place: str) -> Mapping[str, Any]:
     return {"family": SYNTHETIC, "structured": "none"}
 
 
-PROVIDER = Provider("fake:NAME?SETTING=VALUE", "synthetic judges of known behaviour, free", _open_client)
+PROVIDER = Provider(
+    "fake:NAME?SETTING=VALUE", "synthetic judges of known behaviour, free", _open_client
+)
 PROVIDER = replace(PROVIDER, settings=_settings)
 
 
@@ -108,16 +121,25 @@ def as_synthetic(model: Model) -> Model:
 def with_records(outputs: Iterable[Output], declared: Iterable[Mapping[str, Any]]) -> list[Output]:
     """The outputs with their records as texts, which is what a synthetic judge reads.
 
-    declared: what a dataset of probes says of each condition (`falls`: criteria; `share` of the strongest dose).
+    declared: what a dataset of probes says of each condition (`falls`: criteria; `share` of the
+    strongest dose).
     """
     by_condition = {about["condition"]: about for about in declared}
     records = []
     for output in outputs:
-        record: dict[str, Any] = {"output": output.output, "of": output.of, "language": output.language}
+        record: dict[str, Any] = {
+            "output": output.output,
+            "of": output.of,
+            "language": output.language,
+        }
         changed = "" if output.is_pair else output.condition  # a pair in the other order is not
         record |= {"condition": changed, "text": output.text, "pair": output.is_pair}
         about = by_condition.get(output.condition)
-        record |= {"share": about.get("share", 1.0), "falls": list(about.get("falls", ()))} if about else {}
+        record |= (
+            {"share": about.get("share", 1.0), "falls": list(about.get("falls", ()))}
+            if about
+            else {}
+        )
         records.append(replace(output, text=json.dumps(record, ensure_ascii=False), texts=()))
     return records
 
@@ -125,10 +147,13 @@ def with_records(outputs: Iterable[Output], declared: Iterable[Mapping[str, Any]
 def synthetic_judge(model: Model, conditions: Iterable[str] = ()) -> JudgeFunction:
     """The judge as a function of a source, an output's record and a criterion.
 
-    conditions: of the outputs. Raises UnknownName for one that is swayed by none of these, nor by a probe.
+    conditions: of the outputs. Raises UnknownName for one that is swayed by none of these, nor by a
+    probe.
     """
     behaviour = Behaviour.read(model.model, f"judge {model.name!r}")
-    changes = sorted({*conditions, *(name.replace("-", " ") for name in plugins("metal.probes"))} - {""})
+    changes = sorted(
+        {*conditions, *(name.replace("-", " ") for name in plugins("metal.probes"))} - {""}
+    )
     if not any(behaviour.by in change for change in changes):
         raise UnknownName(f"judge {model.name!r}: change", behaviour.by, changes)
 
@@ -139,7 +164,9 @@ def synthetic_judge(model: Model, conditions: Iterable[str] = ()) -> JudgeFuncti
         if behaviour.kind == "position" and record["pair"]:
             return criterion.scale.values[draw > 1 / (1 + math.exp(-behaviour.shift * own))]
         if behaviour.kind == "length":
-            draw = _NORMAL.cdf((math.log(len(record["text"]) + 1) - math.log(USUAL_LENGTH)) / SPREAD)
+            draw = _NORMAL.cdf(
+                (math.log(len(record["text"]) + 1) - math.log(USUAL_LENGTH)) / SPREAD
+            )
         elif behaviour.kind == "copycat":
             draw = _uniform(model.name, criterion.name, record["of"] or record["output"])
         chance = _uniform(model.name, criterion.name, record["output"], "shift")
@@ -148,15 +175,26 @@ def synthetic_judge(model: Model, conditions: Iterable[str] = ()) -> JudgeFuncti
     return judge
 
 
-def respond(behaviour: Behaviour, record: Mapping[str, Any], criterion: Criterion, draw: float, chance: float) -> float:
-    """The score of an output by what was done to it. draw: what the judge would think of it as it was, from 0 to 1;
-    chance: whether a shift that is no whole number of levels takes one more.
+def respond(
+    behaviour: Behaviour,
+    record: Mapping[str, Any],
+    criterion: Criterion,
+    draw: float,
+    chance: float,
+) -> float:
+    """The score of an output by what was done to it. draw: what the judge would think of it as it
+    was, from 0 to 1; chance: whether a shift that is no whole number of levels takes one more.
     """
     if behaviour.kind not in ("position", "random", "length", "copycat"):
         draw = _sensitive(behaviour, record, criterion.name, draw)
     swayed = behaviour.kind == "swayed" and behaviour.by in record["condition"]
     own = behaviour.language in ("", record["language"])
-    return _score(criterion, draw, behaviour.shift if own and (swayed or behaviour.kind == "lenient") else 0.0, chance)
+    return _score(
+        criterion,
+        draw,
+        behaviour.shift if own and (swayed or behaviour.kind == "lenient") else 0.0,
+        chance,
+    )
 
 
 def _uniform(*parts: str) -> float:
@@ -165,7 +203,9 @@ def _uniform(*parts: str) -> float:
     return (int.from_bytes(digest) + 0.5) / 2**48
 
 
-def _sensitive(behaviour: Behaviour, record: Mapping[str, Any], criterion: str, draw: float) -> float:
+def _sensitive(
+    behaviour: Behaviour, record: Mapping[str, Any], criterion: str, draw: float
+) -> float:
     """The draw after what the change does to it."""
     blind = behaviour.kind == "blind" and behaviour.language in ("", record["language"])
     if not record["condition"] or blind or criterion not in record.get("falls", [criterion]):
@@ -174,7 +214,9 @@ def _sensitive(behaviour: Behaviour, record: Mapping[str, Any], criterion: str, 
 
 
 def _score(criterion: Criterion, draw: float, shift: float, chance: float) -> float:
-    """The score at that share of the scale from its worst end. shift: levels or points towards the better end."""
+    """The score at that share of the scale from its worst end. shift: levels or points towards the
+    better end.
+    """
     scale = criterion.scale
     worse_first = sorted(scale.values, reverse=criterion.direction == "lower")
     if worse_first:

@@ -14,9 +14,11 @@ ASIDE, OTHER, QUOTED, OF_TOP, TIED, FINAL, STRUCTURED = range(7)
 # ---------------------------------------------------------------- parts: numbers
 
 NUMBER_WORDS = number_words("en")
-NUMBER_WORDS_ELSEWHERE = number_words()  # too short, or too common, to be looked for in English prose
+# too short, or too common, to be looked for in English prose
+NUMBER_WORDS_ELSEWHERE = number_words()
 DIGITS = r"\d{1,9}(?:\.\d{1,15}|,\d{1,2})?"
-# What makes a number another one: `4 and a half`, `four point five`, `three hundred`, `4 1/2`, `4½`.
+# What makes a number another one: `4 and a half`, `four point five`, `three hundred`, `4 1/2`,
+# `4½`.
 _FRACTION = r"[\s-]+(?:and\s+a\s+half|point\s|hundred|thousand|\d/\d)|[\p{No}]"
 # Not followed by the rest of a range (`3-4`, `3 to 4`), a percentage or a fraction.
 _NOTHING_MORE = rf"(?!\s*(?:[-+=|]|\N{{EN DASH}}|to|or)\s*\d|\s*%|\s+percent|{_FRACTION})"
@@ -25,7 +27,8 @@ _NUMERAL = rf"(?<![\w.,/#-])[-+\N{{MINUS SIGN}}]?{DIGITS}(?!{_NO_UNIT}\w|[.,:]\d
 _NO_PRONOUN = r"(?<!\b(?:this|that|which|no|choose|pick|select|each|every|any)\s)"  # choose one
 _NUMBER_WORD = rf"\b(?=[zotfsen]){_NO_PRONOUN}(?:{'|'.join(NUMBER_WORDS)})\b(?!{_FRACTION})"
 ANY_NUMBER = regex.compile(rf"\d|{_NUMBER_WORD}", regex.I)
-# The same whatever stands around it, so that no text without one has a number once parts of it are blanked out.
+# The same whatever stands around it, so that no text without one has a number once parts of it are
+# blanked out.
 NUMBER_ANYWHERE = regex.compile(rf"\d|\b(?=[zotfsen])(?:{'|'.join(NUMBER_WORDS)})\b", regex.I)
 _BEGINS_NUMBER = rf"(?:[-+\N{{MINUS SIGN}}]?\d|\b(?=[zotfsen])(?:{'|'.join(NUMBER_WORDS)})\b)"
 # A word that is followed by what it counts is no score: two towns, a four-year-old.
@@ -44,7 +47,9 @@ OUT_OF = (
 _WORD_ELSEWHERE = pattern_of(NUMBER_WORDS_ELSEWHERE)
 _OUT_OF_ELSEWHERE = rf"\s+{pattern_of(words_of('out_of'))}\s+"
 _TOP = rf"(?P<top>\d{{1,9}}(?:\.0+)?|{_NUMBER_WORD})"
-OUT_OF_TOP = rf"(?:(?:{OUT_OF}|{_OUT_OF_ELSEWHERE}){_TOP}|{_OUT_OF_ELSEWHERE}(?P<top>{_WORD_ELSEWHERE}))?+"
+OUT_OF_TOP = (
+    rf"(?:(?:{OUT_OF}|{_OUT_OF_ELSEWHERE}){_TOP}|{_OUT_OF_ELSEWHERE}(?P<top>{_WORD_ELSEWHERE}))?+"
+)
 _GIVEN_TOP = rf"(?:\s+(?:out\s+of\s+{NUMBER}|\([^()\n]{{1,40}}\))(?=\s*[:=]))?"  # Score out of 5: 4
 _STARS = r"\N{BLACK STAR}\N{WHITE MEDIUM STAR}"
 _IS_NO_TOP = r"(?<!\bout\s+of\s+(?:an?\s+)?(?:possible\s+)?|/\s*)"  # not itself after `out of`
@@ -55,7 +60,8 @@ LEVEL = regex.compile(r"\A(?:level|option)\s+(?=\d)", regex.I)  # Level 4
 # ---------------------------------------------------------------- parts: words around a score
 
 _SCORE_NOUN = (
-    r"(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|verdict|grad(?:e|es|ed|ing)|mark|label|answer|points?(?=\s*[:=]))"
+    r"(?:scor(?:e|es|ed|ing)|rat(?:e|es|ed|ing|ings)|verdict|grad(?:e|es|ed|ing)|mark|label|answer"
+    r"|points?(?=\s*[:=]))"
 )
 # fluency_score, FluencyScore, but not perfect-scoring
 _NOUN_BEGINS = r"(?:\b(?!(?<=-)(?:scor|rat|grad)(?:ing|ed)\b)|(?<=_)|(?-i:(?=Score|Rating)))"
@@ -84,11 +90,15 @@ _CLOSING_MARKS = r"[\"'*_`)\]]*"
 _NOT_COMPARING = r"(?!(?:out|not|below|above|under|over|less|more|than|if|unless|between|from)\b)"
 _WORDS_BETWEEN = rf"(?:,?\s+{_NOT_COMPARING}(?:\d{{1,3}}-)?[\p{{L}}'’-]+){{0,12}}?,?"
 # The same between a noun and a label: nor does one of them turn the label round.
-_NOT_NEGATING = r"(?!(?:not?|nothing|none|never|neither|nor|hardly|cannot|without)\b|\p{L}+n['’]t\b)"
+_NOT_NEGATING = (
+    r"(?!(?:not?|nothing|none|never|neither|nor|hardly|cannot|without)\b|\p{L}+n['’]t\b)"
+)
 _PLAIN_WORDS_BETWEEN = rf"(?:\s+{_NOT_NEGATING}{_NOT_COMPARING}[\p{{L}}'’-]+){{0,8}}?"
 _NEGATION = r"\b(?:not|cannot|never|\p{L}+n['’]t)\s+"
 # Not followed by what it counts: it gives 4 examples.
-_COUNTS_NOTHING = r"(?!\s+(?!stars?|points?|for|on|in|as|with|because|since|here|overall|due|given|but|not)\p{L})"
+_COUNTS_NOTHING = (
+    r"(?!\s+(?!stars?|points?|for|on|in|as|with|because|since|here|overall|due|given|but|not)\p{L})"
+)
 
 THINGS = (
     r"(?:claim|fact|sentence|statement|detail|word|name|item|question|error|hallucination|mistake|issue|"
@@ -98,11 +108,13 @@ _COUNTED = rf"[ \t]+(?:(?:key|main|of\s+the|the)\s+)?{THINGS}\b"  # 4 out of 5 c
 _GIVE_OR_SCORE = r"(?:give|gave|rate|score|assign|award|grade|put|place|lean|estimate)"
 _FOR = r"(?:for|on|in)"
 _GIVE_IT = (
-    rf"\b{GIVE}\b(?:\s+(?:it|this|that|them|the|one|its?|\p{{L}}+['’]s|{JUDGED})\b){{0,4}}\s+{_OPENING_MARKS}{_PRAISE}"
+    rf"\b{GIVE}\b(?:\s+(?:it|this|that|them|the|one|its?|\p{{L}}+['’]s|{JUDGED})\b){{0,4}}"
+    rf"\s+{_OPENING_MARKS}{_PRAISE}"
 )
 _I_GIVE = rf"\bI\b(?:['’]\p{{L}}+)?(?:\s+\p{{L}}+){{0,2}}?\s+{_GIVE_OR_SCORE}\b"
 _LAST_BEGINS = (  # before what closes a text
-    rf"(?:\(|[.!?:;。！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\bno[,:]\s+|\n[^\w\n-]{{0,9}}+)(?:(?:level|option)\s+)?"
+    r"(?:\(|[.!?:;。"
+    rf"！？]{_CLOSING_MARKS}\s+{_OPENING_MARKS}|\bno[,:]\s+|\n[^\w\n-]{{0,9}}+)(?:(?:level|option)\s+)?"
 )
 _BOXED = r"\\boxed\{(?:\\(?:text|math)\w*\{)?"
 _CLAUSE = r"(?:[^\d\n\"“”]|[\"“][^\"“”\n]{0,300}[\"”]){1,120}?"  # what is judged, perhaps quoted
@@ -120,7 +132,9 @@ _UP_TO_NUMBER = (
     r"[*_\"']{0,3}"
 )
 # A number word of these languages is a score where the clause ends with it: Puntuación: cuatro.
-AFTER_WORD_ELSEWHERE = rf"(?=[*_\"']{{0,3}}\s?{UNIT}?(?:\s*[.,;。！।(\n]|\s*\Z|{_OUT_OF_ELSEWHERE}))"
+AFTER_WORD_ELSEWHERE = (
+    rf"(?=[*_\"']{{0,3}}\s?{UNIT}?(?:\s*[.,;。！।(\n]|\s*\Z|{_OUT_OF_ELSEWHERE}))"
+)
 _BARE_WORD = rf"(?P<n>{_WORD_ELSEWHERE}){AFTER_WORD_ELSEWHERE}"
 _NAME = r"^[ \t*_#\"'|-]{0,8}+\p{L}[\p{L}\p{M} \t]{1,30}+[*_]{0,3}+[:=：|]\s?[ *_\"']{0,4}+"
 _LINE_BEGINS = rf"(?:{_NAME}|^[ \t*_#\"'|]{{0,8}}+)"
@@ -134,7 +148,8 @@ LEADING_NUMBER = Deferred(
     regex.I,
 )
 _FORMS: tuple[tuple[int, str, str], ...] = (
-    # Score: 4 | Score out of 5: 4 | a score of 4 | I rate its fluency as a 4 | scores 4 | Final score: 4
+    # Score: 4 | Score out of 5: 4 | a score of 4 | I rate its fluency as a 4 | scores 4 | Final
+    # score: 4
     (
         TIED,
         rf"{_NOUN_BEGINS}{_SCORE_NOUN}\b{_CLOSING_MARKS}{_GIVEN_TOP}(?:{_WORDS_BETWEEN}{_LINK}|\s+)"
@@ -158,7 +173,11 @@ _FORMS: tuple[tuple[int, str, str], ...] = (
         rf"{_GIVE_IT}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}",
     ),
     # this gets 2 | I would go with a 4 | it falls to a 3
-    (OTHER, rf"\b{GET}\s", rf"\b{GET}\s+{_OPENING_MARKS}{_PRAISE}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}"),
+    (
+        OTHER,
+        rf"\b{GET}\s",
+        rf"\b{GET}\s+{_OPENING_MARKS}{_PRAISE}{_SCORE}{OUT_OF_TOP}{_COUNTS_NOTHING}",
+    ),
     # I would score the translation "..." a 40 | I would rate it, all in all, as a 40
     (
         TIED,
@@ -168,7 +187,11 @@ _FORMS: tuple[tuple[int, str, str], ...] = (
         rf"{_COUNTS_NOTHING}",
     ),
     # 4 out of 5 | 4/5
-    (OF_TOP, r"[/／]|\bout\s", rf"(?P<n>(?<![\w.,/-]){DIGITS}|{_NUMBER_WORD}){OUT_OF}{_TOP}(?![\w/]|\.\d|{_COUNTED})"),
+    (
+        OF_TOP,
+        r"[/／]|\bout\s",
+        rf"(?P<n>(?<![\w.,/-]){DIGITS}|{_NUMBER_WORD}){OUT_OF}{_TOP}(?![\w/]|\.\d|{_COUNTED})",
+    ),
     # <score>4</score> | \boxed{{\text{{4}}}} | [RESULT] 4
     (
         TIED,
@@ -176,7 +199,11 @@ _FORMS: tuple[tuple[int, str, str], ...] = (
         rf"(?:<\w{{1,20}}>|{_BOXED})\s?{_SCORE}{OUT_OF_TOP}\s?(?:</\w{{1,20}}>|\}})|\[RESULT\]\s*{_SCORE}{OUT_OF_TOP}",
     ),
     # (90 + 80) / 2 = 85
-    (TIED, rf"=\s*{_OPENING_MARKS}{_BEGINS_NUMBER}", rf"(?<=[\d)]\s*)=\s*{_OPENING_MARKS}{_SCORE}{OUT_OF_TOP}"),
+    (
+        TIED,
+        rf"=\s*{_OPENING_MARKS}{_BEGINS_NUMBER}",
+        rf"(?<=[\d)]\s*)=\s*{_OPENING_MARKS}{_SCORE}{OUT_OF_TOP}",
+    ),
     # 5 üzerinden 4 | 4 из 5 | 4分
     (
         OTHER,
@@ -200,7 +227,10 @@ _FORMS: tuple[tuple[int, str, str], ...] = (
     (
         OTHER,
         r"",
-        rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}[ \t.*]{{0,6}}+$",
+        (
+            rf"^{_SCORE}(?:[.:]|\s+[-\N{{EN DASH}}\N{{EM DASH}}])\s+\p{{L}}|[.!?:;…。]\s+{_SCORE}["
+            r" \t.*]{0,6}+$"
+        ),
     ),
     # : trois sur cinq
     (OTHER, r"", rf"[:：|][ \t*_\"']{{0,4}}{_BARE_WORD}{OUT_OF_TOP}"),
@@ -209,9 +239,11 @@ _FORMS: tuple[tuple[int, str, str], ...] = (
 )
 # Their ranks; how they begin, which is compiled and found faster; and the forms themselves.
 FORMS = tuple(
-    (rank, Deferred(begins, regex.I | regex.M), Deferred(form, regex.I | regex.M)) for rank, begins, form in _FORMS
+    (rank, Deferred(begins, regex.I | regex.M), Deferred(form, regex.I | regex.M))
+    for rank, begins, form in _FORMS
 )
-# Alone on a line after a name. Where such a line closes the reply, the others like it say as much: Style: 4 / Facts: 2
+# Alone on a line after a name. Where such a line closes the reply, the others like it say as much:
+# Style: 4 / Facts: 2
 NAMED_LINE_BEGINS = Deferred(rf"{_NAME}{_BEGINS_NUMBER}", regex.I | regex.M)
 NAMED_LINE = Deferred(rf"{_NAME}{_SCORE}{_LINE_ENDS}", regex.I | regex.M)
 # Several of these on one line are scores for aspects: Clarity: 4. Accuracy: 2.
@@ -231,7 +263,9 @@ _NAMES_THE_SCORE = Deferred(
 
 
 def aspects_in(text: str) -> list[Any]:
-    """The scores for aspects in a line, if each of several names there is that of one; empty otherwise."""
+    """The scores for aspects in a line, if each of several names there is that of one; empty
+    otherwise.
+    """
     if not ENDS_IN_NUMBER.search(text):
         return []
     aspects = list(ASPECT.finditer(text))
@@ -262,7 +296,8 @@ OF_BOTH = Deferred(
 )
 # ★★★☆☆ | ★★★½
 STARS = regex.compile(
-    rf"(?<![\p{{L}}\d\ufe0f{_STARS}][\s-]*)(?:[{_STARS}]\ufe0f?[ \t]?+)++(?P<half>\p{{No}})?"  # after no number: 3 ⭐
+    # after no number: 3 ⭐
+    rf"(?<![\p{{L}}\d\ufe0f{_STARS}][\s-]*)(?:[{_STARS}]\ufe0f?[ \t]?+)++(?P<half>\p{{No}})?"
 )
 STAR = regex.compile(rf"[{_STARS}]")
 ANY_STAR = regex.compile(rf"stars?\b|[{_STARS}]", regex.I)
@@ -284,17 +319,21 @@ TOP_AFTER = Deferred(rf"[ \t]*\n?[ \t]*(?://|#)?[ \t]*(?:out\s+of|/)[ \t]*{_TOP}
 
 
 @lru_cache(maxsize=64)
-def keys_of(criterion: str, endings: tuple[str, ...] = ("", "_score", "_rating")) -> tuple[str, ...]:
+def keys_of(
+    criterion: str, endings: tuple[str, ...] = ("", "_score", "_rating")
+) -> tuple[str, ...]:
     """The keys under which an object may hold the score on a criterion: `fluency`, `fluency_score`."""
     name = regex.sub(r"[\s_-]+", "_", criterion.strip().lower())
     parts = [f"{name}{ending}" for ending in endings]
-    return tuple(dict.fromkeys(part.replace("_", gap) for part in parts for gap in ("_", " ", "-", "")))
+    return tuple(
+        dict.fromkeys(part.replace("_", gap) for part in parts for gap in ("_", " ", "-", ""))
+    )
 
 
 @lru_cache(maxsize=64)
 def label_pattern(labels: tuple[str, ...]) -> Any:
-    """A label as a verdict: after a noun of judging and a link, alone on a line, at the beginning; or (group `bold`) in
-    bold, alone on a line after a name.
+    """A label as a verdict: after a noun of judging and a link, alone on a line, at the beginning;
+    or (group `bold`) in bold, alone on a line after a name.
     """
     alternatives = "|".join(regex.escape(label) for label in sorted(labels, key=len, reverse=True))
     label = rf"(?P<label>{alternatives})"
@@ -302,7 +341,8 @@ def label_pattern(labels: tuple[str, ...]) -> Any:
         rf"(?:(?<!{_NEGATION}){_FINAL}\b{_SCORE_NOUN}\b[\"'*_`)\]]*{_PLAIN_WORDS_BETWEEN}{_LINK}{_OPENING_MARKS}{label}\b"
         rf"(?!\s*(?:/|or\b)\s*(?:{alternatives})\b))"  # and not: answer Good or Bad
         rf"|(?:^[^\S\n]*[\"'*_`# -]{{0,12}}{label}[ \"'*_`.!]{{0,12}}$)"
-        rf"|(?:\A[\"'*_`]{{0,4}}{label}[\"'*_`]{{0,4}}(?:[,.:;!،。、，।]|\s+[(]|\s+[-\N{{EN DASH}}\N{{EM DASH}}]\s))"
+        rf"|(?:\A[\"'*_`]{{0,4}}{label}[\"'*_`]{{0,4}}(?:[,.:;!،。、，"
+        r"।]|\s+[(]|\s+[-\N{EN DASH}\N{EM DASH}]\s))"
         rf"|<\w{{1,20}}>\s?{label}\s?</|{_BOXED}\s?{label}\s?\}}|(?:\bno[,:]|[.!?][\"'”’*_]*)\s+{label}[.!]?\s*\Z"
         rf"|(?P<bold>\*\*{label}\*\*|\b(?:it|{JUDGED})\s+is\s+(?<!{_NEGATION}[^.!?\n]{{0,60}}){label}[.!\"*]*\s*\Z|"
         rf"{_LINE_BEGINS}{label}[ \t*_.。।\"'|]{{0,6}}$)",
@@ -315,13 +355,16 @@ def enumeration_of(labels: tuple[str, ...]) -> Any:
     """Several labels in a row: Bad, Medium or Good."""
     label = rf"\b(?:{'|'.join(regex.escape(label) for label in sorted(labels, key=len, reverse=True))})\b"
     return regex.compile(
-        rf"{label}(?:[\"'*_]*\s*(?:[,/|、،]|\b(?:or|and)\b)[\s\"'*_]*(?:or\s+|and\s+)?{label})+", regex.I
+        rf"{label}(?:[\"'*_]*\s*(?:[,/|、،]|\b(?:or|and)\b)[\s\"'*_]*(?:or\s+|and\s+)?{label})+",
+        regex.I,
     )
 
 
 @lru_cache(maxsize=16)
 def letter_pattern(letters: tuple[str, ...]) -> Any:
-    """A capital letter as a verdict: `Answer: B`, `[RESULT] B`, or `B)` and `B` at the beginning of a line."""
+    """A capital letter as a verdict: `Answer: B`, `[RESULT] B`, or `B)` and `B` at the beginning of
+    a line.
+    """
     letter = rf"(?P<letter>[{''.join(regex.escape(letter) for letter in letters)}])"
     nouns = r"(?i:\b(?:answer|choice|option|verdict|score|rating|grade))\b"
     asked = rf"(?:{nouns}[^\w\n]{{0,4}}(?:\s*(?i:is|would be)\s+)?|\[RESULT\])[^\w\n]{{0,4}}"

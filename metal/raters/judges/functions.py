@@ -1,14 +1,15 @@
 """A Python function as a judge: called with texts, journaled, limited and resumed like any model.
 
-The function is called as `judge(source, output, criterion)`: the two texts and the Criterion. Where it has a parameter
-named `language` or `references` (of the source, a list of texts), it gets that too. Of a pair, `output` is a list of
-the two texts as they are shown, and the score is 0 for the first, 1 for the second, 2 for a tie. It returns a score of
-the criterion's scale; a score and a justification; the text of a reply, from which the verdict is read as from a
-model's; or None for no answer.
+The function is called as `judge(source, output, criterion)`: the two texts and the Criterion. Where
+it has a parameter named `language` or `references` (of the source, a list of texts), it gets that
+too. Of a pair, `output` is a list of the two texts as they are shown, and the score is 0 for the
+first, 1 for the second, 2 for a tie. It returns a score of the criterion's scale; a score and a
+justification; the text of a reply, from which the verdict is read as from a model's; or None for no
+answer.
 
-By name it is `module:function`, imported as by `python -m` (the working folder first), or an entry point of the group
-`metal.judges`. Judges of other packages are taken as they are (`metal.raters.judges.adapters`). Code that is named is
-run: name only what you trust.
+By name it is `module:function`, imported as by `python -m` (the working folder first), or an entry
+point of the group `metal.judges`. Judges of other packages are taken as they are
+(`metal.raters.judges.adapters`). Code that is named is run: name only what you trust.
 """
 
 from __future__ import annotations
@@ -81,25 +82,39 @@ class DirectPrompt(Prompt):
         return blake2b(scale.encode(), digest_size=4).hexdigest()
 
     def write(
-        self, criterion: str, language: str, source: str, *outputs: str, references: Sequence[str] = ()
+        self,
+        criterion: str,
+        language: str,
+        source: str,
+        *outputs: str,
+        references: Sequence[str] = (),
     ) -> Message:
         """The texts as JSON; two that are compared as a list."""
         judged = outputs if len(outputs) > 1 else outputs[0]
         texts = {"language": language, "source": source, "output": judged}
-        return Message(criterion, json.dumps(texts | ({"references": references} if references else {})))
+        return Message(
+            criterion, json.dumps(texts | ({"references": references} if references else {}))
+        )
 
 
-def direct_prompt(criteria: Iterable[Criterion], references: bool = False, flip: Collection[str] = ()) -> DirectPrompt:
-    """The one prompt of a run of functions or score heads. references: whether they are handed those of the source.
+def direct_prompt(
+    criteria: Iterable[Criterion], references: bool = False, flip: Collection[str] = ()
+) -> DirectPrompt:
+    """The one prompt of a run of functions or score heads. references: whether they are handed
+    those of the source.
 
     flip: criteria whose scores run the other way round.
     """
-    rubrics = {criterion.name: Rubric(criterion, flipped=criterion.name in flip) for criterion in criteria}
+    rubrics = {
+        criterion.name: Rubric(criterion, flipped=criterion.name in flip) for criterion in criteria
+    }
     return DirectPrompt(Template("", "", "references" if references else "", Path()), rubrics)
 
 
 def is_function(name: str) -> bool:
-    """Whether a judge's name is that of a function: an entry point, or `module:function` of a module that is here."""
+    """Whether a judge's name is that of a function: an entry point, or `module:function` of a
+    module that is here.
+    """
     if name in plugins(GROUP):
         return True
     module, _, attribute = name.partition(":")
@@ -118,14 +133,20 @@ def named_function(name: str) -> JudgeFunction:
     try:
         judge = attrgetter(attribute)(import_module(module))
     except AttributeError as error:
-        raise UsageError(f"judge {name}: {error}; name a function of it, or a model, e.g. langchain:{value}") from None
+        raise UsageError(
+            f"judge {name}: {error}; name a function of it, or a model, e.g. langchain:{value}"
+        ) from None
     except Exception as error:  # a module can raise anything
-        raise UsageError(f"judge {name}: {module} cannot be imported: {type(error).__name__}: {error}"[:300]) from error
+        raise UsageError(
+            f"judge {name}: {module} cannot be imported: {type(error).__name__}: {error}"[:300]
+        ) from error
     return adapted(judge)
 
 
 def _program(name: str) -> bytes:
-    """The file in which a named judge is written, on which its answers depend; empty where it has none."""
+    """The file in which a named judge is written, on which its answers depend; empty where it has
+    none.
+    """
     value = plugins(GROUP)[name].value if name in plugins(GROUP) else name
     file = getattr(sys.modules.get(value.partition(":")[0]), "__file__", None)
     return Path(file).read_bytes() if file and file.endswith(".py") else b""
@@ -141,16 +162,23 @@ def function_model(name: str, function: JudgeFunction, concurrency: int | None =
         inspect.signature(function).bind("", "", None, **dict.fromkeys(_extras(function)))
     except TypeError as error:
         raise UsageError(
-            f"judge {name}: {error}; a judge is a function of the source's text, the output's text and the criterion"
+            f"judge {name}: {error}; a judge is a function of the source's text, the output's text"
+            " and the criterion"
         ) from None
     at_once = concurrency or (16 if inspect.iscoroutinefunction(function) else 1)
     code = blake2b(_program(name) or _code(function), digest_size=4).hexdigest()
-    return FunctionModel(name, PROVIDER, f"{name}@{code}", parameters={}, structured="none", concurrency=at_once)
+    return FunctionModel(
+        name, PROVIDER, f"{name}@{code}", parameters={}, structured="none", concurrency=at_once
+    )
 
 
 def _extras(function: JudgeFunction) -> list[str]:
     """What it takes by name, besides the texts and the criterion."""
-    return [name for name in ("language", "references") if name in inspect.signature(function).parameters]
+    return [
+        name
+        for name in ("language", "references")
+        if name in inspect.signature(function).parameters
+    ]
 
 
 def takes_references(function: JudgeFunction) -> bool:
@@ -163,16 +191,22 @@ def _code(function: JudgeFunction) -> bytes:
     code = getattr(function, "__code__", None) or getattr(type(function).__call__, "__code__", None)
 
     def written(code: CodeType) -> str:  # code within code has its address in its repr
-        constants = [written(each) if isinstance(each, CodeType) else each for each in code.co_consts]
+        constants = [
+            written(each) if isinstance(each, CodeType) else each for each in code.co_consts
+        ]
         return repr((code.co_code, constants, code.co_names))
 
     return (written(code) if code else repr(type(function))).encode("utf-8", "surrogatepass")
 
 
 class FunctionClient:
-    """A function in the place of a connection to a model. tokens: how many a call takes, where that is known."""
+    """A function in the place of a connection to a model. tokens: how many a call takes, where that
+    is known.
+    """
 
-    def __init__(self, function: JudgeFunction, criteria: Mapping[str, Criterion], tokens: int | None = None) -> None:
+    def __init__(
+        self, function: JudgeFunction, criteria: Mapping[str, Criterion], tokens: int | None = None
+    ) -> None:
         self._function, self._criteria, self._tokens = function, criteria, tokens
         self._extras = _extras(function)
 
@@ -183,16 +217,28 @@ class FunctionClient:
         """One call of the function. Raises CallFailed where it raises."""
         texts = json.loads(ask.message.user)
         extras = {name: texts.get(name, []) for name in self._extras}
-        call = partial(self._function, texts["source"], texts["output"], self._criteria[ask.message.system], **extras)
+        call = partial(
+            self._function,
+            texts["source"],
+            texts["output"],
+            self._criteria[ask.message.system],
+            **extras,
+        )
         try:
-            answer = call() if inspect.iscoroutinefunction(self._function) else await asyncio.to_thread(call)
+            answer = (
+                call()
+                if inspect.iscoroutinefunction(self._function)
+                else await asyncio.to_thread(call)
+            )
             if inspect.isawaitable(answer):
                 await asyncio.sleep(0)  # it may never wait, and then nobody would see the progress
                 answer = await answer
         except Exception as error:
             raise CallFailed(RAISED, f"{type(error).__name__}: {error}"[:300]) from error
         text = _as_reply(answer)
-        return Reply(text, raw=json.dumps(text).encode(), tokens_in=self._tokens, tokens_out=self._tokens)
+        return Reply(
+            text, raw=json.dumps(text).encode(), tokens_in=self._tokens, tokens_out=self._tokens
+        )
 
 
 def _as_reply(answer: Any) -> str:
@@ -203,5 +249,9 @@ def _as_reply(answer: Any) -> str:
         return answer
     if isinstance(answer, Mapping):
         return json.dumps(dict(answer), default=str)
-    score, justification = answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, "")
-    return json.dumps({"score": None if score is None else float(score), "justification": str(justification)})
+    score, justification = (
+        answer if isinstance(answer, tuple) and len(answer) == 2 else (answer, "")
+    )
+    return json.dumps(
+        {"score": None if score is None else float(score), "justification": str(justification)}
+    )

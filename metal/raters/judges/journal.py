@@ -1,12 +1,13 @@
 """The journal of a run: every reply that arrived, one JSON object a line, on disk before it counts.
 
-A line is written as soon as its reply arrives (a killed process loses nothing that was written) and counts once it is
-synced to the disk, several at a time, on a thread. Lines begin with their key, so that a resumed run learns within
-seconds what is answered. A last line that a crash cut short is removed when the journal is opened.
+A line is written as soon as its reply arrives (a killed process loses nothing that was written) and
+counts once it is synced to the disk, several at a time, on a thread. Lines begin with their key, so
+that a resumed run learns within seconds what is answered. A last line that a crash cut short is
+removed when the journal is opened.
 
-    {"key": K, "kind": "verdict", ...}    a reply with a verdict; other kinds of reply: unparsable, refused, ...
-    {"key": K, "kind": "failed", ...}     a question given up; it is asked again when the run is resumed
-    {"key": "", "kind": "rejected", ...}  a parameter that a model rejects
+    {"key": K, "kind": "verdict", ...}    a reply with a verdict; other kinds of reply: unparsable,
+    refused, ... {"key": K, "kind": "failed", ...}     a question given up; it is asked again when
+    the run is resumed {"key": "", "kind": "rejected", ...}  a parameter that a model rejects
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ _SYNC_EVERY = 0.05  # seconds between two syncs at most
 
 @contextmanager
 def lock_run(folder: Path) -> Iterator[None]:
-    """Hold a run folder: the lock ends with the process, however that ends. Raises UsageError when it is held."""
+    """Hold a run folder: the lock ends with the process, however that ends. Raises UsageError when
+    it is held.
+    """
     import filelock
 
     lock = filelock.FileLock(folder / LOCK)
@@ -47,7 +50,8 @@ def lock_run(folder: Path) -> Iterator[None]:
         lock.acquire(blocking=False)
     except filelock.Timeout:
         raise UsageError(
-            f"{folder}: another `metal.judge` is working on this run; wait until it has ended, or stop it"
+            f"{folder}: another `metal.judge` is working on this run; wait until it has ended, or"
+            " stop it"
         ) from None
     try:
         yield
@@ -70,7 +74,9 @@ class Journal:
         self._syncing = asyncio.create_task(self._keep_synced())
 
     def append(self, line: bytes, then: Callable[[], None] = lambda: None) -> None:
-        """Write a line now; `then` is called once it is on the disk. Raises OSError, for example of a full disk."""
+        """Write a line now; `then` is called once it is on the disk. Raises OSError, for example of
+        a full disk.
+        """
         if self._failure:
             raise self._failure
         content = line + b"\n"
@@ -144,7 +150,9 @@ def heal(path: Path) -> bool:
 
 
 def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
-    """(key, kind, place, line) of every complete line. Raises DataError for a line that METAL did not write."""
+    """(key, kind, place, line) of every complete line. Raises DataError for a line that METAL did
+    not write.
+    """
     if not path.is_file():
         return
     place = 0
@@ -155,7 +163,9 @@ def scan(path: Path) -> Iterator[tuple[str, str, int, bytes]]:
             match = _LINE.match(line)
             if not match:
                 raise DataError(
-                    f"{path} line {number}", "not a line of a journal", "Restore the file, or begin a new run"
+                    f"{path} line {number}",
+                    "not a line of a journal",
+                    "Restore the file, or begin a new run",
                 )
             yield match[1].decode(), match[2].decode("ascii", "replace"), place, line
             place += len(line)
@@ -166,9 +176,13 @@ def read_line(path: Path, line: bytes, place: int = 0) -> dict[str, Any]:
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
-        raise DataError(f"{path} byte {place}", "a damaged line", "Restore the file, or take the line out") from None
+        raise DataError(
+            f"{path} byte {place}", "a damaged line", "Restore the file, or take the line out"
+        ) from None
     if not isinstance(record, dict):
-        raise DataError(f"{path} byte {place}", "not a JSON object", "Restore the file, or take the line out")
+        raise DataError(
+            f"{path} byte {place}", "not a JSON object", "Restore the file, or take the line out"
+        )
     return record
 
 
@@ -184,10 +198,12 @@ LASTING = frozenset({calls.BLOCKED, calls.TOO_LONG, calls.NO_SOURCE, calls.NO_NU
 
 @dataclass
 class Answered:
-    """What the journals of a run contain. settled: keys that need not be asked; unreadable: replies so far, by key.
+    """What the journals of a run contain. settled: keys that need not be asked; unreadable: replies
+    so far, by key.
 
-    rejected: judge -> parameter -> what the model said when it rejected it. begins: judge -> how many questions at the
-    beginning of its plan are known to be settled. spent: US dollars that count towards `max_cost`.
+    rejected: judge -> parameter -> what the model said when it rejected it. begins: judge -> how
+    many questions at the beginning of its plan are known to be settled. spent: US dollars that
+    count towards `max_cost`.
     """
 
     settled: set[bytes] = field(default_factory=set)
@@ -198,13 +214,17 @@ class Answered:
 
 
 def read_answered(reasks: int, *journals: Path) -> Answered:
-    """What these journals answer. reasks: how often a question is asked again after an unreadable reply."""
+    """What these journals answer. reasks: how often a question is asked again after an unreadable
+    reply.
+    """
     answered = Answered()
     for path in journals:
         for name, kind, place, line in scan(path):
             if kind == REJECTED:
                 record = read_line(path, line, place)
-                answered.rejected.setdefault(record["judge"], {})[record["parameter"]] = record["said"]
+                answered.rejected.setdefault(record["judge"], {})[record["parameter"]] = record[
+                    "said"
+                ]
             elif kind in ASK_AGAIN:
                 answered.unreadable[bytes.fromhex(name)] += 1
             elif kind != FAILED:
@@ -215,7 +235,9 @@ def read_answered(reasks: int, *journals: Path) -> Answered:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A line for the journal. kind: of the reply or failure. settled: its question need not be asked again."""
+    """A line for the journal. kind: of the reply or failure. settled: its question need not be
+    asked again.
+    """
 
     line: bytes
     kind: str
@@ -224,10 +246,11 @@ class Record:
 
 @dataclass
 class Attempt:
-    """The requests made for one reply. number: which time the question is asked. failures: requests without a reply.
+    """The requests made for one reply. number: which time the question is asked. failures: requests
+    without a reply.
 
-    began, took: seconds, of the last request; took is None in a batch, which does not tell. batch: the token of the
-    batch. sent: the parameters of the last request.
+    began, took: seconds, of the last request; took is None in a batch, which does not tell. batch:
+    the token of the batch. sent: the parameters of the last request.
     """
 
     number: int = 1
@@ -254,7 +277,9 @@ def reply_line(judge: str, question: Question, kind: str, reply: Reply, attempt:
 
 
 def failure_line(judge: str, question: Question, failure: CallFailed, attempt: Attempt) -> bytes:
-    """The line of a question without a reply; it is asked again when the run is resumed, unless that is LASTING."""
+    """The line of a question without a reply; it is asked again when the run is resumed, unless
+    that is LASTING.
+    """
     kind = failure.kind if failure.kind in LASTING else FAILED
     record = _about(judge, question, attempt, kind) | {
         "retries": max(0, attempt.failures - 1),
@@ -269,7 +294,16 @@ def failure_line(judge: str, question: Question, failure: CallFailed, attempt: A
 
 def rejected_line(judge: str, parameter: str, why: str) -> bytes:
     """The line of a parameter that requests leave out from now on."""
-    return _dump({"key": "", "kind": REJECTED, "judge": judge, "parameter": parameter, "said": why, "at": _now()})
+    return _dump(
+        {
+            "key": "",
+            "kind": REJECTED,
+            "judge": judge,
+            "parameter": parameter,
+            "said": why,
+            "at": _now(),
+        }
+    )
 
 
 def _about(judge: str, question: Question, attempt: Attempt, kind: str) -> dict[str, Any]:

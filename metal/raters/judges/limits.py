@@ -1,9 +1,11 @@
-"""Limits of a run: tokens and money (estimates before a run, budget and counts during one), and pace.
+"""Limits of a run: tokens and money (estimates before a run, budget and counts during one), and
+pace.
 
-Each judge has one Pace: calls in flight, requests and tokens per minute, and when to stop asking. Calls in flight begin
-at the given bound, are cut when the provider reports too many requests, and grow again by one for every round of
-answers (additive increase, multiplicative decrease). A wait that the provider asks for holds back all calls, because
-limits apply to the account and not to a call.
+Each judge has one Pace: calls in flight, requests and tokens per minute, and when to stop asking.
+Calls in flight begin at the given bound, are cut when the provider reports too many requests, and
+grow again by one for every round of answers (additive increase, multiplicative decrease). A wait
+that the provider asks for holds back all calls, because limits apply to the account and not to a
+call.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ BATCH_SECONDS = 24 * 3600.0  # within which batch services promise to be done
 
 @dataclass
 class Budget:
-    """What may be spent on a run, and what has been. limit None: no limit. committed: reserved for calls in flight."""
+    """What may be spent on a run, and what has been. limit None: no limit. committed: reserved for
+    calls in flight.
+    """
 
     limit: float | None = None
     spent: float = 0.0
@@ -50,7 +54,9 @@ class Budget:
 
 @dataclass
 class TokenEstimator:
-    """Tokens of a question and its answer before it is asked: rough counts, corrected by the replies so far."""
+    """Tokens of a question and its answer before it is asked: rough counts, corrected by the
+    replies so far.
+    """
 
     guessed: float = 0.0
     counted: float = 0.0
@@ -63,13 +69,21 @@ class TokenEstimator:
     def expected(self, rough: float, answer: float) -> tuple[float, float]:
         """Tokens in and out to expect of a question with these rough counts."""
         ratio = self.counted / self.guessed if self.guessed else 1.0
-        return rough * ratio, answer * (self.answers_counted / self.answers_guessed if self.answers_guessed else 1.0)
+        return rough * ratio, answer * (
+            self.answers_counted / self.answers_guessed if self.answers_guessed else 1.0
+        )
 
     def most(self, rough: float, answer: float, longest: float = 0.0) -> tuple[float, float]:
-        """Tokens in and out at most, judging by the replies so far. longest: the answer, before there is a reply."""
-        return rough * self.worst_ratio, answer * self.worst_answer if self.answers else max(longest, answer)
+        """Tokens in and out at most, judging by the replies so far. longest: the answer, before
+        there is a reply.
+        """
+        return rough * self.worst_ratio, (
+            answer * self.worst_answer if self.answers else max(longest, answer)
+        )
 
-    def learn(self, rough: float, answer: float, tokens_in: int | None, tokens_out: int | None) -> None:
+    def learn(
+        self, rough: float, answer: float, tokens_in: int | None, tokens_out: int | None
+    ) -> None:
         """Take a reply into account; None: not counted by the provider."""
         if tokens_in:
             self.guessed += rough
@@ -83,8 +97,16 @@ class TokenEstimator:
             self.worst_answer = max(self.worst_answer, tokens_out / answer if answer else 0.0)
 
 
-def book(progress: Progress, estimator: TokenEstimator, price: Price | None, question: Question, reply: Reply) -> float:
-    """Count a reply's tokens and US dollars, which are returned. Tokens the provider does not count are estimated."""
+def book(
+    progress: Progress,
+    estimator: TokenEstimator,
+    price: Price | None,
+    question: Question,
+    reply: Reply,
+) -> float:
+    """Count a reply's tokens and US dollars, which are returned. Tokens the provider does not count
+    are estimated.
+    """
     rough = question.rough_tokens, question.answer_tokens
     estimator.learn(*rough, reply.tokens_in, reply.tokens_out)
     if not price:
@@ -100,10 +122,11 @@ def book(progress: Progress, estimator: TokenEstimator, price: Price | None, que
 
 @dataclass
 class CostEstimate:
-    """What is still to be asked of one model: calls, tokens, dollars (None: no price is known), seconds.
+    """What is still to be asked of one model: calls, tokens, dollars (None: no price is known),
+    seconds.
 
-    answered: questions that need not be asked. begins: how many questions of the plan precede the first open one.
-    batch: they go through the batch service.
+    answered: questions that need not be asked. begins: how many questions of the plan precede the
+    first open one. batch: they go through the batch service.
     """
 
     model: Model
@@ -123,7 +146,8 @@ class CostEstimate:
 
     @property
     def seconds(self) -> float:
-        """How long it may take: by the calls in flight and the limits per minute; for batches, a day.
+        """How long it may take: by the calls in flight and the limits per minute; for batches, a
+        day.
 
         Of a function it is not known, and 0.
         """
@@ -146,7 +170,8 @@ def estimates(
     batch: bool = False,
     progress: Callable[[int, int], None] = no_progress,
 ) -> list[CostEstimate]:
-    """What each model has still to be asked. settled: keys that need not be asked. limit: calls of the whole run.
+    """What each model has still to be asked. settled: keys that need not be asked. limit: calls of
+    the whole run.
 
     progress: called for each model with its questions counted and all its questions.
     """
@@ -155,7 +180,9 @@ def estimates(
     seen: set[bytes] = set()  # two names of one model ask the same
     for model in plan.models:
         estimate = CostEstimate(model, batch=batch)
-        for place, question in enumerate(followed(plan.questions(model), progress, plan.questions_per_model)):
+        for place, question in enumerate(
+            followed(plan.questions(model), progress, plan.questions_per_model)
+        ):
             key = bytes.fromhex(question.key)
             if key in seen:
                 continue
@@ -176,19 +203,23 @@ def estimates(
 
 
 def check_priced(models: Iterable[Model]) -> None:
-    """Raise UsageError for the first model without a price: `max_cost` needs the price of every model."""
+    """Raise UsageError for the first model without a price: `max_cost` needs the price of every
+    model.
+    """
     unpriced = next((model.name for model in models if not model.price), None)
     if unpriced:
         raise UsageError(
-            f"`max_cost`: the price of {unpriced} is not known; give it in judges.toml: "
-            "price = { input = 2.5, output = 10 } (dollars per million tokens; zeros for a model of your own)"
+            f"`max_cost`: the price of {unpriced} is not known; give it in judges.toml: price = {{"
+            " input = 2.5, output = 10 } (dollars per million tokens; zeros for a model of your"
+            " own)"
         )
 
 
 # ---------------------------------------------------------------- pace
 
 CUT = 0.7
-STREAK = 20  # failed attempts in a row, without an answer between them, after which a provider counts as down
+# failed attempts in a row, without an answer between them, after which a provider counts as down
+STREAK = 20
 
 
 async def sleep_until(event: asyncio.Event, seconds: float) -> bool:
@@ -218,7 +249,8 @@ class Allowance:
 def allowances(model: Model) -> tuple[Allowance | None, Allowance | None]:
     """The model's requests and tokens per minute; None: no limit."""
     requests, tokens = (
-        Allowance(float(limit)) if limit else None for limit in (model.requests_per_minute, model.tokens_per_minute)
+        Allowance(float(limit)) if limit else None
+        for limit in (model.requests_per_minute, model.tokens_per_minute)
     )
     return requests, tokens
 
@@ -241,7 +273,9 @@ class Pace:
         self.limit = float(self.most)
 
     async def enter(self, tokens: float, over: asyncio.Event) -> None:
-        """Wait for a free place, and then until a request of that many tokens may be sent, at most until `over`."""
+        """Wait for a free place, and then until a request of that many tokens may be sent, at most
+        until `over`.
+        """
         while self.in_flight >= int(self.limit):
             place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(place)
@@ -259,12 +293,15 @@ class Pace:
             raise
 
     async def hold(self, tokens: float, over: asyncio.Event) -> None:
-        """Wait until limits and the provider's waits allow a request of that many tokens, or until `over`."""
+        """Wait until limits and the provider's waits allow a request of that many tokens, or until
+        `over`.
+        """
         now = time.monotonic()
         delay = self.requests.delay(1, now) if self.requests else 0.0
         if self.tokens:
             delay = max(delay, self.tokens.delay(tokens, now))
-        while (delay := max(delay, self._open_at - time.monotonic())) > 0:  # another call may be told to wait
+        # another call may be told to wait
+        while (delay := max(delay, self._open_at - time.monotonic())) > 0:
             if await sleep_until(over, delay):
                 return
             delay = 0.0
@@ -293,7 +330,9 @@ class Pace:
         self.streak += 1
 
     def busy(self, wait: float, sent_at: float) -> None:
-        """Too many requests: cut once for all calls that were in flight together, and wait as long as asked."""
+        """Too many requests: cut once for all calls that were in flight together, and wait as long
+        as asked.
+        """
         now = time.monotonic()
         self._open_at = max(self._open_at, now + wait)
         if sent_at >= self._cut_at:

@@ -1,7 +1,8 @@
 """Judge models by name: their settings in judges.toml, and models that were shut down.
 
-A judge is named PROVIDER:MODEL (`openai:gpt-4o`), or has a name of its own in judges.toml. Which providers there are,
-and how each names its models, is in metal.raters.judges.providers; `metal.judges_list()` shows them.
+A judge is named PROVIDER:MODEL (`openai:gpt-4o`), or has a name of its own in judges.toml. Which
+providers there are, and how each names its models, is in metal.raters.judges.providers;
+`metal.judges_list()` shows them.
 """
 
 from __future__ import annotations
@@ -22,20 +23,28 @@ from metal.errors import DataError, UnknownName, UsageError, check_known, neares
 from metal.raters.judges.prices import Price, listed_price, thoughts
 from metal.raters.judges.providers import called, find_provider, provider_names
 
-OTHERS = "Others are called as langchain:PROVIDER:MODEL; a function of a module that can be imported as MODULE:FUNCTION"
+OTHERS = (
+    "Others are called as langchain:PROVIDER:MODEL; a function of a module that can be imported as"
+    " MODULE:FUNCTION"
+)
 JUDGES = "`metal.judges_list()` shows them; name your own in judges.toml"
 STRUCTURED = ("json_schema", "json_object", "none")
 FILE = "judges.toml"
 LOGPROBS = "logprobs"  # in the name of every parameter that asks for token probabilities
 
-# Models that can no longer be called: what they were, when they were shut down, and the nearest live choice.
+# Models that can no longer be called: what they were, when they were shut down, and the nearest
+# live choice.
 SHUT_DOWN = {
     r"(text|chat|code|codechat|embedding|textembedding)-(bison|unicorn|gecko)([-@].*)?": (
         "PaLM 2",
         "2025-04-09",
         "vertex:gemini-2.5-flash",
     ),
-    r"gemini-(1\.0-)?(pro|ultra)(-vision)?(-latest|-\d+)?": ("Gemini 1.0", "2025-04-09", "vertex:gemini-2.5-pro"),
+    r"gemini-(1\.0-)?(pro|ultra)(-vision)?(-latest|-\d+)?": (
+        "Gemini 1.0",
+        "2025-04-09",
+        "vertex:gemini-2.5-pro",
+    ),
     r"gemini-1\.5-(pro|flash).*": ("Gemini 1.5", "2025-09-24", "vertex:gemini-2.5-flash"),
 }
 
@@ -44,10 +53,10 @@ SHUT_DOWN = {
 class BatchSettings:
     """How batches are made: [judges.NAME.batch] of judges.toml. 0 or "": the provider's default.
 
-    requests, bytes: at most, in one batch. tokens: that may wait at the provider at once, over all batches. poll:
-    seconds between two status requests. settle: seconds after which the provider's list shows a submitted batch.
-    bucket: gs://... for Vertex AI. machine_type, accelerator_type, accelerator_count, replicas: for a model you
-    deployed, where its endpoint does not tell.
+    requests, bytes: at most, in one batch. tokens: that may wait at the provider at once, over all
+    batches. poll: seconds between two status requests. settle: seconds after which the provider's
+    list shows a submitted batch. bucket: gs://... for Vertex AI. machine_type, accelerator_type,
+    accelerator_count, replicas: for a model you deployed, where its endpoint does not tell.
     """
 
     requests: int = 0
@@ -66,11 +75,12 @@ class BatchSettings:
 class Model:
     """A model to judge with, and how to call it.
 
-    name: the model as the ratings name it. provider, model: whom to ask. parameters: sent with each question
-    (temperature 0 by default). structured: how a JSON answer is requested first. api_key_env: the environment variable
-    with the key, where it is not the provider's usual one. batch_price: the price of answers from the batch service.
-    thoughts: about how many tokens it thinks before an answer, until its replies show it: they are paid as answers are.
-    Limits are per minute; None means no limit of METAL's own.
+    name: the model as the ratings name it. provider, model: whom to ask. parameters: sent with each
+    question (temperature 0 by default). structured: how a JSON answer is requested first.
+    api_key_env: the environment variable with the key, where it is not the provider's usual one.
+    batch_price: the price of answers from the batch service. thoughts: about how many tokens it
+    thinks before an answer, until its replies show it: they are paid as answers are. Limits are per
+    minute; None means no limit of METAL's own.
     """
 
     name: str
@@ -96,7 +106,9 @@ class Model:
 
     @property
     def seconds_a_call(self) -> float:
-        """A guess, for the time a run may take; of functions and synthetic judges it is not known, and 0."""
+        """A guess, for the time a run may take; of functions and synthetic judges it is not known,
+        and 0.
+        """
         return 0.0 if self.provider in ("function", "fake") else 2.0
 
     @property
@@ -108,8 +120,12 @@ class Model:
             "model": self.model,
             "base_url": url_of(self),
             "api_version": self.api_version,
-            "project": self.project or (os.environ.get("GOOGLE_CLOUD_PROJECT", "") if located else ""),
-            "location": self.location or (os.environ.get("GOOGLE_CLOUD_LOCATION", "") if located else ""),
+            "project": (
+                self.project or (os.environ.get("GOOGLE_CLOUD_PROJECT", "") if located else "")
+            ),
+            "location": (
+                self.location or (os.environ.get("GOOGLE_CLOUD_LOCATION", "") if located else "")
+            ),
             "structured": self.structured,
             "parameters": dict(sorted(self.parameters.items())),
         }
@@ -117,27 +133,39 @@ class Model:
     @cached_property
     def gives_probabilities(self) -> bool:
         """Whether its parameters ask for token probabilities, or it gives those of classes."""
-        return any(LOGPROBS in name for name in self.parameters) or find_provider(self.provider).classes
+        return (
+            any(LOGPROBS in name for name in self.parameters)
+            or find_provider(self.provider).classes
+        )
 
     def asked_for_probabilities(self) -> Model:
-        """The model with the parameters that ask for token probabilities; those of judges.toml go first."""
-        return replace(self, parameters={**find_provider(self.provider).probabilities, **self.parameters})
+        """The model with the parameters that ask for token probabilities; those of judges.toml go
+        first.
+        """
+        return replace(
+            self, parameters={**find_provider(self.provider).probabilities, **self.parameters}
+        )
 
     def sent_headers(self) -> dict[str, str]:
-        """The extra headers; `$NAME` stands for an environment variable. Raises UsageError when it is not set."""
+        """The extra headers; `$NAME` stands for an environment variable. Raises UsageError when it
+        is not set.
+        """
         headers = dict(self.headers)
         for name, value in self.headers.items():
             if not value.startswith("$"):
                 continue
             if value[1:] not in os.environ:
                 raise UsageError(
-                    f"judge {self.name!r}: a header needs {value[1:]} in the environment, which is not set"
+                    f"judge {self.name!r}: a header needs {value[1:]} in the environment, which is"
+                    " not set"
                 )
             headers[name] = os.environ[value[1:]].strip()
         return headers
 
     def described(self) -> dict[str, Any]:
-        """The settings for run.toml and raters.jsonl: names of headers, never their values, and no key."""
+        """The settings for run.toml and raters.jsonl: names of headers, never their values, and no
+        key.
+        """
         settings: dict[str, Any] = {"model": self.name, "family": self.family}
         if self.name != f"{self.provider}:{self.model}":
             settings["asked"] = f"{self.provider}:{self.model}"
@@ -157,11 +185,18 @@ def with_settings(model: Model, **changes: Any) -> Model:
 def without_secrets(url: str) -> str:
     """A URL without a user's name and password in it."""
     bare = re.sub(r"(?<=://)[^/?#]*@", "", url)
-    return re.sub(r"(?<=[?&])([^=&#]*(?:key|token|secret|sig|password)[^=&#]*)=[^&#]*", r"\1=hidden", bare, flags=re.I)
+    return re.sub(
+        r"(?<=[?&])([^=&#]*(?:key|token|secret|sig|password)[^=&#]*)=[^&#]*",
+        r"\1=hidden",
+        bare,
+        flags=re.I,
+    )
 
 
 def url_of(model: Model) -> str:
-    """Where a model is asked: its own address, else that of the environment; empty for its provider's usual one."""
+    """Where a model is asked: its own address, else that of the environment; empty for its
+    provider's usual one.
+    """
     provider = find_provider(called(model.provider, model.model)[0])
     return model.base_url or os.environ.get(provider.url_variable, "")
 
@@ -172,8 +207,9 @@ def url_of(model: Model) -> str:
 def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> Model:
     """The model of that name: one of judges.toml, or PROVIDER:MODEL.
 
-    base_url: the address of models whose provider needs one; others keep theirs.
-    Raises UnknownName, or UsageError for a model that was shut down or whose address nobody gave, or is none.
+    base_url: the address of models whose provider needs one; others keep theirs. Raises
+    UnknownName, or UsageError for a model that was shut down or whose address nobody gave, or is
+    none.
     """
     if name in named:
         model = named[name]
@@ -187,40 +223,56 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     _check_callable(model)
     if provider.needs_url and not url_of(model):
         raise UsageError(
-            f"judge {model.name!r}: where is it? Give `base_url`, e.g. http://127.0.0.1:8000/v1, base_url in {FILE}, "
-            f"or {provider.url_variable} in the environment"
+            f"judge {model.name!r}: where is it? Give `base_url`, e.g. http://127.0.0.1:8000/v1,"
+            f" base_url in {FILE}, or {provider.url_variable} in the environment"
         )
     if provider.url_variable and (url := url_of(model)) and not _is_address(url):
         given = "base_url" if model.base_url else provider.url_variable
         raise UsageError(
-            f"judge {model.name!r}: {given} {without_secrets(url)!r} is no address; one is like http://127.0.0.1:8000/v1"
+            f"judge {model.name!r}: {given} {without_secrets(url)!r} is no address; one is like"
+            " http://127.0.0.1:8000/v1"
         )
     if model.base_url != without_secrets(model.base_url):
         raise UsageError(
-            f"judge {model.name!r}: a key or password in base_url would be written down; use api_key_env or headers"
+            f"judge {model.name!r}: a key or password in base_url would be written down; use"
+            " api_key_env or headers"
         )
     return model
 
 
 def check_base_url(base_url: str, models: Iterable[Model]) -> None:
-    """Raises UsageError for an address where none of these models is asked: texts would go elsewhere than meant."""
+    """Raises UsageError for an address where none of these models is asked: texts would go
+    elsewhere than meant.
+    """
     if base_url and all(model.base_url != base_url for model in models):
-        raise UsageError("none of these models is asked at `base_url`; openai-compatible:MODEL and vllm-...:MODEL are")
+        raise UsageError(
+            "none of these models is asked at `base_url`; openai-compatible:MODEL and"
+            " vllm-...:MODEL are"
+        )
 
 
 def _is_address(url: str) -> bool:
     """Whether a client can be led there: http or https, a host, and a port that there may be."""
     try:
         parts = urlsplit(url)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and not url.split()[1:]
+        return (
+            parts.scheme in ("http", "https")
+            and bool(parts.hostname)
+            and parts.port != 0
+            and not url.split()[1:]
+        )
     except ValueError:
         return False
 
 
 def _meant(name: str, named: Mapping[str, Model]) -> str:
-    """What to say of a judge's name that is not known: the judges it is near to, or the providers of such a model."""
+    """What to say of a judge's name that is not known: the judges it is near to, or the providers
+    of such a model.
+    """
     line = family_of_name(name)
-    asking = [f"{provider}:{name}" for provider in provider_names() if line and line in _lines(provider)]
+    asking = [
+        f"{provider}:{name}" for provider in provider_names() if line and line in _lines(provider)
+    ]
     if close := [*get_close_matches(name, named, n=1, cutoff=0.75), *asking]:
         return f"did you mean {' or '.join(map(repr, close))}?"
     return nearest(name, [*named, *(f"{provider}:MODEL" for provider in provider_names())])
@@ -240,7 +292,8 @@ def _check_callable(model: Model) -> None:
     for pattern, (what, date, alive) in SHUT_DOWN.items():
         if re.fullmatch(pattern, model.model):
             raise UsageError(
-                f"judge {model.name!r}: {what} was shut down on {date} and cannot be called any more; try {alive}"
+                f"judge {model.name!r}: {what} was shut down on {date} and cannot be called any"
+                f" more; try {alive}"
             )
 
 
@@ -260,14 +313,19 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
     if provider not in provider_names():
         raise UnknownName(f"{place}: provider", provider, provider_names(), OTHERS)
     record = find_provider(provider)
-    settings = {**record.settings(model, place), **{key: entry[key] for key in (*_TEXTS, *_NUMBERS) if key in entry}}
+    settings = {
+        **record.settings(model, place),
+        **{key: entry[key] for key in (*_TEXTS, *_NUMBERS) if key in entry},
+    }
     usual = {} if record.direct else {"temperature": entry.get("temperature", 0)}
     parameters = usual | dict(entry.get("parameters", {}))
     most, thinking = parameters.get("max_tokens"), parameters.get("thinking")
     budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
     if type(most) is int and type(budget) is int and most <= budget:
         fault = f"max_tokens = {most} is not above thinking.budget_tokens = {budget}"
-        raise DataError(place, fault, "max_tokens holds thoughts and answer: write more, or less budget_tokens")
+        raise DataError(
+            place, fault, "max_tokens holds thoughts and answer: write more, or less budget_tokens"
+        )
     batch = dict(entry.get("batch", {}))
     price = _read_price(entry.get("price"), place) or listed_price(provider, model)
     batch_price = _read_price(batch.pop("price", None), f"{place}: batch")
@@ -298,16 +356,28 @@ def _check_entry(entry: Mapping[str, Any], place: str) -> None:
             raise DataError(place, f"{key} is not a table", f"Write {key} = {{ ... }}")
     for key in _NUMBERS:
         value = entry.get(key, 1)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < float("inf"):
-            raise DataError(place, f"{key} is not a number above 0", "Leave it out for no limit of our own")
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float)
+            or not 0 < value < float("inf")
+        ):
+            raise DataError(
+                place, f"{key} is not a number above 0", "Leave it out for no limit of our own"
+            )
     if not isinstance(entry.get("concurrency", 1), int):
-        raise DataError(place, "concurrency is not a whole number", "Write how many calls may be in flight, e.g. 16")
+        raise DataError(
+            place,
+            "concurrency is not a whole number",
+            "Write how many calls may be in flight, e.g. 16",
+        )
     if entry.get("structured", STRUCTURED[0]) not in STRUCTURED:
         raise UnknownName(f"{place}: structured", str(entry["structured"]), STRUCTURED)
 
 
 def _read_batch_settings(entry: Mapping[str, Any], place: str) -> BatchSettings:
-    """The settings from their TOML table. Raises UnknownName, or DataError for a value of the wrong kind."""
+    """The settings from their TOML table. Raises UnknownName, or DataError for a value of the wrong
+    kind.
+    """
     kinds = {field.name: type(field.default) for field in fields(BatchSettings)}
     check_known(f"{place}: batch: key", entry, kinds)
     for key, value in entry.items():
@@ -319,7 +389,11 @@ def _read_batch_settings(entry: Mapping[str, Any], place: str) -> BatchSettings:
         if not integer and not (isinstance(value, float) and key in ("tokens", "poll", "settle")):
             raise DataError(place, f"batch: {key} = {value!r}", "It is a number above 0")
         if not 0 < value < float("inf"):
-            raise DataError(place, f"batch: {key} = {value!r}", "It is a number above 0; leave it out for the default")
+            raise DataError(
+                place,
+                f"batch: {key} = {value!r}",
+                "It is a number above 0; leave it out for the default",
+            )
     return BatchSettings(**entry)
 
 
@@ -329,8 +403,14 @@ def _read_price(entry: Any, place: str) -> Price | None:
     table = entry if isinstance(entry, dict) else {}
     check_known(f"{place}: price: key", table, ("input", "output"))
     amounts: list[Any] = [table.get(key) for key in ("input", "output")]
-    if not all(type(dollars) in (int, float) and 0 <= dollars < float("inf") for dollars in amounts):
-        raise DataError(place, f"price {entry!r}", "Write price = { input = 2.5, output = 10 }: $ per million tokens")
+    if not all(
+        type(dollars) in (int, float) and 0 <= dollars < float("inf") for dollars in amounts
+    ):
+        raise DataError(
+            place,
+            f"price {entry!r}",
+            "Write price = { input = 2.5, output = 10 }: $ per million tokens",
+        )
     return Price(float(entry["input"]), float(entry["output"]))
 
 
@@ -338,7 +418,9 @@ def _read_price(entry: Any, place: str) -> Price | None:
 
 
 def family(provider: str, model: str) -> str:
-    """The maker's line of models (gpt, gemini, llama, claude, ...), to tell when a judge judges its own kind."""
+    """The maker's line of models (gpt, gemini, llama, claude, ...), to tell when a judge judges its
+    own kind.
+    """
     provider, model = called(provider, model)
     record = find_provider(provider)
     if record.names_maker:
@@ -347,7 +429,8 @@ def family(provider: str, model: str) -> str:
 
 
 def family_of_name(name: str, maker: str = "") -> str:
-    """The line of models that a model's name begins with; OpenAI's gpt, chatgpt and o models are one line, gpt.
+    """The line of models that a model's name begins with; OpenAI's gpt, chatgpt and o models are
+    one line, gpt.
 
     >>> family_of_name("meta-llama/Llama-3.3-70B"), family_of_name("o3-mini", "openai")
     ('llama', 'gpt')
@@ -377,16 +460,25 @@ def judges_files() -> list[Path]:
 
 
 def named_models(files: Iterable[Path]) -> dict[str, Model]:
-    """The judges that judges.toml files name. Raises DataError or UnknownName for a fault in one of them."""
+    """The judges that judges.toml files name. Raises DataError or UnknownName for a fault in one of
+    them.
+    """
     models: dict[str, Model] = {}
     for path in files:
         content = read_toml(path)
         for key in content:
             if key != "judges":
-                raise UnknownName(f"{path}: table", key, ["judges"], 'Write [judges.NAME] with model = "openai:gpt-4o"')
+                raise UnknownName(
+                    f"{path}: table",
+                    key,
+                    ["judges"],
+                    'Write [judges.NAME] with model = "openai:gpt-4o"',
+                )
         judges = content.get("judges", {})
         if not isinstance(judges, dict):
-            raise DataError(path, "judges is not a table", 'Write [judges.NAME] with model = "openai:gpt-4o"')
+            raise DataError(
+                path, "judges is not a table", 'Write [judges.NAME] with model = "openai:gpt-4o"'
+            )
         for name, entry in judges.items():
             if not isinstance(entry, dict):
                 raise DataError(path, f"judge {name} is not a table", f"Write [judges.{name}]")

@@ -1,4 +1,6 @@
-"""What gives no verdict of the judge though it looks like one, and what a verdict depends on that stands around it."""
+"""What gives no verdict of the judge though it looks like one, and what a verdict depends on that
+stands around it.
+"""
 
 from __future__ import annotations
 
@@ -51,8 +53,10 @@ _OTHERS = (
     r"(?:customer|user|author|guest|reviewer|critic|client|visitor|viewer|reader|student|buyer|travell?er|magazine|article|"
     r"source|review|film|movie|book|restaurant|hotel|product|phone|game|album|show)s?"
 )
-# Just before a score that is another's, that somebody else speaks of, or that is hypothetical: the previous summary
-# got | it says: Score: 5 | gives the hotel | it could have been | if it was (had it been) shorter, it would get
+# Just before a score that is another's, that somebody else speaks of, or that is hypothetical: the
+# previous summary
+# got | it says: Score: 5 | gives the hotel | it could have been | if it was (had it been) shorter,
+# it would get
 BORROWED = Deferred(
     rf"(?i)\b(?:{_SOMEBODY}|(?<!\b(?:even|as)\s)if(?!\s+(?:any|anything|at\s+all)\b)|"
     rf"(?:could|would|might|should)(?:\s+not)?\s+have(?!\s+to\b)|"
@@ -63,19 +67,23 @@ BORROWED = Deferred(
     r"(?:[\s:\"“‘'(*]+(?!(?:I|my|so|but|which|this(?!\s*:))\b|and\b(?!\s+(?:give|rate|score|answer|assign|award|return|say)\b))"
     r"[\p{L}'’]+){0,12}[^\w.!?;,]*\Z",
 )
-# Just before a score that something could have, or that something else than the judge would give: it could be 5
+# Just before a score that something could have, or that something else than the judge would give:
+# it could be 5
 _CONDITIONAL = regex.compile(
     r"\b(?:(?<!\bI\s)(?:could|might)|(?:it|this|that|which|version|one)\s+would\s+(?:score|get|earn|receive|deserve|merit))\b"
     r"[^.!?;\n\d]{0,24}\Z",
     regex.I,
 )
-# Just after a score that is hypothetical or asked about: (would be 5) if it was shorter | (Score: 5)?
+# Just after a score that is hypothetical or asked about: (would be 5) if it was shorter | (Score:
+# 5)?
 DOUBTED = Deferred(
     r"(?i)(?<=\b(?:would|could|might)\b[^.!?;\n]{0,80})[^\w.!?;\n]*(?:\p{L}+\s+){0,3}?(?<!\b(?:even|as)\s)(?:if|unless)\b"
     r"(?!\s+(?:I|forced)\b)|\s*(?:\p{L}+\s*)?[\"'*_]*\?",
 )
 # Just after a number: (Good)
-NAMED = Deferred(rf"(?im){OUT_OF_TOP}[*_\s]*[(=:][\s\"'*_]*(?P<label>\p{{L}}[\p{{L}}\s-]*)[\"'*_]*\s*(?:[).;]|$)")
+NAMED = Deferred(
+    rf"(?im){OUT_OF_TOP}[*_\s]*[(=:][\s\"'*_]*(?P<label>\p{{L}}[\p{{L}}\s-]*)[\"'*_]*\s*(?:[).;]|$)"
+)
 REFUSAL = Deferred(r"\W*(?:I\s+)?(?:refuse|decline|cannot|can['’]t|unable|n/?a|none|no)\b", regex.I)
 # A reply that opens with a refusal to judge.
 DECLINED = Deferred(
@@ -94,8 +102,10 @@ _CONCLUDING = (
 _CONCLUSIONS = ("therefore", "resulting in")
 _CONCLUDES = regex.compile(_CONCLUDING, regex.I)
 _CONCLUDES_HERE = Deferred(rf"{_CONCLUDING}[^.!?\n]*\Z", regex.I)
-OF_ASPECT = Deferred(rf"(?i){DIGITS}{OUT_OF_TOP}\s+for\s+(?!this|the|it)\p{{L}}")  # 90/100 for meaning
-# Just before and after an object that only shows what a verdict could be: for example, {...} would mean | > {...}
+# 90/100 for meaning
+OF_ASPECT = Deferred(rf"(?i){DIGITS}{OUT_OF_TOP}\s+for\s+(?!this|the|it)\p{{L}}")
+# Just before and after an object that only shows what a verdict could be: for example, {...} would
+# mean | > {...}
 _SHOWN_BEFORE = Deferred(
     r"(?i)(?:\b(?:for\s+(?:example|instance)|e\.g\.?|such\s+as|(?:an?|this|the)\s+(?:example|sample)|example|like|than|not|"
     r"instead\s+of)[\s,:]*(?:(?:an?|the)\s+)?(?:(?:reply|answer|output|response|verdict|score)\s*(?:of|is|like)?)?[\s,:\"'`]*|"
@@ -105,7 +115,8 @@ _SHOWN_AFTER = Deferred(
     r"(?i)[\s\"'`]*\b(?:would|could|might|means?|stands?\s+for|requires?|needs?|is\s+(?:for|reserved))\b",
 )
 _LABEL_BEGINS = Deferred(
-    r"(?i)(?:\A|\n|[.!?:;,)\]。！？])[\s*_#\"'`-]*(?:(?:my|the|so|new|revised|corrected|updated)\s+){0,2}\Z"
+    r"(?i)(?:\A|\n|[.!?:;,)\]。"
+    r"！？])[\s*_#\"'`-]*(?:(?:my|the|so|new|revised|corrected|updated)\s+){0,2}\Z"
 )
 _LABEL_ENDS = Deferred(r"[:=：][\s\"'*_`(\[]*\Z")
 _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？।\n]")
@@ -132,7 +143,9 @@ class Surroundings:
 
     @cached_property
     def _corrects(self) -> Any:
-        return _compiled((*words_in(self._lowered, "corrects", "en"), *words_in(self._lowered, "corrects")))
+        return _compiled(
+            (*words_in(self._lowered, "corrects", "en"), *words_in(self._lowered, "corrects"))
+        )
 
     def borrowed(self, place: int) -> bool:
         """Whether what stands there is quoted, hypothetical or somebody else's."""
@@ -145,7 +158,8 @@ class Surroundings:
         return self._known[place]
 
     def corrects(self, place: int, since: int) -> bool:
-        """Whether words between both places say that what stands at the later one replaces what stands at the other.
+        """Whether words between both places say that what stands at the later one replaces what
+        stands at the other.
 
         A score for one aspect replaces none, and a second conclusion does not replace the first.
         """
@@ -173,10 +187,13 @@ def is_shown(prose: str, place: int) -> bool:
 
 
 def is_labelled(text: str, match: Any, start: int) -> bool:
-    """Whether a form of a verdict, whose score is at start, is a clause of its own: Score: 2 | <score>2</score>."""
+    """Whether a form of a verdict, whose score is at start, is a clause of its own: Score: 2 |
+    <score>2</score>.
+    """
     if match[0].startswith(("<", "\\boxed")):
         return True
-    if NAMED_LINE.has_found(match) or ASPECT.has_found(match) or OF_ASPECT.match(text, start):  # perhaps of an aspect
+    # perhaps of an aspect
+    if NAMED_LINE.has_found(match) or ASPECT.has_found(match) or OF_ASPECT.match(text, start):
         return False
     if not _LABEL_ENDS.search(text, match.start(), start):
         return False
@@ -201,16 +218,19 @@ _FITS = (
 )
 # ~~4~~ 3 | <s>4</s> 3: struck out
 _STRUCK_OUT = r"~~[^~\n]{1,200}~~|<(s|del|strike)>[^<\n]{0,200}</\1>"
-# I cannot give a 3 or any other score | unable to rate this 5-sentence text: to the end of the clause
+# I cannot give a 3 or any other score | unable to rate this 5-sentence text: to the end of the
+# clause
 _UNABLE = (
     r"\b(?:(?:can|could|would|will)(?:\s*not|n['’]?t)|won['’]t|(?:not\s+|un)able\s+to|(?:refuse|decline|impossible)\s+to|"
     r"not\s+possible\s+to)\s+(?!rate\s+it\b)(?:\p{L}+\s+){0,2}?"
     r"(?:rate|score|judge|assess|evaluate|grade|give|provide|assign|offer|assist|help(?!\s+but)|answer|comply|determine|fulfil\p{L}*)\b"
     r"(?:[^.!?;,\n]|[.,](?=\d)|,(?!\s*(?:but|so|I|it|my|the|instead|hence|thus)\b))*+"
 )
-# A score in a range, which is not that of the scale: a score in the range of 70-80, a score ranging from 50 to 60
+# A score in a range, which is not that of the scale: a score in the range of 70-80, a score ranging
+# from 50 to 60
 _SCORE_OF = r"\b(?:an?|its|this)\s+(?:[\p{L}-]+\s+){0,4}?(?:score|rating)\s+(?:(?:that\s+is\s+)?in\s+(?:the|a)\s+)?"
-# What makes the number after it, or the one before it, an open quantity; points that add up to 4 are 4.
+# What makes the number after it, or the one before it, an open quantity; points that add up to 4
+# are 4.
 _OPEN_BEFORE = (
     r"(?<!\d\s?)(?:[≥≤]|[<>]=|\b(?:at\s+(?:the\s+very\s+)?(?:least|most)|(?<!\b(?:adds?|adding|sums?|summing)\s+)up\s+to|upwards?\s+of|"
     r"no\s+(?:more|less|fewer|higher|lower|better|worse)\s+than|(?<!\bout\s+of\s+)an?\s+(?:minimum|maximum)\s+of)\b)(?:\s+an?\b)?"
@@ -229,7 +249,10 @@ NO_VERDICTS = tuple(
         rf"{DIGITS}(?:{OUT_OF}{NUMBER})?[\s*_]*(?:[→➔➜⇒]|[-=]+>)(?=[\s\"'*_`(]*\d)",
         # 1|2|3 | 1, 2 or 3 | 1/2/3: an enumeration
         rf"(?<![\d.,/]){_WHOLE}(?:\s*\|\s*{_WHOLE})+",
-        rf"(?<![\d.,/]){_WHOLE}(?:\s*[,/、،]\s*{_OR}?{_WHOLE}){{2,}}|(?<![\d.,/]){_WHOLE}(?:,\s*{_WHOLE})+,?\s+{_OR}{_WHOLE}",
+        (
+            rf"(?<![\d.,/]){_WHOLE}(?:\s*[,/、"
+            rf"،]\s*{_OR}?{_WHOLE}){{2,}}|(?<![\d.,/]){_WHOLE}(?:,\s*{_WHOLE})+,?\s+{_OR}{_WHOLE}"
+        ),
         _UNABLE,
         # what would have to be: which would make it a 5 out of 5 | to elevate it to a perfect 5
         r"\b(?:would|could|might|to)\s+(?:\p{L}+\s+)?(?:make|turn|bring|raise|lift|elevate|push|bump|improve|boost)\b[^.!?;,\n\d]{0,60}?"
@@ -242,10 +265,14 @@ NO_VERDICTS = tuple(
         # the highest possible score is 5
         r"\b(?:max(?:imum)?|highest|top|best|perfect|min(?:imum)?|lowest)\s+(?:\p{L}+\s+){0,5}?(?:score|rating)"
         rf"\s*(?:is|being|:|=)\s*{NUMBER}",
-        # a score of 5 would need ... | rating it 1 would be unfair | a 5 is reserved for ...; but 4 would be fair
+        # a score of 5 would need ... | rating it 1 would be unfair | a 5 is reserved for ...; but 4
+        # would be fair
         rf"\b(?:scor(?:es?|ing)|rat(?:e|ing)|giving)[:\s]+(?:(?:of|it|this|an?)\s+){{0,2}}{NUMBER}\s+(?:would(?!{_FITS})|"
         r"impl(?:y|ies)|requires?|needs?|allows?|means|stands|(?:is|was)\s+(?:for|reserved|given|not))\b",
-        rf"(?<![\d.]){NUMBER}[ \t]+(?:being|mean(?:s|ing)|denot(?:es|ing)|represent(?:s|ing)|stand(?:s|ing)\s+for)\b",
+        (
+            rf"(?<![\d.]){NUMBER}["
+            r" \t]+(?:being|mean(?:s|ing)|denot(?:es|ing)|represent(?:s|ing)|stand(?:s|ing)\s+for)\b"
+        ),
         rf"\bto\s+score\s+(?:an?\s+)?{NUMBER}\b",
         # on a scale from 1 to 5 | (1-5)
         rf"(?<!{_SCORE_OF}\s*)\b(?:scale|range|ranging|ranges)\b[^.;:\n]{{0,24}}?"
@@ -302,7 +329,9 @@ def _of_numbers(text: str, lowered: str, percent: bool) -> Iterator[Any]:
 
 
 def blanked(pattern: Any, text: str) -> str:
-    """The text with what the pattern matches blanked out, but not by so many blanks that patterns get lost in them."""
+    """The text with what the pattern matches blanked out, but not by so many blanks that patterns
+    get lost in them.
+    """
     return str(pattern.sub(lambda match: _blanks(len(match[0])), text))
 
 

@@ -1,4 +1,6 @@
-"""What judges are asked: every output on every criterion, by every model with every prompt, as often as requested."""
+"""What judges are asked: every output on every criterion, by every model with every prompt, as
+often as requested.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ NO_TEXT = "no text"
 
 @dataclass(frozen=True, slots=True)
 class JudgingQuestion:
-    """A question (metal.raters.judges.call.Question) about an output: on one criterion, or on several together.
+    """A question (metal.raters.judges.call.Question) about an output: on one criterion, or on
+    several together.
 
     source: the text of its source. references: those of the source, for a prompt that shows them.
     """
@@ -52,8 +55,15 @@ class JudgingQuestion:
     def about(self) -> Mapping[str, Any]:
         """For the journal."""
         template = self.prompt.template
-        asked = {"criteria": self.criteria} if template.together else {"criterion": self.criteria[0]}
-        named = {"prompt": self.prompt.name, **asked, "output": self.output.output, "sample": self.sample}
+        asked = (
+            {"criteria": self.criteria} if template.together else {"criterion": self.criteria[0]}
+        )
+        named = {
+            "prompt": self.prompt.name,
+            **asked,
+            "output": self.output.output,
+            "sample": self.sample,
+        }
         return named | ({"letters": True} if template.letters else {})
 
     def kind(self, text: str, ending: str) -> str:
@@ -63,36 +73,56 @@ class JudgingQuestion:
         if not reasons:
             return VERDICT
         # Asked again, a reply that reached the limit would reach it again.
-        return reasons[0] if len(reasons) == len(verdicts) or ending == calls.TRUNCATED else INCOMPLETE
+        return (
+            reasons[0] if len(reasons) == len(verdicts) or ending == calls.TRUNCATED else INCOMPLETE
+        )
 
     def verdict(self, text: str, ending: str, criterion: str) -> ReplyVerdict:
-        """The verdict in a reply; a refused, filtered or truncated reply has none, and its reason says so.
+        """The verdict in a reply; a refused, filtered or truncated reply has none, and its reason
+        says so.
 
-        The score is on the rubric's scale, whose labels the judge was shown; Rubric.score converts it to the dataset's.
+        The score is on the rubric's scale, whose labels the judge was shown; Rubric.score converts
+        it to the dataset's.
         """
-        scale, together = self.prompt.rubrics[criterion].criterion.scale, self.prompt.template.together
-        asked, truncated = (scale, self.prompt.letters(criterion), criterion), ending == calls.TRUNCATED
+        scale, together = (
+            self.prompt.rubrics[criterion].criterion.scale,
+            self.prompt.template.together,
+        )
+        asked, truncated = (
+            (scale, self.prompt.letters(criterion), criterion),
+            ending == calls.TRUNCATED,
+        )
         if together:
             verdict = read_part(text, *asked, truncated, numbered=True)
         else:
             verdict = read_reply(text, *asked, numbered=True)
         if ending == calls.COMPLETE:
             return verdict
-        if truncated and verdict.score is not None and (together or text.rstrip().endswith(("}", "```"))):
+        if (
+            truncated
+            and verdict.score is not None
+            and (together or text.rstrip().endswith(("}", "```")))
+        ):
             return verdict  # it was complete before the limit
         return ReplyVerdict(None, ending, verdict.justification)
 
     @property
     def message(self) -> Message:
-        """What is sent; rendered each time, so that questions that are only counted cost next to nothing."""
+        """What is sent; rendered each time, so that questions that are only counted cost next to
+        nothing.
+        """
         shown = self.output.shown
         texts = self.output.language, self.source, *shown
         return self.prompt.write(self.criteria[0], *texts, references=self.references)
 
-    def probabilities(self, criterion: str, judged: float, reply: object) -> tuple[float | None, float | None, str]:
-        """The probability of the level that a raw reply answered; the mean of the levels by theirs; why there is none.
+    def probabilities(
+        self, criterion: str, judged: float, reply: object
+    ) -> tuple[float | None, float | None, str]:
+        """The probability of the level that a raw reply answered; the mean of the levels by theirs;
+        why there is none.
 
-        The mean, on the dataset's scale, takes every level among the alternatives: without one there is none.
+        The mean, on the dataset's scale, takes every level among the alternatives: without one
+        there is none.
         """
         scale = self.prompt.rubrics[criterion].criterion.scale
         levels = self.prompt.letters(criterion) or {f"{value:g}": value for value in scale.values}
@@ -101,11 +131,16 @@ class JudgingQuestion:
         mean = None
         if levels and scale.ends and not scale.compares and len(given.by_level) == len(levels):
             total = sum(given.by_level.values())
-            mean = sum(share * self.rated(criterion, level) for level, share in given.by_level.items()) / total
+            mean = (
+                sum(share * self.rated(criterion, level) for level, share in given.by_level.items())
+                / total
+            )
         return given.confidence, mean, given.why
 
     def rated(self, criterion: str, judged: float) -> float:
-        """A verdict's score on the dataset's scale; of a pair that was shown swapped, the place in the pair itself."""
+        """A verdict's score on the dataset's scale; of a pair that was shown swapped, the place in
+        the pair itself.
+        """
         score = self.prompt.rubrics[criterion].score(judged)
         turned = self.output.condition == SWAPPED and score in (FIRST, SECOND)
         return FIRST + SECOND - score if turned else score
@@ -113,7 +148,8 @@ class JudgingQuestion:
 
 @dataclass(frozen=True)
 class JudgingPlan:
-    """The questions of a judging run (metal.raters.judges.call.RunPlan); equal plans have equal questions.
+    """The questions of a judging run (metal.raters.judges.call.RunPlan); equal plans have equal
+    questions.
 
     outputs: those to be judged; sources: theirs, by id. repeat: how often each question is asked.
     """
@@ -127,7 +163,8 @@ class JudgingPlan:
 
     @cached_property
     def _with_text(self) -> list[tuple[Output, str, bytes, float]]:
-        """The outputs with a text: each with its source's text, a digest of both, and about how many tokens they have.
+        """The outputs with a text: each with its source's text, a digest of both, and about how
+        many tokens they have.
 
         A message consists of these and of what `Prompt.frame` digests, so keys need no message.
         """
@@ -145,13 +182,19 @@ class JudgingPlan:
     def names(self) -> Mapping[tuple[str, str], str]:
         """(model, prompt) -> the judge's name."""
         return {
-            (model.name, prompt.name): rater_name(model, prompt) for model in self.models for prompt in self.prompts
+            (model.name, prompt.name): rater_name(model, prompt)
+            for model in self.models
+            for prompt in self.prompts
         }
 
     @property
     def questions_per_model(self) -> int:
         """Questions for each model; outputs without text have none."""
-        return len(self._with_text) * sum(len(self.calls(prompt)) for prompt in self.prompts) * self.repeat
+        return (
+            len(self._with_text)
+            * sum(len(self.calls(prompt)) for prompt in self.prompts)
+            * self.repeat
+        )
 
     def calls(self, prompt: Prompt) -> list[tuple[str, ...]]:
         """The criteria of each call about an output."""
@@ -165,7 +208,11 @@ class JudgingPlan:
     @property
     def without_source(self) -> int:
         """Outputs that have to be judged without the text of their source."""
-        return sum(not self.sources[output.source].text.strip() for output in self.outputs if output.has_text)
+        return sum(
+            not self.sources[output.source].text.strip()
+            for output in self.outputs
+            if output.has_text
+        )
 
     def references(self, output: Output) -> tuple[str, ...]:
         """The references of the output's source, without what the output itself is."""
@@ -183,29 +230,42 @@ class JudgingPlan:
     def questions(self, model: Model, start: int = 0) -> Iterator[JudgingQuestion]:
         """The questions for a model, without the first `start`.
 
-        They come prompt by prompt and criterion by criterion (or with all of them together), so that providers can
-        cache what their messages share.
+        They come prompt by prompt and criterion by criterion (or with all of them together), so
+        that providers can cache what their messages share.
         """
         for prompt in self.prompts:
             template = prompt.template
             for criteria in self.calls(prompt):
                 schemas = {
-                    name: answer_schema(self.criteria[name].scale, prompt.letters(name), template.order)
+                    name: answer_schema(
+                        self.criteria[name].scale, prompt.letters(name), template.order
+                    )
                     for name in criteria
                 }
-                schema = {} if template.bare else object_schema(schemas) if template.together else schemas[criteria[0]]
+                schema = (
+                    {}
+                    if template.bare
+                    else object_schema(schemas)
+                    if template.together
+                    else schemas[criteria[0]]
+                )
                 answer = prompt.answer_tokens * len(criteria) + model.thoughts
                 identity = json.dumps([model.identity, schema], sort_keys=True, default=str)
                 frames: dict[tuple[str, bool, bool], tuple[Any, float]] = {}
                 for sample in range(1, self.repeat + 1):
                     rows, start = self._with_text[start:], max(0, start - len(self._with_text))
                     for output, source, texts, tokens in rows:
-                        references = self.references(output) if prompt.template.shows_references else ()
+                        references = (
+                            self.references(output) if prompt.template.shows_references else ()
+                        )
                         kind = output.language, bool(source), bool(references)
                         if kind not in frames:
                             frame = prompt.frame(criteria[0], *kind)
                             encoded = f"{identity}\0{frame}".encode("utf-8", "surrogatepass")
-                            frames[kind] = blake2b(encoded, digest_size=16), rough_tokens(len(frame), len(frame))
+                            frames[kind] = (
+                                blake2b(encoded, digest_size=16),
+                                rough_tokens(len(frame), len(frame)),
+                            )
                         frame_digest, frame_tokens = frames[kind]
                         digest = frame_digest.copy()
                         digest.update(b"%b%d" % (texts, sample))
@@ -220,7 +280,8 @@ class JudgingPlan:
 
 
 def rough_tokens(letters: int, size: int) -> float:
-    """About how many tokens a text of so many letters and bytes has: a quarter of Latin letters, half of others.
+    """About how many tokens a text of so many letters and bytes has: a quarter of Latin letters,
+    half of others.
 
     It can be wrong by a third and more; TokenEstimator corrects it by the first replies.
 
@@ -231,13 +292,17 @@ def rough_tokens(letters: int, size: int) -> float:
 
 
 def rater_name(model: Model, prompt: Prompt, sample: int = 1) -> str:
-    """The judge's name in the ratings: `openai:gpt-4o/simple`; `#2` is appended when it is asked a second time."""
+    """The judge's name in the ratings: `openai:gpt-4o/simple`; `#2` is appended when it is asked a
+    second time.
+    """
     name = f"{model.name}/{prompt.name}" if prompt.name else model.name
     return name + (f"#{sample}" if sample > 1 else "")
 
 
 def asked_as(model: Model, prompt: Prompt, criteria: Iterable[str]) -> dict[str, Any]:
-    """How a judge is asked, as raters.jsonl keeps it: the model, its settings, the prompt and its hashes."""
+    """How a judge is asked, as raters.jsonl keeps it: the model, its settings, the prompt and its
+    hashes.
+    """
     hashes = {criterion: prompt.digest(criterion) for criterion in criteria}
     return model.described() | {"prompt": prompt.name, "prompt_hash": hashes}
 
@@ -245,14 +310,18 @@ def asked_as(model: Model, prompt: Prompt, criteria: Iterable[str]) -> dict[str,
 def choose_outputs(
     outputs: Mapping[str, Output], languages: Sequence[str] = (), sample: int = 0, seed: int = 0
 ) -> list[Output]:
-    """The outputs of the languages that are to be rated: all, or a seeded sample spread evenly over languages.
+    """The outputs of the languages that are to be rated: all, or a seeded sample spread evenly over
+    languages.
 
     Raises UnknownName for a language without outputs, UsageError when no output is chosen.
     """
     available = sorted({output.language for output in outputs.values()})
     check_languages(languages, available)
     if outputs and not any(output.chosen or output.has_text for output in outputs.values()):
-        raise UsageError("none of the outputs has a text, and what has none cannot be rated; read the texts as well")
+        raise UsageError(
+            "none of the outputs has a text, and what has none cannot be rated; read the texts as"
+            " well"
+        )
     if outputs and not any(output.chosen for output in outputs.values()):
         raise UsageError(
             "none of the outputs is chosen to be rated; `metal.generate` chooses some, and with "

@@ -1,4 +1,6 @@
-"""What tokens cost, and how many a model thinks before it answers: prices.toml, and what its parameters say."""
+"""What tokens cost, and how many a model thinks before it answers: prices.toml, and what its
+parameters say.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from typing import Any
 from metal.data.files import read_toml
 from metal.raters.judges.providers import called, find_provider
 
-# How much a model thinks: parameters of providers, and the keys in them; and what says that it does not.
+# How much a model thinks: parameters of providers, and the keys in them; and what says that it does
+# not.
 THINKING = (
     *("reasoning_effort", "reasoning", "effort", "thinking", "type", "budget_tokens"),
     *("thinking_config", "thinking_budget", "thinking_level"),
@@ -22,7 +25,9 @@ UNTHINKING, THOUGHTS = {"none", "minimal", "disabled", 0}, 500.0
 
 @dataclass(frozen=True)
 class Price:
-    """US dollars per million tokens. as_of: the date of the price list; empty for the user's own price."""
+    """US dollars per million tokens. as_of: the date of the price list; empty for the user's own
+    price.
+    """
 
     input: float
     output: float
@@ -49,16 +54,24 @@ def listed_price(provider: str, model: str) -> Price | None:
 
 
 def thoughts(provider: str, model: str, parameters: Mapping[str, Any]) -> float:
-    """About how many tokens a model thinks before an answer: as listed, unless its parameters say whether it does."""
+    """About how many tokens a model thinks before an answer: as listed, unless its parameters say
+    whether it does.
+    """
     outer = [parameters.get(name) for name in THINKING]
     inner = [each.get(name) for each in outer if isinstance(each, dict) for name in THINKING]
-    if stated := [each for each in (*outer, *inner) if isinstance(each, str | int) and not isinstance(each, bool)]:
+    if stated := [
+        each
+        for each in (*outer, *inner)
+        if isinstance(each, str | int) and not isinstance(each, bool)
+    ]:
         return 0 if UNTHINKING.intersection(stated) else THOUGHTS
     return (*_listed(provider, model), 0, 0, 0)[2]
 
 
 def _listed(provider: str, model: str) -> list[float]:
-    """What prices.toml has of a model: of its exact name, or of its name without a date; empty for nothing."""
+    """What prices.toml has of a model: of its exact name, or of its name without a date; empty for
+    nothing.
+    """
     provider, name = called(provider, model)
     record = find_provider(provider)
     maker = record.maker or provider

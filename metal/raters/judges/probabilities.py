@@ -1,7 +1,8 @@
-"""Token probabilities: how likely the answered level was, and the mean of all levels weighted by theirs.
+"""Token probabilities: how likely the answered level was, and the mean of all levels weighted by
+theirs.
 
-They are read from the raw reply, as OpenAI's chat completions, vLLM and Gemini give them: for each token the likeliest
-alternatives. The mean over levels is the score of G-Eval (Liu et al. 2023).
+They are read from the raw reply, as OpenAI's chat completions, vLLM and Gemini give them: for each
+token the likeliest alternatives. The mean over levels is the score of G-Eval (Liu et al. 2023).
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ _BLANKS = " \t\r\n\"'"
 
 @dataclass(frozen=True)
 class LevelProbabilities:
-    """confidence: the probability of the answered level; None for the reason in `why`. by_level: the probability of
-    each level that is among the alternatives."""
+    """confidence: the probability of the answered level; None for the reason in `why`. by_level:
+    the probability of each level that is among the alternatives."""
 
     confidence: float | None
     by_level: Mapping[float, float]
@@ -39,12 +40,13 @@ class LevelProbabilities:
 def level_probabilities(
     reply: object, answered: float, levels: Mapping[str, float], under: str = ""
 ) -> LevelProbabilities:
-    """The probabilities of levels in a raw reply. answered: the level it gave; levels: what each is written as; under:
-    the key of the object that has the score, where the reply has several.
+    """The probabilities of levels in a raw reply. answered: the level it gave; levels: what each is
+    written as; under: the key of the object that has the score, where the reply has several.
 
-    The level has to be one token: the whole reply, or the field `score` of its JSON. Probabilities of one level written
-    in several ways ("2", " 2") add up. A level that begins as the answered one does (10 and 1) has to be among the
-    alternatives, since it may be several tokens, of which the first is the answered one's.
+    The level has to be one token: the whole reply, or the field `score` of its JSON. Probabilities
+    of one level written in several ways ("2", " 2") add up. A level that begins as the answered one
+    does (10 and 1) has to be among the alternatives, since it may be several tokens, of which the
+    first is the answered one's.
     """
     if classes := class_probabilities(reply):
         by_class = dict(zip(levels.values(), classes, strict=True))
@@ -59,7 +61,9 @@ def level_probabilities(
     fields = list(re.finditer(rf'{inside}"score"\s*:\s*"?({re.escape(written)})(?=["\s,}}])', text))
     if not fields and (under or text.strip(_BLANKS) != written):
         return LevelProbabilities(None, {}, PLACE)
-    token, alternatives = tokens[bisect(ends, fields[-1].start(1) if fields else text.index(written))]
+    token, alternatives = tokens[
+        bisect(ends, fields[-1].start(1) if fields else text.index(written))
+    ]
     if _bare(token) != written:
         return LevelProbabilities(None, {}, SPLIT)
     logarithms = {}  # the chosen token may be among the alternatives, too
@@ -73,23 +77,30 @@ def level_probabilities(
             by_level[level] = min(1.0, by_level.get(level, 0.0) + math.exp(value))
     if answered not in by_level:
         return LevelProbabilities(None, {}, MISSING)
-    if any(level not in by_level and spelled.startswith(written) for spelled, level in levels.items()):
+    if any(
+        level not in by_level and spelled.startswith(written) for spelled, level in levels.items()
+    ):
         return LevelProbabilities(None, {}, MAYBE_SPLIT)
     return LevelProbabilities(by_level[answered], by_level)
 
 
 def class_probabilities(reply: object) -> list[float]:
-    """The probabilities of a classifier's classes in a raw reply, in the order of the classes; empty where it has none.
+    """The probabilities of a classifier's classes in a raw reply, in the order of the classes;
+    empty where it has none.
 
     Numbers that do not add up to 1 are none (labels that may all hold, or no activation).
     """
     probabilities = [number for row in _list(reply, "data")[:1] for number in _list(row, "probs")]
-    is_one = len(probabilities) > 1 and all(isinstance(number, int | float) and number >= 0 for number in probabilities)
+    is_one = len(probabilities) > 1 and all(
+        isinstance(number, int | float) and number >= 0 for number in probabilities
+    )
     return probabilities if is_one and abs(sum(probabilities) - 1) < 0.01 else []
 
 
 def _tokens(reply: object) -> Iterator[tuple[dict[str, Any], list[Any]]]:
-    """The tokens of a raw reply, each with its alternatives, in the reply's own objects; none where it has none."""
+    """The tokens of a raw reply, each with its alternatives, in the reply's own objects; none where
+    it has none.
+    """
     for choice in _list(reply, "choices")[:1]:
         for token in _list(as_object(choice).get("logprobs"), "content"):
             yield as_object(token), _list(token, "top_logprobs")
@@ -106,7 +117,9 @@ def _list(node: object, name: str) -> list[Any]:
 
 
 def slim(raw: bytes) -> bytes:
-    """A raw reply without the alternatives to tokens that are no verdict, which would be nearly all of the journal."""
+    """A raw reply without the alternatives to tokens that are no verdict, which would be nearly all
+    of the journal.
+    """
     reply = json.loads(raw)
     for token, alternatives in _tokens(reply):
         if not _CHOICE.fullmatch(_bare(token)):

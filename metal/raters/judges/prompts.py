@@ -1,8 +1,9 @@
 """Prompts: prompts/judge/NAME.toml and a rubric become exactly what is sent.
 
-Everything except source and output is the same for all outputs in a language, so it is rendered once (a frame) and the
-two texts are put in. They stand between marker lines with a code made from the texts themselves: no text can contain
-the code that its own content leads to, so no text can close its fence.
+Everything except source and output is the same for all outputs in a language, so it is rendered
+once (a frame) and the two texts are put in. They stand between marker lines with a code made from
+the texts themselves: no text can contain the code that its own content leads to, so no text can
+close its fence.
 """
 
 from __future__ import annotations
@@ -26,10 +27,12 @@ from metal.raters.judges.templates import PAIRS, Template, check_slots
 _SLOT = re.compile("\ue000(source|references|output|first|second)\ue001")
 _CODE_BYTES = 5
 ANSWER_TOKENS = 120  # of a verdict with two or three sentences
-_Frame = tuple[list[str], list[str]]  # the system and the user message, each cut at the slots for the texts
+# the system and the user message, each cut at the slots for the texts
+_Frame = tuple[list[str], list[str]]
 _VARIABLES = (
-    "It may use language, criterion (label, question, simple, detailed), levels, values, best, source, references, "
-    "output, and criteria: for each that is asked criterion, levels, values, and key, its name in the reply"
+    "It may use language, criterion (label, question, simple, detailed), levels, values, best,"
+    " source, references, output, and criteria: for each that is asked criterion, levels, values,"
+    " and key, its name in the reply"
 )
 
 
@@ -50,8 +53,8 @@ def letters_of(scale: Scale) -> dict[str, float]:
 class Prompt:
     """A template with the rubrics it is used with; its name is part of the judge's.
 
-    by_language: the same in other languages, by the language of the outputs that they are for. examples: by language,
-    outputs that people rated, which are shown after the system message.
+    by_language: the same in other languages, by the language of the outputs that they are for.
+    examples: by language, outputs that people rated, which are shown after the system message.
     """
 
     template: Template
@@ -60,12 +63,14 @@ class Prompt:
     by_language: Mapping[str, Prompt] = field(default_factory=dict)
     examples: Mapping[str, Sequence[RatedExample]] = field(default_factory=dict)
     answer_tokens: ClassVar[int] = ANSWER_TOKENS
-    _frames: dict[tuple[str, str, bool, bool], _Frame] = field(default_factory=dict, compare=False, repr=False)
+    _frames: dict[tuple[str, str, bool, bool], _Frame] = field(
+        default_factory=dict, compare=False, repr=False
+    )
 
     @property
     def name(self) -> str:
-        """`simple`; `simple-4-shot` with examples; `simple-pairs`; `simple-sw` in another language than English,
-        `simple-text` in that of the text."""
+        """`simple`; `simple-4-shot` with examples; `simple-pairs`; `simple-sw` in another language
+        than English, `simple-text` in that of the text."""
         shots = max(map(len, self.examples.values()), default=0)
         parts = (
             self.template.name,
@@ -82,7 +87,10 @@ class Prompt:
     @property
     def unreviewed(self) -> bool:
         """Whether no speaker of its language has reviewed the template or one of the criteria."""
-        return UNREVIEWED in (self.template.reviewed, *(rubric.reviewed for rubric in self.rubrics.values()))
+        return UNREVIEWED in (
+            self.template.reviewed,
+            *(rubric.reviewed for rubric in self.rubrics.values()),
+        )
 
     def asked_with(self, criterion: str) -> tuple[str, ...]:
         """The criteria of the call that asks for this one."""
@@ -90,10 +98,14 @@ class Prompt:
 
     def letters(self, criterion: str) -> dict[str, float] | None:
         """What each letter stands for, where the prompt asks for one."""
-        return letters_of(self.rubrics[criterion].criterion.scale) if self.template.letters else None
+        return (
+            letters_of(self.rubrics[criterion].criterion.scale) if self.template.letters else None
+        )
 
     def digest(self, criterion: str) -> str:
-        """Eight hex digits of what the prompt says about a criterion, the same for all languages and texts."""
+        """Eight hex digits of what the prompt says about a criterion, the same for all languages
+        and texts.
+        """
         for has_source in (True, False):  # a fault shows here, before anything is sent
             self._frame(criterion, "", has_source, self.template.shows_references)
         rubric = rubric_variables(self.rubrics[criterion])
@@ -104,13 +116,21 @@ class Prompt:
             content.append(self.template.variables(rubric, self.rubrics[criterion].released))
         if self.template.together:
             content += [[rubric_variables(each) for each in self.rubrics.values()]]
-        content += [[language, self._shown_examples(criterion, language)] for language in sorted(self.examples)]
-        content += [[language, prompt.digest(criterion)] for language, prompt in sorted(self.by_language.items())]
+        content += [
+            [language, self._shown_examples(criterion, language)]
+            for language in sorted(self.examples)
+        ]
+        content += [
+            [language, prompt.digest(criterion)]
+            for language, prompt in sorted(self.by_language.items())
+        ]
         return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=4).hexdigest()
 
     @cached_property
     def sent(self) -> list[str]:
-        """Everything that is sent besides the texts, and the form of the reply; blanks and line breaks count as one."""
+        """Everything that is sent besides the texts, and the form of the reply; blanks and line
+        breaks count as one.
+        """
         template = self.template
         frames = [
             self.frame(criterion, language, has_source, template.shows_references)
@@ -122,21 +142,31 @@ class Prompt:
         return [form, *(" ".join(frame.split()) for frame in frames)]
 
     def write(
-        self, criterion: str, language: str, source: str, *outputs: str, references: Sequence[str] = ()
+        self,
+        criterion: str,
+        language: str,
+        source: str,
+        *outputs: str,
+        references: Sequence[str] = (),
     ) -> Message:
-        """What is sent about one output, or two that are compared. An empty source leaves its part out.
+        """What is sent about one output, or two that are compared. An empty source leaves its part
+        out.
 
         criterion: the one that is asked, or any of those that are asked together.
 
         references: of the source, for a template that shows them.
         """
         if language in self.by_language:
-            return self.by_language[language].write(criterion, language, source, *outputs, references=references)
+            return self.by_language[language].write(
+                criterion, language, source, *outputs, references=references
+            )
         system, user = self._frame(criterion, language, bool(source.strip()), bool(references))
         code = fence_code(source, *outputs, *references)
         slots = zip(("source", *self.template.slots), (source, *outputs), strict=True)
         texts = {slot: self._fenced(slot, code, text) for slot, text in slots}
-        texts["references"] = "\n".join(self._fenced("references", code, text) for text in references)
+        texts["references"] = "\n".join(
+            self._fenced("references", code, text) for text in references
+        )
         return Message(_filled(system, texts), _filled(user, texts))
 
     def _fenced(self, slot: str, code: str, text: str) -> str:
@@ -144,10 +174,19 @@ class Prompt:
             return text.strip() if self.template.languages else text
         return fence(self.template.fenced(slot), code, text)
 
-    def frame(self, criterion: str, language: str, has_source: bool, has_references: bool = False) -> str:
-        """Everything in a message except its texts: the same frame and texts always give the same message."""
-        source, references = "source" if has_source else "", ("reference",) if has_references else ()
-        message = self.write(criterion, language, source, *self.template.slots, references=references)
+    def frame(
+        self, criterion: str, language: str, has_source: bool, has_references: bool = False
+    ) -> str:
+        """Everything in a message except its texts: the same frame and texts always give the same
+        message.
+        """
+        source, references = (
+            "source" if has_source else "",
+            ("reference",) if has_references else (),
+        )
+        message = self.write(
+            criterion, language, source, *self.template.slots, references=references
+        )
         return f"{message.system}\0{message.user}"
 
     def _called(self, language: str) -> str:
@@ -155,7 +194,9 @@ class Prompt:
         named = self.template.languages.get(language.partition("-")[0].upper())
         return named or name_in(language, self.template.language or "en")
 
-    def _frame(self, criterion: str, language: str, has_source: bool, has_references: bool = False) -> _Frame:
+    def _frame(
+        self, criterion: str, language: str, has_source: bool, has_references: bool = False
+    ) -> _Frame:
         """The messages with their slots, rendered once."""
         key = (criterion, language, has_source, has_references)
         if key in self._frames:
@@ -163,7 +204,11 @@ class Prompt:
         asked = []
         for name in self.asked_with(criterion):
             each = rubric_variables(self.rubrics[name])
-            asked.append(each | self.template.variables(each, self.rubrics[name].released) | {"key": in_reply(name)})
+            asked.append(
+                each
+                | self.template.variables(each, self.rubrics[name].released)
+                | {"key": in_reply(name)}
+            )
         replies = ", ".join(f"{each['key']}: {each.get('reply')}" for each in asked)
         ends = worst_and_best(self.rubrics[criterion])
         values = asked[0] | ({"reply": f"{{{replies}}}"} if self.template.together else {})
@@ -179,26 +224,48 @@ class Prompt:
         templates = self._compiled
         try:
             texts = [part.render(values) for part in templates]
-            system, user = (_SLOT.split(text if self.template.languages else text.strip()) for text in texts)
+            system, user = (
+                _SLOT.split(text if self.template.languages else text.strip()) for text in texts
+            )
         except Exception as error:  # a template can raise anything
-            raise DataError(self.template.path, f"not a template METAL can fill ({error})", _VARIABLES) from None
+            raise DataError(
+                self.template.path, f"not a template METAL can fill ({error})", _VARIABLES
+            ) from None
         check_slots(self.template, (*system[1::2], *user[1::2]))
         system[-1] += self._shown_examples(criterion, language)
         self._frames[key] = system, user
         return system, user
 
     def _shown_examples(self, criterion: str, language: str) -> str:
-        """The examples for outputs in a language, with people's scores as the judge would write them."""
+        """The examples for outputs in a language, with people's scores as the judge would write
+        them.
+        """
         examples = self.examples.get(language, ())
         if not examples:
             return ""
         asked = "these criteria" if self.template.together else "this criterion"
-        parts = [f"Here is how people rated other texts on {asked}; their texts are material, as all texts are."]
+        parts = [
+            f"Here is how people rated other texts on {asked}; their texts are material, as all"
+            " texts are."
+        ]
         for number, example in enumerate(examples, 1):
-            texts = dict(zip(("source", *self.template.slots), (example.source, *example.output.shown), strict=True))
+            texts = dict(
+                zip(
+                    ("source", *self.template.slots),
+                    (example.source, *example.output.shown),
+                    strict=True,
+                )
+            )
             code = fence_code(*texts.values())
-            fenced = [fence(self.template.fenced(slot), code, text) for slot, text in texts.items() if text.strip()]
-            scores = {name: self._as_replied(name, example.scores[name]) for name in self.asked_with(criterion)}
+            fenced = [
+                fence(self.template.fenced(slot), code, text)
+                for slot, text in texts.items()
+                if text.strip()
+            ]
+            scores = {
+                name: self._as_replied(name, example.scores[name])
+                for name in self.asked_with(criterion)
+            }
             objects = ", ".join(f"{in_reply(name)}: {score}" for name, score in scores.items())
             reply = f"{{{objects}}}" if self.template.together else scores[criterion]
             parts.append("\n".join([f"Example {number}:", *fenced, reply]))
@@ -207,10 +274,13 @@ class Prompt:
     def _as_replied(self, criterion: str, score: float) -> str:
         """A score of the dataset's as a judge would write it."""
         judged = self.rubrics[criterion].score(score)  # which turns back what it turned
-        letters = {level: f'"{letter}"' for letter, level in (self.letters(criterion) or {}).items()}
+        letters = {
+            level: f'"{letter}"' for letter, level in (self.letters(criterion) or {}).items()
+        }
         return f'{{"score": {letters.get(judged, f"{judged:.4g}")}}}'
 
-    def __getstate__(self) -> dict[str, Any]:  # for other processes: compiled templates cannot be sent
+    # for other processes: compiled templates cannot be sent
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_compiled"}
 
     @cached_property
@@ -224,7 +294,9 @@ def in_reply(criterion: str) -> str:
 
 
 def compiled(path: Path, texts: Iterable[str], remedy: str) -> tuple[Any, ...]:
-    """Texts of a file as Jinja2 templates. Raises DataError for a text that is not one; remedy: what they may use."""
+    """Texts of a file as Jinja2 templates. Raises DataError for a text that is not one; remedy:
+    what they may use.
+    """
     import jinja2
     from jinja2.sandbox import SandboxedEnvironment
 
@@ -271,7 +343,9 @@ def worst_and_best(rubric: Rubric) -> tuple[float, float] | None:
 
 
 def _labels_of_ends(rubric: Rubric, ends: tuple[float, float] | None) -> dict[float, str]:
-    """`worst` and `best` for the ends that are bare numbers, where no text says what the levels mean."""
+    """`worst` and `best` for the ends that are bare numbers, where no text says what the levels
+    mean.
+    """
     if ends is None or any(text.definition or text.reasons for text in rubric.levels.values()):
         return {}
     bare = {level.value for level in rubric.criterion.scale.levels if level.shown == level.label}

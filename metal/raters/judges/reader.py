@@ -2,24 +2,28 @@
 
 A reply is read in four steps.
 
-1. Thoughts are taken off (thoughts.py). Whatever a mark such as `<think>` opens at the beginning of a
-   reply is a thought, unless its name is that of an answer; one that is never closed goes on to the end.
-2. What only looks like a verdict is blanked out (not_verdicts.py): a struck-out score, the scale itself
-   or several of its levels in a row, a refusal, a denied score, a count, a date. A reply that opens with
-   a refusal or with a service's error gives none. A range becomes its middle on a scale of numbers, and
-   the verdict wavers; on levels it is none, since it names several.
-3. Everything that is given as a verdict is found, with its rank (structured.py, candidates.py, forms.py).
-   From the highest: a JSON object that opens or closes the reply; a final or overall score; a number,
-   label or letter tied to a word of judging (`score: 2`, `I give it a 4`), or one that opens or closes the
-   reply; a number out of the top of the scale (`4/5`); an object amid prose, which may be a quotation;
-   any other (`this gets 2`). What is quoted, hypothetical or somebody else's is not the judge's own.
-4. Of the judge's own verdicts the one of the highest rank counts. One that corrects (`on reflection`,
-   `4, no: 3`) replaces those before it. Where two of the same rank differ there is no score: *two
-   verdicts*. So it is with a later object or labelled score (`Score: 2`) that differs, whatever its rank, with a
-   number and a label beside it that disagree, and with scores for aspects (`85 for meaning, 60 for grammar`).
+1. Thoughts are taken off (thoughts.py). Whatever a mark such as `<think>` opens at the beginning of
+   a reply is a thought, unless its name is that of an answer; one that is never closed goes on to
+   the end.
+2. What only looks like a verdict is blanked out (not_verdicts.py): a struck-out score, the scale
+   itself or several of its levels in a row, a refusal, a denied score, a count, a date. A reply
+   that opens with a refusal or with a service's error gives none. A range becomes its middle on a
+   scale of numbers, and the verdict wavers; on levels it is none, since it names several.
+3. Everything that is given as a verdict is found, with its rank (structured.py, candidates.py,
+   forms.py). From the highest: a JSON object that opens or closes the reply; a final or overall
+   score; a number, label or letter tied to a word of judging (`score: 2`, `I give it a 4`), or one
+   that opens or closes the reply; a number out of the top of the scale (`4/5`); an object amid
+   prose, which may be a quotation; any other (`this gets 2`). What is quoted, hypothetical or
+   somebody else's is not the judge's own.
+4. Of the judge's own verdicts the one of the highest rank counts. One that corrects (`on
+   reflection`, `4, no: 3`) replaces those before it. Where two of the same rank differ there is no
+   score: *two verdicts*. So it is with a later object or labelled score (`Score: 2`) that differs,
+   whatever its rank, with a number and a label beside it that disagree, and with scores for aspects
+   (`85 for meaning, 60 for grammar`).
 
-A number off the scale is no verdict and never clipped; an object without a valid score is the answer
-"no score". Words of each language (numbers, nouns, refusals, corrections) are in reply_words.toml.
+A number off the scale is no verdict and never clipped; an object without a valid score is the
+answer "no score". Words of each language (numbers, nouns, refusals, corrections) are in
+reply_words.toml.
 """
 
 from __future__ import annotations
@@ -58,7 +62,8 @@ from metal.raters.judges.thoughts import aloud, is_service_error, without_though
 
 EMPTY = "empty"
 UNPARSABLE = "unparsable"
-CUT_OFF = "cut off"  # in the middle of its JSON, though the model did not say that it ran out of tokens
+# in the middle of its JSON, though the model did not say that it ran out of tokens
+CUT_OFF = "cut off"
 OFF_SCALE = "off the scale"
 LEFT_OUT = "criterion left out"  # of a reply to several
 TWO_VERDICTS = "two verdicts"  # that differ, and neither is quoted or corrected
@@ -80,8 +85,29 @@ SCORE_KEYS: tuple[str, ...] = (
 _COMMON_KEYS = ("value", "label", "answer")
 _BESIDE_A_SCORE = (
     *REASON_KEYS,
-    *("criterion", "name", "metric", "aspect", "dimension", "max", "min", "scale", "confidence", "type"),
-    *("analysis", "thought", "thoughts", "thinking", "feedback", "evidence", "evaluation", "assessment", "summary"),
+    *(
+        "criterion",
+        "name",
+        "metric",
+        "aspect",
+        "dimension",
+        "max",
+        "min",
+        "scale",
+        "confidence",
+        "type",
+    ),
+    *(
+        "analysis",
+        "thought",
+        "thoughts",
+        "thinking",
+        "feedback",
+        "evidence",
+        "evaluation",
+        "assessment",
+        "summary",
+    ),
 )
 _FENCE = regex.compile(r"```\w*")
 _PLACEHOLDER = regex.compile(r"\s*<")  # "<0, 1 or 2>": the form of the prompt, echoed
@@ -95,9 +121,10 @@ _LABEL_NUMBER = regex.compile(r"\d+(?:\.\d+)?")
 class ReplyVerdict:
     """What a reply says. A score of None has its reason.
 
-    wavering: the score is the middle of a range, or another valid verdict of the reply differs: one that
-    is not the judge's own, one that was corrected, or one of a lower rank but in an object or tied to a
-    word of judging. Before a final score only another final one counts, since scores of aspects stand there.
+    wavering: the score is the middle of a range, or another valid verdict of the reply differs: one
+    that is not the judge's own, one that was corrected, or one of a lower rank but in an object or
+    tied to a word of judging. Before a final score only another final one counts, since scores of
+    aspects stand there.
     """
 
     score: float | None
@@ -115,16 +142,14 @@ def read_reply(
 ) -> ReplyVerdict:
     """The verdict in a judge's reply. Never raises, and a score is always on the scale.
 
-    Args:
-        text: The reply.
-        scale: What it may say.
-        letters: What each letter stands for, where the prompt asked for a letter.
-        criterion: What was asked. A verdict under its name in an object without a score counts.
-        numbered: The judge was shown the number of each level. Otherwise, where each label holds a number of its own
-            (S1 to S5), a number in the reply is that of a label.
+    Args: text: The reply. scale: What it may say. letters: What each letter stands for, where the
+        prompt asked for a letter. criterion: What was asked. A verdict under its name in an object
+        without a score counts. numbered: The judge was shown the number of each level. Otherwise,
+        where each label holds a number of its own (S1 to S5), a number in the reply is that of a
+        label.
 
-    Returns:
-        The verdict; its justification is the field of that kind in a structured reply, else the text itself.
+    Returns: The verdict; its justification is the field of that kind in a structured reply, else
+        the text itself.
     """
     labelled = None if numbered else _numbers_of_labels(scale)
     if labelled:
@@ -144,11 +169,12 @@ def read_part(
     truncated: bool = False,
     numbered: bool = False,
 ) -> ReplyVerdict:
-    """The verdict on one criterion in a reply to several: an object or a score under its name, or that names it.
+    """The verdict on one criterion in a reply to several: an object or a score under its name, or
+    that names it.
 
-    Prose is not read, since it speaks of all criteria; of several objects, those that open or close the reply count,
-    of a truncated reply only those that close it, and none that is quoted or corrected. One that is cut off has the
-    criteria that are complete.
+    Prose is not read, since it speaks of all criteria; of several objects, those that open or close
+    the reply count, of a truncated reply only those that close it, and none that is quoted or
+    corrected. One that is cut off has the criteria that are complete.
     """
     bare = without_thoughts(text)
     objects = list(objects_in(bare, partly=True))
@@ -183,7 +209,9 @@ def _as_object(part: object) -> Any:
 
 @lru_cache(maxsize=64)
 def _numbers_of_labels(scale: Scale) -> Scale | None:
-    """The scale with the numbers that its labels hold as values; None where they hold none of their own."""
+    """The scale with the numbers that its labels hold as values; None where they hold none of their
+    own.
+    """
     held = [_LABEL_NUMBER.findall(level.label) for level in scale.levels]
     if not held or any(len(numbers) != 1 for numbers in held):
         return None
@@ -197,9 +225,12 @@ def _numbers_of_labels(scale: Scale) -> Scale | None:
 # ---------------------------------------------------------------- the steps
 
 
-def _read(text: str, scale: Scale, letters: Mapping[str, float] | None, criterion: str) -> ReplyVerdict:
+def _read(
+    text: str, scale: Scale, letters: Mapping[str, float] | None, criterion: str
+) -> ReplyVerdict:
     answer = without_thoughts(text)
-    # Runs of blanks are cut to two, so that no pattern has to try its way through them; a line break stays one.
+    # Runs of blanks are cut to two, so that no pattern has to try its way through them; a line
+    # break stays one.
     shorter = _BLANKS.sub(lambda blanks: "\n\n" if "\n" in blanks[0] else "  ", answer).strip()
     if not shorter:
         return ReplyVerdict(None, EMPTY)
@@ -234,7 +265,8 @@ def _objects_with_score(
             value = field_of(fields, keys)
             if not isinstance(value, bool) and number_of_field(value, scale, letters) is not None:
                 objects.append((at, fields))
-    elif criterion and len({at for at, _ in objects}) < len(objects):  # one object has several criteria
+    # one object has several criteria
+    elif criterion and len({at for at, _ in objects}) < len(objects):
         under = forms.keys_of(criterion)
         asked = [(at, field_of(fields, under)) for at, fields in objects_with(text, under)]
         objects = [(at, fields) for at, fields in asked if isinstance(fields, dict)] or objects
@@ -242,10 +274,15 @@ def _objects_with_score(
 
 
 def _is_about_something_else(fields: Mapping[str, Any]) -> bool:
-    """Whether all that may be a score in an object is called by a common word, beside keys that no verdict has."""
+    """Whether all that may be a score in an object is called by a common word, beside keys that no
+    verdict has.
+    """
     if not fields or not fields.keys().isdisjoint(SCORE_KEYS[: -len(_COMMON_KEYS)]):
         return False
-    return not fields.keys().isdisjoint(_COMMON_KEYS) and not fields.keys() <= {*_COMMON_KEYS, *_BESIDE_A_SCORE}
+    return not fields.keys().isdisjoint(_COMMON_KEYS) and not fields.keys() <= {
+        *_COMMON_KEYS,
+        *_BESIDE_A_SCORE,
+    }
 
 
 def _evidence_of_object(
@@ -269,7 +306,10 @@ def _evidence_of_object(
     amid = bool(words) and words[0] < place and line <= words[-1]
     borrowed = around.borrowed(place) or not_verdicts.is_shown(prose, place)
     rank = forms.QUOTED if amid or borrowed else forms.STRUCTURED
-    scores = [verdict_alone(str(fields.get(key, "")), scale, letters) for key in ("label", "verdict", "rating")]
+    scores = [
+        verdict_alone(str(fields.get(key, "")), scale, letters)
+        for key in ("label", "verdict", "rating")
+    ]
     scores.append(number_of_field(value, scale, letters))
     top = forms.TOP_AFTER.match(prose, place)
     if top and read_number(top["top"]) not in tops(scale):
@@ -280,7 +320,9 @@ def _evidence_of_object(
 
 
 def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> list[Evidence]:
-    """The evidence by place; each says whether words since the one before it make it replace that one."""
+    """The evidence by place; each says whether words since the one before it make it replace that
+    one.
+    """
     ordered = sorted(evidence, key=lambda given: given.place)
     before = place = 0
     marked = []
@@ -294,7 +336,9 @@ def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> lis
 def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> ReplyVerdict:
     """The valid score of the highest rank, or why there is none."""
     valid = [given for given in evidence if given.score is not None and scale.allows(given.score)]
-    corrected = max((given.place for given in valid if given.corrects and not given.borrowed), default=0)
+    corrected = max(
+        (given.place for given in valid if given.corrects and not given.borrowed), default=0
+    )
     own = [given for given in evidence if not given.borrowed and given.place >= corrected]
     highest = max((given.rank for given in own), default=forms.ASIDE)
     clearest = [given for given in own if given.rank == highest]
@@ -307,7 +351,12 @@ def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> 
         return ReplyVerdict(None, OFF_SCALE if off_scale else UNPARSABLE, justification)
     least = min(highest, forms.QUOTED)
     for given in valid:
-        counts = highest != forms.FINAL or given.rank >= highest or given.borrowed or given.place > best[-1].place
+        counts = (
+            highest != forms.FINAL
+            or given.rank >= highest
+            or given.borrowed
+            or given.place > best[-1].place
+        )
         if given.rank >= least and counts:
             scores.add(given.score)
     wavering = len(scores) > 1 or any(given.middle for given in best)
@@ -315,7 +364,9 @@ def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> 
 
 
 def _written_later(own: Sequence[Evidence], best: Sequence[Evidence], scale: Scale) -> set[float]:
-    """The scores of objects and labelled scores after the first of the best; after a final score, only of objects."""
+    """The scores of objects and labelled scores after the first of the best; after a final score,
+    only of objects.
+    """
     scores: set[float] = set()
     for given in own:
         if not best or not given.written or given.place <= best[0].place:
@@ -327,7 +378,8 @@ def _written_later(own: Sequence[Evidence], best: Sequence[Evidence], scale: Sca
 
 
 def _prose_around(spans: Sequence[tuple[int, int]], text: str) -> tuple[str, list[int]]:
-    """What is left of a reply without these spans and without fences, and where in it the spans were.
+    """What is left of a reply without these spans and without fences, and where in it the spans
+    were.
 
     No reply about one text is longer than its two ends may be; its verdict stands first or last.
     """
@@ -341,4 +393,6 @@ def _prose_around(spans: Sequence[tuple[int, int]], text: str) -> tuple[str, lis
     left_out = max(0, len(prose) - 2 * LONGEST_END)
     if left_out:
         prose = prose[:LONGEST_END] + "\n" + prose[-LONGEST_END:]
-    return prose, [place if place < LONGEST_END else max(LONGEST_END, place - left_out) for place in places]
+    return prose, [
+        place if place < LONGEST_END else max(LONGEST_END, place - left_out) for place in places
+    ]

@@ -1,7 +1,9 @@
-"""METAL's released prompts for judges, put together as its authors' program does (evaluate_summary.py).
+"""METAL's released prompts for judges, put together as its authors' program does
+(evaluate_summary.py).
 
-utils/constants.py has the two messages and the names of languages, utils/utils.py the fields of an answer, metrics/ the
-criteria. They are read and never run. The instructions for the form of an answer are LangChain's.
+utils/constants.py has the two messages and the names of languages, utils/utils.py the fields of an
+answer, metrics/ the criteria. They are read and never run. The instructions for the form of an
+answer are LangChain's.
 """
 
 from __future__ import annotations
@@ -16,7 +18,12 @@ from metal.data.files import read_text
 from metal.errors import DataError, MissingExtra
 
 MESSAGES = ("SYSTEM_MESSAGE", "HUMAN_MESSAGE", "code_to_name")
-SLOTS = {"passage": "source", "summary": "output", "language": "language", "metric_description": "metric"}
+SLOTS = {
+    "passage": "source",
+    "summary": "output",
+    "language": "language",
+    "metric_description": "metric",
+}
 
 
 class ReleasedPrompt(NamedTuple):
@@ -48,23 +55,31 @@ def released_prompt(folder: Path) -> ReleasedPrompt | None:
         own = {**SLOTS, "format_instructions": _format_instructions(path.with_name("utils.py"))}
         return ReleasedPrompt(_template(system, own), _template(user, own), dict(languages), path)
     except (KeyError, ValueError, TypeError) as error:
-        raise DataError(path, f"not as METAL released it ({error})", "Take the file from the release again") from None
+        raise DataError(
+            path, f"not as METAL released it ({error})", "Take the file from the release again"
+        ) from None
 
 
 def _statements(path: Path) -> list[ast.stmt]:
     try:
         return ast.parse(read_text(path)).body
     except SyntaxError as error:
-        raise DataError(path, f"not Python ({error.msg})", "Take the file from the release again") from None
+        raise DataError(
+            path, f"not Python ({error.msg})", "Take the file from the release again"
+        ) from None
 
 
 def _template(message: str, slots: dict[str, str]) -> str:
-    """A message with fields in braces as a Jinja2 template: what stands between the fields are texts of expressions."""
+    """A message with fields in braces as a Jinja2 template: what stands between the fields are
+    texts of expressions.
+    """
     parts = []
     for text, name, _, _ in Formatter().parse(message):
         value = "" if name is None else slots[name]
         parts.append(f"{{{{ {json.dumps(text, ensure_ascii=False)} }}}}" if text else "")
-        parts.append(f"{{{{ {value} }}}}" if value.isidentifier() else f"{{{{ {json.dumps(value)} }}}}")
+        parts.append(
+            f"{{{{ {value} }}}}" if value.isidentifier() else f"{{{{ {json.dumps(value)} }}}}"
+        )
     return "".join(parts)
 
 
@@ -83,4 +98,8 @@ def _format_instructions(path: Path) -> str:
             about = {str(word.arg): ast.literal_eval(word.value) for word in field.value.keywords}
             described = Field(description=about.pop("description"), json_schema_extra=about)
             fields[ast.unparse(field.target)] = (kind, described)
-    return str(PydanticOutputParser(pydantic_object=create_model("Output", **fields)).get_format_instructions())
+    return str(
+        PydanticOutputParser(
+            pydantic_object=create_model("Output", **fields)
+        ).get_format_instructions()
+    )

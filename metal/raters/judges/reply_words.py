@@ -1,4 +1,6 @@
-"""The words of replies in each language that the reader knows, from reply_words.toml, as parts of its patterns."""
+"""The words of replies in each language that the reader knows, from reply_words.toml, as parts of
+its patterns.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +14,16 @@ import regex
 
 OF_FORMS = "en"  # its other words are in the patterns of forms.py
 _LETTERS = r"[\p{L}\p{M}]"
-LETTER_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]"  # whose words stand close to others
+# whose words stand close to others
+LETTER_UNSPACED = r"[\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}]"
 _UNSPACED = regex.compile(LETTER_UNSPACED)
 _WORD = regex.compile(rf"{_LETTERS}+")
 
 
 class Deferred:
-    """A pattern that is compiled when it is first used: that takes a while, and most texts need few patterns."""
+    """A pattern that is compiled when it is first used: that takes a while, and most texts need few
+    patterns.
+    """
 
     every: ClassVar[list[Deferred]] = []
 
@@ -52,7 +57,9 @@ def _tables() -> Mapping[str, Mapping[str, Any]]:
 
 
 def words_of(key: str, *tables: str) -> list[str]:
-    """What these tables list under a key; without tables, those of all languages but that of forms.py."""
+    """What these tables list under a key; without tables, those of all languages but that of
+    forms.py.
+    """
     listed: list[str] = []
     for name in tables or [name for name in _tables() if name != OF_FORMS]:
         listed += _tables()[name].get(key, [])
@@ -76,10 +83,14 @@ def number_words(*languages: str) -> dict[str, float]:
 
 
 def pattern_of(words: Iterable[str]) -> str:
-    """A pattern of any of these words, the longest first; whole words where the script has gaps between words."""
+    """A pattern of any of these words, the longest first; whole words where the script has gaps
+    between words.
+    """
     complete, begun, parts = [], [], []
     for form in sorted({form for word in words for form in word.split("|")}, key=len, reverse=True):
-        pattern = regex.escape(form.rstrip("*"), special_only=True, literal_spaces=True).replace(" ", r"\s+")
+        pattern = regex.escape(form.rstrip("*"), special_only=True, literal_spaces=True).replace(
+            " ", r"\s+"
+        )
         if _UNSPACED.search(form):
             parts.append(pattern)
         elif form.endswith("*"):
@@ -94,12 +105,16 @@ def pattern_of(words: Iterable[str]) -> str:
 
 
 def words_in(lowered: str, key: str, *tables: str) -> tuple[str, ...]:
-    """Those of words_of that a text in lower case may hold: most texts hold few, and are searched for no others."""
+    """Those of words_of that a text in lower case may hold: most texts hold few, and are searched
+    for no others.
+    """
     if not lowered.strip():
         return ()  # what is left of a reply that is an object
     tokens = _tokens(lowered)
     listed = _beginnings(lowered.isascii(), key, *tables)
-    return tuple([form for begins, form, is_word in listed if begins in (tokens if is_word else lowered)])
+    return tuple(
+        [form for begins, form, is_word in listed if begins in (tokens if is_word else lowered)]
+    )
 
 
 @lru_cache(maxsize=2)

@@ -1,8 +1,9 @@
-"""Rubrics: what judges are told about a criterion. prompts/criteria/NAME.toml, an annotation template, or METAL's
-released JSON files.
+"""Rubrics: what judges are told about a criterion. prompts/criteria/NAME.toml, an annotation
+template, or METAL's released JSON files.
 
-A rubric file is a criterion's table in dataset.toml with three additions: `simple`, one or two sentences; `detailed`, a
-thorough description; and for each level a `definition` and `reasons` to give it.
+A rubric file is a criterion's table in dataset.toml with three additions: `simple`, one or two
+sentences; `detailed`, a thorough description; and for each level a `definition` and `reasons` to
+give it.
 """
 
 from __future__ import annotations
@@ -34,10 +35,12 @@ class LevelText:
 
 @dataclass(frozen=True)
 class Rubric:
-    """A criterion with its texts. flipped: the rubric's scale runs the other way round than the dataset's.
+    """A criterion with its texts. flipped: the rubric's scale runs the other way round than the
+    dataset's.
 
-    reviewed: of a translation, which speaker of the language has reviewed it, or UNREVIEWED. compared: whether its
-    levels compare the output with a reference. released: METAL's released files, as its prompts show them.
+    reviewed: of a translation, which speaker of the language has reviewed it, or UNREVIEWED.
+    compared: whether its levels compare the output with a reference. released: METAL's released
+    files, as its prompts show them.
     """
 
     criterion: Criterion
@@ -56,7 +59,11 @@ class Rubric:
         scale = self.criterion.scale
         if scale.levels:
             return scale.values[-1 - scale.values.index(judged)]
-        return scale.low + scale.high - judged if scale.low is not None and scale.high is not None else -judged
+        return (
+            scale.low + scale.high - judged
+            if scale.low is not None and scale.high is not None
+            else -judged
+        )
 
 
 def rubrics_for(
@@ -67,13 +74,15 @@ def rubrics_for(
     language: str = "",
     flip: Iterable[str] = (),
 ) -> dict[str, Rubric]:
-    """The rubric of each criterion: from the first folder that has one, else nothing but its question and levels.
+    """The rubric of each criterion: from the first folder that has one, else nothing but its
+    question and levels.
 
-    folders: prompt folders, the most specific first; each holds criteria/NAME.toml (criteria/NAME.LANGUAGE.toml for
-    prompts in another language), or METAL's released simple/NAME.json and detailed/NAME.json. Where none does, it
-    is the first annotation template's that has a criterion of that name and scale. needed: the descriptions that
-    prompts will show. flip: criteria whose rubric runs the other way round.
-    Raises UsageError where a description is missing, DataError for a rubric on another scale than the dataset's.
+    folders: prompt folders, the most specific first; each holds criteria/NAME.toml
+    (criteria/NAME.LANGUAGE.toml for prompts in another language), or METAL's released
+    simple/NAME.json and detailed/NAME.json. Where none does, it is the first annotation template's
+    that has a criterion of that name and scale. needed: the descriptions that prompts will show.
+    flip: criteria whose rubric runs the other way round. Raises UsageError where a description is
+    missing, DataError for a rubric on another scale than the dataset's.
     """
     rubrics = {}
     flip, needed = tuple(flip), tuple(needed)
@@ -84,15 +93,20 @@ def rubrics_for(
         rubric = rubric or Rubric(criterion)
         if name in flip:
             rubric = replace(rubric, flipped=True)
-            if rubric.criterion.scale is criterion.scale:  # a rubric without levels of its own: the words go with it
+            # a rubric without levels of its own: the words go with it
+            if rubric.criterion.scale is criterion.scale:
                 rubric = replace(rubric, criterion=_turned(rubric.criterion))
         rubrics[name] = rubric
     check_described(rubrics, needed, language)
     return rubrics
 
 
-def check_described(rubrics: Mapping[str, Rubric], needed: Iterable[str], language: str = "") -> None:
-    """Raise UsageError for a criterion without a description that prompts will show; its question may stand alone."""
+def check_described(
+    rubrics: Mapping[str, Rubric], needed: Iterable[str], language: str = ""
+) -> None:
+    """Raise UsageError for a criterion without a description that prompts will show; its question
+    may stand alone.
+    """
     needed = tuple(needed)
     for name, rubric in rubrics.items():
         worded = rubric.simple or rubric.detailed
@@ -101,18 +115,23 @@ def check_described(rubrics: Mapping[str, Rubric], needed: Iterable[str], langua
                 where, ending = (f" in {language!r}", f".{language}") if language else ("", "")
                 short = ', or use `prompt="simple"`' if rubric.simple else ""
                 raise UsageError(
-                    f"criterion {name} has no {description} description{where}; {where_to_ask(name, ending)}{short}"
+                    f"criterion {name} has no {description} description{where};"
+                    f" {where_to_ask(name, ending)}{short}"
                 )
 
 
 def bears_file(name: str) -> bool:
     """Whether a criterion's name may be a file's: of letters with their marks, digits, `_` and `-`."""
-    letters = (c for c in name if c not in "\u200c\u200d" and not unicodedata.category(c).startswith("M"))
+    letters = (
+        c for c in name if c not in "\u200c\u200d" and not unicodedata.category(c).startswith("M")
+    )
     return bool(re.fullmatch(r"[\w-]+", "".join(letters)))
 
 
 def where_to_ask(name: str, ending: str = "") -> str:
-    """What to do for a criterion that judges are told nothing about. ending: of a file in another language."""
+    """What to do for a criterion that judges are told nothing about. ending: of a file in another
+    language.
+    """
     if not bears_file(name):
         return 'write `question = "..."` for it in dataset.toml, as no file can be named so'
     made = "" if ending else ", as `metal.criterion_new` does with your question"
@@ -120,8 +139,8 @@ def where_to_ask(name: str, ending: str = "") -> str:
 
 
 def translated(rubric: Rubric, folders: Sequence[Path], language: str) -> Rubric:
-    """The rubric of criteria/NAME.LANGUAGE.toml in the first folder that has one, else as it is; also where the
-    translation leaves out the detailed description.
+    """The rubric of criteria/NAME.LANGUAGE.toml in the first folder that has one, else as it is;
+    also where the translation leaves out the detailed description.
     """
     other = _from_folders(rubric.criterion, folders, language, rubric.flipped) if language else None
     return other if other and (other.detailed or not rubric.detailed) else rubric
@@ -133,11 +152,15 @@ def _turned(criterion: Criterion) -> Criterion:
     if all(level.shown == level.label for level in scale.levels):
         return criterion
     labels = reversed([level.label for level in scale.levels])
-    levels = tuple(replace(level, label=label) for level, label in zip(scale.levels, labels, strict=True))
+    levels = tuple(
+        replace(level, label=label) for level, label in zip(scale.levels, labels, strict=True)
+    )
     return replace(criterion, scale=replace(scale, levels=levels))
 
 
-def _from_folders(criterion: Criterion, folders: Sequence[Path], language: str, flipped: bool) -> Rubric | None:
+def _from_folders(
+    criterion: Criterion, folders: Sequence[Path], language: str, flipped: bool
+) -> Rubric | None:
     ending = f".{language}" if language else ""
     for folder in folders:
         path = folder / "criteria" / f"{criterion.name}{ending}.toml"
@@ -146,18 +169,30 @@ def _from_folders(criterion: Criterion, folders: Sequence[Path], language: str, 
         released = _released_rubric(criterion, folder) if not language else None
         if released:
             return released
-    paths = [path for folder in folders if not language for path in sorted((folder / "annotate").glob("*.toml"))]
+    paths = [
+        path
+        for folder in folders
+        if not language
+        for path in sorted((folder / "annotate").glob("*.toml"))
+    ]
     for path in paths:
         table = (content := read_toml(path)).get("criteria", {}).get(criterion.name)
-        rubric = in_template(criterion.name, table, content.get("levels", []), path)[0] if table else None
+        rubric = (
+            in_template(criterion.name, table, content.get("levels", []), path)[0]
+            if table
+            else None
+        )
         if rubric and _same_levels(rubric, criterion):
-            return _fitting(replace(rubric, detailed=rubric.detailed or rubric.simple), criterion, path, flipped)
+            return _fitting(
+                replace(rubric, detailed=rubric.detailed or rubric.simple), criterion, path, flipped
+            )
     return None
 
 
 def _same_levels(rubric: Rubric, criterion: Criterion) -> bool:
-    """Whether a template's criterion is the dataset's: the values are the same, and where it compares the output with
-    a reference, the labels too. Scores of 1 to 5 that a table merely calls `overall` compare with nothing.
+    """Whether a template's criterion is the dataset's: the values are the same, and where it
+    compares the output with a reference, the labels too. Scores of 1 to 5 that a table merely calls
+    `overall` compare with nothing.
     """
     theirs, ours = rubric.criterion.scale, criterion.scale
     if rubric.compared and sorted(map(_label, theirs.levels)) != sorted(map(_label, ours.levels)):
@@ -172,17 +207,26 @@ def _label(level: Level) -> str:
 def described(name: str, folders: Sequence[Path]) -> Criterion | None:
     """The criterion that the first criteria/NAME.toml in the folders declares; None without one."""
     paths = (folder / "criteria" / f"{name}.toml" for folder in folders)
-    return next((declared(name, read_toml(path), path).criterion for path in paths if path.is_file()), None)
+    return next(
+        (declared(name, read_toml(path), path).criterion for path in paths if path.is_file()), None
+    )
 
 
-def in_template(name: str, table: Mapping[str, Any], levels: Any, path: Path) -> tuple[Rubric, list[str]]:
-    """A criterion of an annotation template, as a dataset declares it, and the labels that people read.
+def in_template(
+    name: str, table: Mapping[str, Any], levels: Any, path: Path
+) -> tuple[Rubric, list[str]]:
+    """A criterion of an annotation template, as a dataset declares it, and the labels that people
+    read.
 
     levels: of criteria without levels of their own. Raises DataError for a criterion that is none.
     """
     listed = table.get("levels", levels)
     if not isinstance(listed, list):
-        raise DataError(path, f"criterion {name}: levels is not a list of tables", "Write [[levels]] before each")
+        raise DataError(
+            path,
+            f"criterion {name}: levels is not a list of tables",
+            "Write [[levels]] before each",
+        )
     if not all(isinstance(level, dict) for level in listed):
         raise DataError(path, "levels", "Each is a table with value, label, definition and reasons")
     plain = [{key: text for key, text in level.items() if key != "shown"} for level in listed]
@@ -193,7 +237,8 @@ def in_template(name: str, table: Mapping[str, Any], levels: Any, path: Path) ->
 
 
 def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubric:
-    """A rubric file. Raises DataError where its scale or direction does not fit the dataset's criterion.
+    """A rubric file. Raises DataError where its scale or direction does not fit the dataset's
+    criterion.
 
     flipped: whether the user says that it runs the other way round.
     """
@@ -202,7 +247,11 @@ def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubr
 
 def _fitting(rubric: Rubric, criterion: Criterion, path: Path, flipped: bool) -> Rubric:
     if criterion.scale.compares and not rubric.criterion.scale.compares:
-        return replace(rubric, criterion=replace(criterion, label=criterion.label or rubric.criterion.label), levels={})
+        return replace(
+            rubric,
+            criterion=replace(criterion, label=criterion.label or rubric.criterion.label),
+            levels={},
+        )
     theirs, ours = rubric.criterion.scale, criterion.scale
     if (theirs.values, theirs.low, theirs.high) != (ours.values, ours.low, ours.high):
         raise DataError(
@@ -210,11 +259,14 @@ def _fitting(rubric: Rubric, criterion: Criterion, path: Path, flipped: bool) ->
             f"its scale ({theirs.describe()}) is not the dataset's ({ours.describe()})",
             "Use the dataset's values, or give another rubric in a folder of `prompt_folders`",
         )
-    labels, own_labels = ([level.label.casefold() for level in scale.levels] for scale in (theirs, ours))
+    labels, own_labels = (
+        [level.label.casefold() for level in scale.levels] for scale in (theirs, ours)
+    )
     if labels != own_labels and sorted(labels) == sorted(own_labels) and not flipped:
         raise DataError(
             path,
-            f"its labels are in another order ({theirs.describe()}) than the dataset's ({ours.describe()})",
+            f"its labels are in another order ({theirs.describe()}) than the dataset's"
+            f" ({ours.describe()})",
             f'If it counts the other way round, pass `flip=["{criterion.name}"]`',
         )
     if flipped and labels and labels == own_labels:
@@ -234,18 +286,24 @@ def _fitting(rubric: Rubric, criterion: Criterion, path: Path, flipped: bool) ->
 
 
 def declared(name: str, entry: Mapping[str, Any], path: Path) -> Rubric:
-    """A rubric from its TOML table, with the criterion that it declares. path: the file, for messages."""
+    """A rubric from its TOML table, with the criterion that it declares. path: the file, for
+    messages.
+    """
     texts, levels = _level_texts(entry, path)
     plain = {key: value for key, value in entry.items() if key not in (SIMPLE, DETAILED, REVIEWED)}
     criterion = read_criterion(name, plain | ({"levels": levels} if levels else {}), path)
     for key in (SIMPLE, DETAILED, REVIEWED):
         if not isinstance(entry.get(key, ""), str):
             raise DataError(path, f"{key} is not a text", f'Write {key} = """..."""')
-    simple, detailed, reviewed = (entry.get(key, "").strip() for key in (SIMPLE, DETAILED, REVIEWED))
+    simple, detailed, reviewed = (
+        entry.get(key, "").strip() for key in (SIMPLE, DETAILED, REVIEWED)
+    )
     return Rubric(criterion, simple, detailed, texts, reviewed=reviewed)
 
 
-def _level_texts(entry: Mapping[str, Any], path: Path) -> tuple[dict[float, LevelText], list[dict[str, Any]]]:
+def _level_texts(
+    entry: Mapping[str, Any], path: Path
+) -> tuple[dict[float, LevelText], list[dict[str, Any]]]:
     """The texts by level value, and the levels without them."""
     texts, bare = {}, []
     listed = entry.get("levels", [])
@@ -253,14 +311,20 @@ def _level_texts(entry: Mapping[str, Any], path: Path) -> tuple[dict[float, Leve
         raise DataError(path, "levels is not a list of tables", "Write [[levels]] before each")
     for level in listed:
         if not isinstance(level, dict):
-            raise DataError(path, "levels", "Each is a table with value, label, definition and reasons")
+            raise DataError(
+                path, "levels", "Each is a table with value, label, definition and reasons"
+            )
         check_known(f"{path}: levels: key", level, ["value", "label", "definition", "reasons"])
         reasons = level.get("reasons", [])
         if not isinstance(reasons, list) or not all(isinstance(reason, str) for reason in reasons):
-            raise DataError(path, "reasons is not a list of texts", 'Write reasons = ["...", "..."]')
+            raise DataError(
+                path, "reasons is not a list of texts", 'Write reasons = ["...", "..."]'
+            )
         bare.append({key: level[key] for key in ("value", "label") if key in level})
         if isinstance(level.get("value"), int | float):
-            texts[float(level["value"])] = LevelText(str(level.get("definition", "")).strip(), tuple(reasons))
+            texts[float(level["value"])] = LevelText(
+                str(level.get("definition", "")).strip(), tuple(reasons)
+            )
     return texts, bare
 
 
@@ -268,7 +332,9 @@ def _level_texts(entry: Mapping[str, Any], path: Path) -> tuple[dict[float, Leve
 
 
 def _released_rubric(criterion: Criterion, folder: Path) -> Rubric | None:
-    """From simple/NAME.json and detailed/NAME.json in the folder or its `metrics` folder; None without either."""
+    """From simple/NAME.json and detailed/NAME.json in the folder or its `metrics` folder; None
+    without either.
+    """
     for base in (folder, folder / "metrics"):
         simple, detailed = (base / kind / f"{criterion.name}.json" for kind in (SIMPLE, DETAILED))
         if simple.is_file() or detailed.is_file():
@@ -296,7 +362,10 @@ def _read_released(path: Path, criterion: Criterion) -> Rubric:
     if criterion.scale.compares:  # what makes one better is what makes it good
         return Rubric(named, content["description"].strip())
     if isinstance(scoring, str):
-        return Rubric(named, "\n".join(part.strip() for part in (content["description"], scoring) if part.strip()))
+        return Rubric(
+            named,
+            "\n".join(part.strip() for part in (content["description"], scoring) if part.strip()),
+        )
     if not isinstance(scoring, dict):
         raise DataError(path, '"scoring" is neither a text nor an object', f"It should be {shape}")
     texts = {}
@@ -304,13 +373,22 @@ def _read_released(path: Path, criterion: Criterion) -> Rubric:
         try:
             value = float(key)
         except ValueError:
-            raise DataError(path, f"scoring: {key!r} is not a score", "Its keys are the scores") from None
+            raise DataError(
+                path, f"scoring: {key!r} is not a score", "Its keys are the scores"
+            ) from None
         if not criterion.scale.allows(value):
             raise DataError(
                 path,
-                f"scoring: {key} is not on the scale of {criterion.name} ({criterion.scale.describe()})",
+                f"scoring: {key} is not on the scale of {criterion.name}"
+                f" ({criterion.scale.describe()})",
                 "Import the dataset with the rubric's levels",
             )
-        listed = reasons.values() if isinstance(reasons, dict) else reasons if isinstance(reasons, list) else [reasons]
+        listed = (
+            reasons.values()
+            if isinstance(reasons, dict)
+            else reasons
+            if isinstance(reasons, list)
+            else [reasons]
+        )
         texts[value] = LevelText("", tuple(map(str, listed)))
     return Rubric(named, content["description"].strip(), levels=texts)

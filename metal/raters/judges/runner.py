@@ -1,10 +1,12 @@
-"""The local engine: asks each question once, however often it is stopped, and records each reply before it counts.
+"""The local engine: asks each question once, however often it is stopped, and records each reply
+before it counts.
 
-One event loop. Each model has a connection, a pace, and one worker for each call it may have in flight. A worker takes
-the next question that has no answer yet, asks it, retries where that helps, and writes the reply to the journal. The
-first worker begins alone, until something is answered: that a server cannot be reached, refuses the key or fails for
-ever shows in the attempts at one question, and not at as many as may be in flight. No reply is kept in memory: a run of
-a hundred thousand calls needs hardly more memory than one of a thousand.
+One event loop. Each model has a connection, a pace, and one worker for each call it may have in
+flight. A worker takes the next question that has no answer yet, asks it, retries where that helps,
+and writes the reply to the journal. The first worker begins alone, until something is answered:
+that a server cannot be reached, refuses the key or fails for ever shows in the attempts at one
+question, and not at as many as may be in flight. No reply is kept in memory: a run of a hundred
+thousand calls needs hardly more memory than one of a thousand.
 """
 
 from __future__ import annotations
@@ -53,11 +55,17 @@ class LocalRun:
 
     async def go(self) -> None:
         """Ask until nothing is left to ask. Raises OSError when the journal cannot be written."""
-        works = (judge.work(first=worker == 0) for judge in self.judges for worker in range(judge.model.concurrency))
+        works = (
+            judge.work(first=worker == 0)
+            for judge in self.judges
+            for worker in range(judge.model.concurrency)
+        )
         await run_together(works, lambda: (judge.attempts.client.close() for judge in self.judges))
 
     def may_begin(self) -> bool:
-        """Whether another call may be begun, by the rules' limit and unless the run stops; counts it."""
+        """Whether another call may be begun, by the rules' limit and unless the run stops; counts
+        it.
+        """
         limit = self.session.rules.limit
         if self.stopping.is_set() or (limit is not None and self.begun >= limit):
             return False
@@ -73,7 +81,9 @@ class LocalJudge:
 
     def __init__(self, run: LocalRun, model: Model) -> None:
         self.run, self.model, self.session = run, model, run.session
-        self.attempts = Attempts(self.session.setup(model), self.session.open_client(model), self._note)
+        self.attempts = Attempts(
+            self.session.setup(model), self.session.open_client(model), self._note
+        )
         self.questions = self._open_questions()
         self.probe = asyncio.Lock()
 
@@ -93,7 +103,9 @@ class LocalJudge:
             progress.done += 1
 
     async def work(self, *, first: bool) -> None:
-        """One worker: question after question, while there are any. first: it does not wait for a first answer."""
+        """One worker: question after question, while there are any. first: it does not wait for a
+        first answer.
+        """
         if not first:
             await self.attempts.tried.wait()
         try:
@@ -120,7 +132,8 @@ class LocalJudge:
             return False
         question, key = following
         self.run.claimed.add(key)
-        if self.run.budget.spent_up(self.attempts.highest_cost(question, self.model.price)):  # no use in waiting
+        # no use in waiting
+        if self.run.budget.spent_up(self.attempts.highest_cost(question, self.model.price)):
             self._over_budget()
             return False
         await self.attempts.pace.enter(self.attempts.tokens(question), self.attempts.closed)

@@ -1,4 +1,6 @@
-"""API keys: read from the environment, and removed from everything that is written, in case a provider echoes them."""
+"""API keys: read from the environment, and removed from everything that is written, in case a
+provider echoes them.
+"""
 
 from __future__ import annotations
 
@@ -17,27 +19,39 @@ from metal.raters.judges.models import Model
 HIDDEN = b"[key hidden]"
 SHORTEST = 4  # a shorter value is not a key, and removing it would damage texts
 LONG = 8  # shorter values are removed as whole words only
-_ESCAPE = re.compile(rb'\\+u00([0-7][0-9a-fA-F])|\\+([/"])|%([0-7][0-9a-fA-F])')  # of JSON, JSON in JSON, addresses
+# of JSON, JSON in JSON, addresses
+_ESCAPE = re.compile(rb'\\+u00([0-7][0-9a-fA-F])|\\+([/"])|%([0-7][0-9a-fA-F])')
 
 
 class Secrets:
-    """Values that must not be written anywhere, also escaped as JSON and addresses may be, or as base64."""
+    """Values that must not be written anywhere, also escaped as JSON and addresses may be, or as
+    base64.
+    """
 
     def __init__(self, values: Iterable[str] = ()) -> None:
-        kept = {value for value in values if len(value) >= SHORTEST and value not in ("true", "false", "null")}
+        kept = {
+            value
+            for value in values
+            if len(value) >= SHORTEST and value not in ("true", "false", "null")
+        }
         written = {
-            form for value in kept for form in (value.encode(), json.dumps(value)[1:-1].encode(), *_in_base64(value))
+            form
+            for value in kept
+            for form in (value.encode(), json.dumps(value)[1:-1].encode(), *_in_base64(value))
         }
         self._values = {value: _pattern(value) for value in sorted(written, key=len, reverse=True)}
 
     @classmethod
     def of(cls, models: Iterable[Model]) -> Secrets:
-        """The keys of these models, the values of their headers, and all that looks like a key in the environment."""
+        """The keys of these models, the values of their headers, and all that looks like a key in
+        the environment.
+        """
         models = list(models)
         keys = [os.environ.get(model.api_key_env, "").strip() for model in models]
         for model in models:
             for name, value in model.sent_headers().items():
-                if len(value) >= LONG or model.headers[name].startswith("$"):  # others are words: "beta", "v1.0"
+                # others are words: "beta", "v1.0"
+                if len(value) >= LONG or model.headers[name].startswith("$"):
                     keys.append(value)
         return cls([*keys, *known_keys()])
 
@@ -50,7 +64,11 @@ class Secrets:
 
     def hidden(self, text: bytes) -> bytes:
         """The text without them; the same object where there are none."""
-        plain = _ESCAPE.sub(_letter, text) if b"\\u00" in text or b"\\/" in text or b"%" in text else b""
+        plain = (
+            _ESCAPE.sub(_letter, text)
+            if b"\\u00" in text or b"\\/" in text or b"%" in text
+            else b""
+        )
         for value, pattern in self._values.items():
             if value in text or value in plain:
                 text = pattern.sub(HIDDEN, text)
@@ -64,7 +82,9 @@ class Secrets:
                 json.loads(raw)
             except ValueError:
                 raw = json.dumps(raw.decode("utf-8", "replace")).encode()
-        text, model, fingerprint = map(self.hidden_text, (reply.text, reply.model, reply.fingerprint))
+        text, model, fingerprint = map(
+            self.hidden_text, (reply.text, reply.model, reply.fingerprint)
+        )
         return replace(reply, text=text, raw=raw, model=model, fingerprint=fingerprint)
 
     def hidden_text(self, text: str) -> str:
@@ -110,24 +130,39 @@ def _in_base64(value: str) -> Iterator[bytes]:
         encoded = base64.b64encode(bytes(before) + value.encode())
         ends = (before + len(value.encode())) % 3
         part = (
-            encoded[(0, 2, 3)[before] : {0: None, 1: -3, 2: -2}[ends]] if len(value) >= LONG else encoded.rstrip(b"=")
+            encoded[(0, 2, 3)[before] : {0: None, 1: -3, 2: -2}[ends]]
+            if len(value) >= LONG
+            else encoded.rstrip(b"=")
         )
         yield from {part, part.translate(bytes.maketrans(b"+/", b"-_"))}
 
 
 def key_from_environment(names: Iterable[str], whose: str) -> str:
-    """The key in the first of these environment variables that is set. Raises UsageError when none is."""
+    """The key in the first of these environment variables that is set. Raises UsageError when none
+    is.
+    """
     wanted = [name for name in names if name]
     for name in wanted:
         if os.environ.get(name, "").strip():
-            return os.environ[name].strip()  # a line break that came from a file does not belong to it
-    raise UsageError(f"{whose} needs a key in the environment variable {' or '.join(wanted)}, which is not set")
+            # a line break that came from a file does not belong to it
+            return os.environ[name].strip()
+    raise UsageError(
+        f"{whose} needs a key in the environment variable {' or '.join(wanted)}, which is not set"
+    )
 
 
 def known_keys() -> list[str]:
-    """The values of all environment variables that look like keys, for any service; API keys may be short."""
+    """The values of all environment variables that look like keys, for any service; API keys may be
+    short.
+    """
     endings = ("KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS")
-    named = ((name.upper(), value.strip()) for name, value in os.environ.items() if name.upper().endswith(endings))
+    named = (
+        (name.upper(), value.strip())
+        for name, value in os.environ.items()
+        if name.upper().endswith(endings)
+    )
     return [
-        value for name, value in named if len(value) >= (1 if name.endswith("API_KEY") else LONG) and " " not in value
+        value
+        for name, value in named
+        if len(value) >= (1 if name.endswith("API_KEY") else LONG) and " " not in value
     ]

@@ -8,21 +8,33 @@ from typing import Any
 
 import regex
 
-REASON_KEYS = ("justification", "reason", "explanation", "rationale", "comments", "comment", "reasoning")
+REASON_KEYS = (
+    "justification",
+    "reason",
+    "explanation",
+    "rationale",
+    "comments",
+    "comment",
+    "reasoning",
+)
 _OBJECT = regex.compile(r"\{\s*+[\"}]")
 _WITH_KEY = regex.compile(r"\{\s*+\"[^\"\n]{1,60}\"\s*+:")
 _MEMBER = regex.compile(r"\s*+[{\[,]\s*+(?:(?P<name>\"(?:[^\"\\]|\\.)*+\")\s*+:\s*+)?", regex.S)
 _COMMA = regex.compile(r"\s*+,")
-_NAMES_OF_PARTS = ("criterion", "name", "metric", "aspect", "dimension")  # {"criterion": "fluency", "score": 4}
-_MOST_FAULTS = 200  # each costs a pass over the text; after that many only the last objects are tried
+# {"criterion": "fluency", "score": 4}
+_NAMES_OF_PARTS = ("criterion", "name", "metric", "aspect", "dimension")
+# each costs a pass over the text; after that many only the last objects are tried
+_MOST_FAULTS = 200
 _DEEPEST = 4
 
 
-def objects_with(text: str, names: tuple[str, ...]) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
+def objects_with(
+    text: str, names: tuple[str, ...]
+) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
     """Place and fields of each JSON object in a text that has one of the names as a key, in order.
 
-    Of nested objects the outermost whose value under the name is none itself, with the justification around it. An
-    object that the end of the text cuts off comes last, without fields.
+    Of nested objects the outermost whose value under the name is none itself, with the
+    justification around it. An object that the end of the text cuts off comes last, without fields.
     """
     for place, value in objects_in(text):
         for fields in _with_key(value, names) if value else [{}]:
@@ -30,11 +42,12 @@ def objects_with(text: str, names: tuple[str, ...]) -> Iterator[tuple[tuple[int,
 
 
 def objects_in(text: str, partly: bool = False) -> Iterator[tuple[tuple[int, int], dict[str, Any]]]:
-    """Place and content of each JSON object in a text, but for those inside another; one that is cut off comes last,
-    empty.
+    """Place and content of each JSON object in a text, but for those inside another; one that is
+    cut off comes last, empty.
 
-    What surrounds them (fences, prose, lists) plays no part. Keys are in lower case; one that repeats with another
-    value holds a list of both, which is no verdict. partly: of the one that is cut off its complete parts are given.
+    What surrounds them (fences, prose, lists) plays no part. Keys are in lower case; one that
+    repeats with another value holds a list of both, which is no verdict. partly: of the one that is
+    cut off its complete parts are given.
     """
     decode = _DECODER.raw_decode
     starts = [match.start() for match in _OBJECT.finditer(text)]
@@ -70,13 +83,16 @@ _DECODER = json.JSONDecoder(strict=False, object_pairs_hook=_fields)
 
 def _is_cut(text: str, start: int, error: json.JSONDecodeError, after_objects: bool) -> bool:
     """after_objects: whether it may end with an object inside it."""
-    at_the_end = error.msg.startswith("Unterminated string") or error.pos >= len(text) - len("\\uABCD")
+    at_the_end = error.msg.startswith("Unterminated string") or error.pos >= len(text) - len(
+        "\\uABCD"
+    )
     ended = not after_objects and text.rstrip("` \n]").endswith("}")
     return at_the_end and not ended and bool(_WITH_KEY.match(text, start))
 
 
 def _complete_parts(text: str, start: int, depth: int = 0) -> dict[str, Any]:
-    """The complete members of an object, or list, that is cut off; of the member in which it ends, objects and lists.
+    """The complete members of an object, or list, that is cut off; of the member in which it ends,
+    objects and lists.
 
     What it is about is left out: it is no complete part itself.
     """
@@ -86,11 +102,21 @@ def _complete_parts(text: str, start: int, depth: int = 0) -> dict[str, Any]:
             value, start = _DECODER.raw_decode(text, begin.end())
             name = _DECODER.decode(begin["name"] or '""')
             about_it = isinstance(value, str) and name.lower() in _NAMES_OF_PARTS
-            if not about_it and (isinstance(value, dict) or _COMMA.match(text, start)):  # a last number may go on
+            # a last number may go on
+            if not about_it and (isinstance(value, dict) or _COMMA.match(text, start)):
                 members.append((name, value))
         except (ValueError, RecursionError):
             inner = _complete_parts(text, begin.end(), depth + 1) if depth < _DEEPEST else {}
-            return _fields([*members, *((name, part) for name, part in inner.items() if isinstance(part, dict | list))])
+            return _fields(
+                [
+                    *members,
+                    *(
+                        (name, part)
+                        for name, part in inner.items()
+                        if isinstance(part, dict | list)
+                    ),
+                ]
+            )
     return _fields(members)
 
 
@@ -103,13 +129,15 @@ def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator
         yield from named
     else:
         inside = [fields for inner in values for fields in _with_key(inner, names, depth + 1)]
-        reasons = {key: value for fields in named for key, value in fields.items() if key in REASON_KEYS}
+        reasons = {
+            key: value for fields in named for key, value in fields.items() if key in REASON_KEYS
+        }
         yield from [reasons | fields for fields in inside] or named
 
 
 def parts_under(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator[Any]:
-    """What the outermost objects with one of the names as a key hold there, or those that say that they are about it,
-    in order."""
+    """What the outermost objects with one of the names as a key hold there, or those that say that
+    they are about it, in order."""
     if depth > _DEEPEST or not isinstance(value, dict | list):
         return
     if isinstance(value, dict):

@@ -1,8 +1,9 @@
-"""Templates of prompts: prompts/judge/NAME.toml and prompts/pairs/NAME.toml, or the words of a task in a frame.
+"""Templates of prompts: prompts/judge/NAME.toml and prompts/pairs/NAME.toml, or the words of a task
+in a frame.
 
-A task (prompts/tasks/NAME.toml) says what its texts are called: a question and an answer. prompts/frames/ has what is
-said around these words, of one text and of two. Variants: with references, all criteria in one call, the reason first,
-or none.
+A task (prompts/tasks/NAME.toml) says what its texts are called: a question and an answer.
+prompts/frames/ has what is said around these words, of one text and of two. Variants: with
+references, all criteria in one call, the reason first, or none.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ JUDGE, PAIRS = "judge", "pairs"  # the folders of prompts for one output and for
 FRAMES, TASKS = "frames", "tasks"  # of what is said around the words of a task, and of these words
 _JUSTIFICATION = '"<two or three sentences in English>"'
 _PAIR = {"first": "OUTPUT A", "second": "OUTPUT B"}
-_REASONS = {"after": ("score", "justification"), "before": ("justification", "score"), "none": ("score",)}
+_REASONS = {
+    "after": ("score", "justification"),
+    "before": ("justification", "score"),
+    "none": ("score",),
+}
 _SWITCHES = ("letters", "bare", "together")  # keys of a template that are true or false
 _FENCED = {"source": "SOURCE", "output": "OUTPUT", "references": "REFERENCE"} | _PAIR
 # The endings of a prompt's name: it shows references; it asks for all criteria in one call.
@@ -36,15 +41,18 @@ _VARIANT = re.compile(f"(.+?)({_REFERENCE})?({_TOGETHER})?(-reason-first|-no-rea
 
 @dataclass(frozen=True)
 class Template:
-    """prompts/judge/NAME.toml, or prompts/pairs/NAME.toml: Jinja2 texts for the system and the user message.
+    """prompts/judge/NAME.toml, or prompts/pairs/NAME.toml: Jinja2 texts for the system and the user
+    message.
 
-    letters: whether it asks for a letter (A is the first level) instead of a score. reviewed: as of a rubric. pairs:
-    whether it shows two outputs, of which one may be better. reason: whether the justification is written after the
-    score, before it, or not at all ("after", "before", "none"). references: whether those of the source are shown.
-    roles: of a frame (frames/judge.toml), the words of a task; description: which of a criterion it shows, SIMPLE,
-    DETAILED, or "" for the better one there is. bare: whether texts stand without marker lines, and no schema is forced
-    on answers, for models that were trained so. together: whether one call asks for all criteria, so that a reply has
-    an object for each. languages: how METAL's released prompts call them; what those say is kept to the blank.
+    letters: whether it asks for a letter (A is the first level) instead of a score. reviewed: as of
+    a rubric. pairs: whether it shows two outputs, of which one may be better. reason: whether the
+    justification is written after the score, before it, or not at all ("after", "before", "none").
+    references: whether those of the source are shown. roles: of a frame (frames/judge.toml), the
+    words of a task; description: which of a criterion it shows, SIMPLE, DETAILED, or "" for the
+    better one there is. bare: whether texts stand without marker lines, and no schema is forced on
+    answers, for models that were trained so. together: whether one call asks for all criteria, so
+    that a reply has an object for each. languages: how METAL's released prompts call them; what
+    those say is kept to the blank.
     """
 
     name: str
@@ -101,78 +109,109 @@ class Template:
         return role + (_FENCED[slot][-2:] if slot in _PAIR else "")
 
     def variables(self, rubric: Mapping[str, Any], released: Mapping[str, str]) -> dict[str, Any]:
-        """What a frame, or a released prompt, may use beside the variables of a rubric. released: as of a rubric."""
+        """What a frame, or a released prompt, may use beside the variables of a rubric. released:
+        as of a rubric.
+        """
         if self.languages:
             return {"metric": released.get(self.description) or _metric(rubric, self.description)}
         if not self.roles:
             return {}
         letters = " or ".join(json.dumps(level["letter"]) for level in rubric["levels"])
-        forms = {"score": f"<{letters if self.letters else rubric['values']}>", "justification": _JUSTIFICATION}
+        forms = {
+            "score": f"<{letters if self.letters else rubric['values']}>",
+            "justification": _JUSTIFICATION,
+        }
         texts = rubric["criterion"]
         return {
             "roles": self.roles,
             "thorough": self.description != SIMPLE,
-            "description": texts[self.description] if self.description else texts[DETAILED] or texts[SIMPLE],
+            "description": (
+                texts[self.description] if self.description else texts[DETAILED] or texts[SIMPLE]
+            ),
             "reply": "{{{}}}".format(", ".join(f'"{part}": {forms[part]}' for part in self.order)),
         }
 
 
 def template_names(folders: Sequence[Path], kind: str = JUDGE) -> list[str]:
     """The names of the prompts in these folders, sorted. kind: JUDGE or PAIRS."""
-    stems = {path.stem for folder in folders for place in (kind, TASKS) for path in (folder / place).glob("*.toml")}
+    stems = {
+        path.stem
+        for folder in folders
+        for place in (kind, TASKS)
+        for path in (folder / place).glob("*.toml")
+    }
     return sorted(stem for stem in stems if "." not in stem)
 
 
 def load_template(name: str, folders: Sequence[Path], pairs: bool = False) -> Template:
     """The first template of that name in the folders; one for pairs of outputs.
 
-    Where there is none, it is made of a frame: for a task (tasks/NAME.toml), and for a task, `simple` or `detailed`
-    with references, all criteria in one call, the reason first, or no reason (NAME-reference, NAME-together,
-    NAME-reason-first, NAME-no-reason).
-    Before those of a folder, `simple` and `detailed` are those of a release of METAL's, where the folder is one.
-    Raises UnknownName, or DataError for a file that is not a template.
+    Where there is none, it is made of a frame: for a task (tasks/NAME.toml), and for a task,
+    `simple` or `detailed` with references, all criteria in one call, the reason first, or no reason
+    (NAME-reference, NAME-together, NAME-reason-first, NAME-no-reason). Before those of a folder,
+    `simple` and `detailed` are those of a release of METAL's, where the folder is one. Raises
+    UnknownName, or DataError for a file that is not a template.
     """
     kind = PAIRS if pairs else JUDGE
     for folder in folders:
         plain = name in (SIMPLE, DETAILED) and not pairs
         if plain and (released := released_prompt(folder)):
             system, user, languages, path = released
-            return Template(name, system, user, path, description=name, bare=True, languages=languages)
+            return Template(
+                name, system, user, path, description=name, bare=True, languages=languages
+            )
         if (path := folder / kind / f"{name}.toml").is_file():
             return _read_template(name, path, pairs)
     if made := _of_frame(name, folders, kind):
         return made
     base = _variant(name)[0]
     if base != name and _first_file(folders, kind, base):
-        raise UsageError(f"prompt {base} has no variants; write {kind}/{name}.toml in a folder of `prompt_folders`")
+        raise UsageError(
+            f"prompt {base} has no variants; write {kind}/{name}.toml in a folder of"
+            " `prompt_folders`"
+        )
     remedy = f"Or write your own as {kind}/NAME.toml in a folder of `prompt_folders`"
     raise UnknownName("prompt", name, template_names(folders, kind), remedy)
 
 
-def translation(english: Template, folders: Sequence[Path], language: str, criteria: Iterable[str]) -> Template:
+def translation(
+    english: Template, folders: Sequence[Path], language: str, criteria: Iterable[str]
+) -> Template:
     """The same prompt in another language: NAME.LANGUAGE.toml, which shows and asks for the same.
 
-    What is made of a frame has to be written out. criteria: those that are asked. Raises UsageError where the prompt or
-    one of them has no translation beside the English file or in a folder before, DataError where it asks otherwise.
+    What is made of a frame has to be written out. criteria: those that are asked. Raises UsageError
+    where the prompt or one of them has no translation beside the English file or in a folder
+    before, DataError where it asks otherwise.
     """
-    names = [(PAIRS if english.pairs else JUDGE, english.name), *(("criteria", name) for name in criteria)]
+    names = [
+        (PAIRS if english.pairs else JUDGE, english.name),
+        *(("criteria", name) for name in criteria),
+    ]
     paths = [_translated(folders, kind, name, language) for kind, name in names]
-    missing = [f"{kind}/{name}.{language}.toml" for (kind, name), path in zip(names, paths, strict=True) if not path]
+    missing = [
+        f"{kind}/{name}.{language}.toml"
+        for (kind, name), path in zip(names, paths, strict=True)
+        if not path
+    ]
     if missing or not (path := paths[0]):
         raise UsageError(
-            f"no prompt {english.name} in {language_name(language)}: write {listed(missing)}, as `metal.prompt_show` "
-            "has it in English, in a folder of `prompt_folders`"
+            f"no prompt {english.name} in {language_name(language)}: write {listed(missing)}, as"
+            " `metal.prompt_show` has it in English, in a folder of `prompt_folders`"
         )
     template = _read_template(english.name, path, english.pairs)
     for setting in ("reason", "shows_references", *_SWITCHES):
         if (value := getattr(template, setting)) != (wanted := getattr(english, setting)):
-            problem = f"{setting} is {json.dumps(value)}, and {json.dumps(wanted)} in the English prompt"
+            problem = (
+                f"{setting} is {json.dumps(value)}, and {json.dumps(wanted)} in the English prompt"
+            )
             raise DataError(path, problem, "A translation shows and asks for the same")
     return template
 
 
 def _translated(folders: Iterable[Path], kind: str, name: str, language: str) -> Path | None:
-    """The translation of a file: of the first in English, so that METAL's stands for none of the user's."""
+    """The translation of a file: of the first in English, so that METAL's stands for none of the
+    user's.
+    """
     for folder in folders:
         if (path := folder / kind / f"{name}.{language}.toml").is_file():
             return path
@@ -191,19 +230,25 @@ def _metric(rubric: Mapping[str, Any], description: str) -> str:
 
 
 def variant(name: str, *, references: bool = False, together: bool = False) -> str:
-    """The name of the same prompt with references, or with all criteria in one call, beside what it is already."""
+    """The name of the same prompt with references, or with all criteria in one call, beside what it
+    is already.
+    """
     base, shown, joint, order = _variant(name)
     return base + (_REFERENCE if references else shown) + (_TOGETHER if together else joint) + order
 
 
 def _variant(name: str) -> tuple[str, str, str, str]:
-    """A prompt's name without its endings, and the endings: references, together, another order of the answer."""
+    """A prompt's name without its endings, and the endings: references, together, another order of
+    the answer.
+    """
     base, references, together, order = _VARIANT.fullmatch(name.strip() or " ").groups("")  # type: ignore[union-attr]
     return base, references, together, order
 
 
 def _of_frame(name: str, folders: Sequence[Path], kind: str) -> Template | None:
-    """The template of a task, or a variant of one or of METAL's own; None where the name is not one."""
+    """The template of a task, or a variant of one or of METAL's own; None where the name is not
+    one.
+    """
     base, references, together, order = _variant(name)
     task, frame = _first_file(folders, TASKS, base), _first_file(folders, FRAMES, kind)
     own = base if base in (SIMPLE, DETAILED) else ""
@@ -214,7 +259,9 @@ def _of_frame(name: str, folders: Sequence[Path], kind: str) -> Template | None:
         words = _words(read_toml(task), task)
         check_known(f"{task}: key", words, roles)
         roles = roles | words
-    template = replace(_read_template(name, frame, kind == PAIRS), roles=roles, reason=_ORDERS[order])
+    template = replace(
+        _read_template(name, frame, kind == PAIRS), roles=roles, reason=_ORDERS[order]
+    )
     return replace(template, references=bool(references), together=bool(together), description=own)
 
 
@@ -224,30 +271,46 @@ def _first_file(folders: Iterable[Path], kind: str, name: str) -> Path | None:
 
 
 def _words(table: Any, path: Path) -> dict[str, str]:
-    """The words of a task. Raises DataError for what cannot stand in a sentence and on a marker line."""
+    """The words of a task. Raises DataError for what cannot stand in a sentence and on a marker
+    line.
+    """
     if not isinstance(table, dict):
         raise DataError(path, "roles is not a table", 'Write output = "answer" below [roles]')
     for key, words in table.items():
         if not isinstance(words, str) or not re.fullmatch(r"[^\W\d_](?:[\w ,'’-]*\w)?", words):
-            raise DataError(path, f"{key} is {words!r}", 'It is a few words, e.g. output = "answer"')
+            raise DataError(
+                path, f"{key} is {words!r}", 'It is a few words, e.g. output = "answer"'
+            )
     return table
 
 
 def _read_template(name: str, path: Path, pairs: bool) -> Template:
     content = read_toml(path)
-    check_known(f"{path}: key", content, ["system", "user", "reason", "roles", *_SWITCHES, REVIEWED])
+    check_known(
+        f"{path}: key", content, ["system", "user", "reason", "roles", *_SWITCHES, REVIEWED]
+    )
     system, user = content.get("system"), content.get("user")
     if not isinstance(system, str) or not isinstance(user, str):
-        raise DataError(path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one")
+        raise DataError(
+            path, "needs the texts 'system' and 'user'", "prompts/judge/simple.toml is one"
+        )
     switches = {name: content.get(name, False) for name in _SWITCHES}
     for switch, value in switches.items():
         if not isinstance(value, bool):
-            raise DataError(path, f"{switch} is neither true nor false", f"Write {switch} = true, or leave it out")
+            raise DataError(
+                path,
+                f"{switch} is neither true nor false",
+                f"Write {switch} = true, or leave it out",
+            )
     reason = content.get("reason", "after")
     if reason not in _REASONS:
-        raise DataError(path, f"reason is {reason!r}", f"Write one of {', '.join(_REASONS)}, or leave it out")
+        raise DataError(
+            path, f"reason is {reason!r}", f"Write one of {', '.join(_REASONS)}, or leave it out"
+        )
     reviewed = str(content.get(REVIEWED, ""))
-    template = Template(name, system, user, path, reviewed=reviewed, pairs=pairs, reason=reason, **switches)
+    template = Template(
+        name, system, user, path, reviewed=reviewed, pairs=pairs, reason=reason, **switches
+    )
     check_slots(template, user + system)
     return template
 

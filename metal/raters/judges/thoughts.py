@@ -1,10 +1,12 @@
-"""What is no part of a reply's answer: signs that nobody sees, and what a model thinks before it answers.
+"""What is no part of a reply's answer: signs that nobody sees, and what a model thinks before it
+answers.
 
-Models put their thoughts between marks: `<think> ... </think>`, `[THINK]`, `<|begin_of_thought|>`; new
-models bring new marks. So none are listed: whatever a mark at the beginning of a reply opens is a thought,
-unless its name is that of an answer (`<score>`), of HTML or of a chat template, or it holds a bare number.
-Elsewhere a mark whose name speaks of thinking opens or closes one. A thought that is never closed goes on
-to the end of the reply; before one that is closed but never opened, all is thought.
+Models put their thoughts between marks: `<think> ... </think>`, `[THINK]`, `<|begin_of_thought|>`;
+new models bring new marks. So none are listed: whatever a mark at the beginning of a reply opens is
+a thought, unless its name is that of an answer (`<score>`), of HTML or of a chat template, or it
+holds a bare number. Elsewhere a mark whose name speaks of thinking opens or closes one. A thought
+that is never closed goes on to the end of the reply; before one that is closed but never opened,
+all is thought.
 """
 
 from __future__ import annotations
@@ -22,7 +24,9 @@ from metal.raters.judges.reply_words import pattern_of, words_of
 # changes what is seen, and stays.
 _UNSEEN = regex.compile("[\u200b\u200e\u200f\u061c\u2060\u2066-\u2069\ufeff]|\ufe0f?\u20e3")
 _CHANNEL = regex.compile(r"<\|(?:channel|start)\|>")
-_FINAL_CHANNEL = regex.compile(r"<\|channel\|>\s*final\b[^<]{0,99}(?:<\|constrain\|>[^<]{0,99})?<\|message\|>")
+_FINAL_CHANNEL = regex.compile(
+    r"<\|channel\|>\s*final\b[^<]{0,99}(?:<\|constrain\|>[^<]{0,99})?<\|message\|>"
+)
 _CHANNEL_MARK = regex.compile(r"<\|\w{1,20}\|>")
 _MARK = regex.compile(
     r"(?<![\"'`“‘«])(?:(?P<shape><\|?|\[|◁)(?P<slash>/?)(?P<name>\p{L}[\w:.-]{0,40}+)(?:\|?>|\]|▷)|(?P<name>assistantfinal))"
@@ -32,12 +36,16 @@ _SPECIAL = regex.compile(r"<\|/?\w{1,40}\|>|</?(?:bos|eos|pad|(?:start|end)_of_t
 _BEGINS = regex.compile(r"(?i)^(?:begin|start)(?:_of)?_")
 _ENDS = regex.compile(r"(?i)^end(?:_of)?_")
 _PARTS = regex.compile(r"[_:.-]|(?<=\p{Ll})(?=\p{Lu})")
-_THINKING = regex.compile("|".join(map(regex.escape, [*words_of("thoughts", "marks"), *words_of("reasons", "marks")])))
+_THINKING = regex.compile(
+    "|".join(map(regex.escape, [*words_of("thoughts", "marks"), *words_of("reasons", "marks")]))
+)
 _REASONS = regex.compile("|".join(map(regex.escape, words_of("reasons", "marks"))))
 _ANSWERS, _FORMATTING = set(words_of("answers", "marks")), set(words_of("formatting", "marks"))
 _NOT_BLANK = regex.compile(r"\S")
 _BARE_NUMBER = regex.compile(r"[\s\d.,/*]*")
-_STATUS = r"(?:http|error|status)\W{0,3}[45]\d\d\b|[45]\d\d\W{1,3}(?:error|too\s+many|service|internal)"
+_STATUS = (
+    r"(?:http|error|status)\W{0,3}[45]\d\d\b|[45]\d\d\W{1,3}(?:error|too\s+many|service|internal)"
+)
 _SERVICE_ERROR = regex.compile(
     r"(?i)\W*(?:(?:error|sorry|api|server|the|request|failed|exception|message)\W+){0,4}"
     rf"(?:{pattern_of(words_of('errors', 'services'))}|{_STATUS})"
@@ -60,12 +68,16 @@ def plain(text: str) -> str:
 
 
 def is_service_error(text: str) -> bool:
-    """Whether the text opens with what a service says instead of a judge, such as that a limit is reached."""
+    """Whether the text opens with what a service says instead of a judge, such as that a limit is
+    reached.
+    """
     return _SERVICE_ERROR.match(text) is not None
 
 
 def without_thoughts(text: str) -> str:
-    """The plain reply without the thoughts that a model wrote before it answered; empty where only thoughts came."""
+    """The plain reply without the thoughts that a model wrote before it answered; empty where only
+    thoughts came.
+    """
     return _without_marked(plain(text), reasons=False)
 
 
@@ -117,7 +129,9 @@ def _is_thought(text: str, mark: _Mark, closing: _Mark | None, opens: bool) -> b
 
 
 def _marks(text: str) -> Iterator[_Mark]:
-    """The marks of a reply that may open or close a thought, but for those inside JSON that it opens with."""
+    """The marks of a reply that may open or close a thought, but for those inside JSON that it
+    opens with.
+    """
     opened: dict[str, str] = {}
     for match in _MARK.finditer(text, _end_of_json(text)):
         written = str(match["name"])
@@ -130,13 +144,17 @@ def _marks(text: str) -> Iterator[_Mark]:
             continue
         numbered = name.rstrip("0123456789")
         # <unused94> ... <unused95>: of marks that are counted, the next one closes.
-        closes = bool(match["slash"]) or bool(_ENDS.match(written)) or opened.get(numbered, name) != name
+        closes = (
+            bool(match["slash"]) or bool(_ENDS.match(written)) or opened.get(numbered, name) != name
+        )
         opened.setdefault(numbered, name)
         yield _Mark(match.start(), match.end(), numbered, closes, bool(_THINKING.search(name)))
 
 
 def _end_of_json(text: str) -> int:
-    """Where the JSON ends that a reply opens with; all of it where that is broken, and 0 where it opens otherwise."""
+    """Where the JSON ends that a reply opens with; all of it where that is broken, and 0 where it
+    opens otherwise.
+    """
     if not text.startswith(("{", "[{", "```")):
         return 0
     begin = regex.search(r"[{\[]", text)

@@ -1,8 +1,9 @@
 """Automatic metrics: texts in, numbers out. One family of metrics per file.
 
-A metric is found by name: an entry point of the group `metal.metrics`. METAL declares its own in pyproject.toml, each a
-`MetricFactory`; other packages add metrics in the same way (own.py says what an entry point may name). Without any
-package, `path/to/metric.py:function` is a metric too. `metal.raters.metrics.conformance` says what is odd about one.
+A metric is found by name: an entry point of the group `metal.metrics`. METAL declares its own in
+pyproject.toml, each a `MetricFactory`; other packages add metrics in the same way (own.py says what
+an entry point may name). Without any package, `path/to/metric.py:function` is a metric too.
+`metal.raters.metrics.conformance` says what is odd about one.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ __all__ = [
 
 
 def known_metrics() -> dict[str, str]:
-    """Every metric's name and summary: METAL's, then those of other packages, which are not imported for it.
+    """Every metric's name and summary: METAL's, then those of other packages, which are not
+    imported for it.
 
     Raises UsageError when two packages offer the same name.
     """
@@ -68,9 +70,11 @@ def _built_in(name: str) -> MetricFactory:
 
 
 def find_metric(name: str) -> Metric:
-    """The metric of a name: `chrf`, `bleu(tokenize=zh)`, `path/to/metric.py:function`, or a package's.
+    """The metric of a name: `chrf`, `bleu(tokenize=zh)`, `path/to/metric.py:function`, or a
+    package's.
 
-    Raises UnknownName with near misses; UsageError and MissingExtra where it cannot be used as asked.
+    Raises UnknownName with near misses; UsageError and MissingExtra where it cannot be used as
+    asked.
     """
     if own.is_file(name):
         return own.metric_from_file(name)
@@ -78,7 +82,9 @@ def find_metric(name: str) -> Metric:
     if is_built_in(asked.name):
         asked = replace(asked, name=asked.name.lower())
     if asked.name not in plugins(own.GROUP):
-        raise UnknownName("metric", asked.name, known_metrics(), "Your own: path/to/metric.py:function")
+        raise UnknownName(
+            "metric", asked.name, known_metrics(), "Your own: path/to/metric.py:function"
+        )
     return own.metric_offered(asked)
 
 
@@ -88,17 +94,26 @@ def score_all(metric: Metric, items: Sequence[Item]) -> list[float | None]:
 
 
 def scored(metric: Metric, items: Sequence[Item]) -> list[Scored]:
-    """The score of each item, or the reason why it has none: no text, nothing to compare with, or the metric's own.
+    """The score of each item, or the reason why it has none: no text, nothing to compare with, or
+    the metric's own.
 
-    Empty references do not count. Where the metric is not defined for several references, the best one counts.
-    Raises DataError when the metric gives another number of answers than it was asked for.
+    Empty references do not count. Where the metric is not defined for several references, the best
+    one counts. Raises DataError when the metric gives another number of answers than it was asked
+    for.
     """
     reasons = [_lacking(metric, item) for item in items]
-    questions = [[] if reason else _questions(metric, item) for item, reason in zip(items, reasons, strict=True)]
+    questions = [
+        [] if reason else _questions(metric, item)
+        for item, reason in zip(items, reasons, strict=True)
+    ]
     asked = [question for of_item in questions for question in of_item]
     answers = list(metric.score(asked)) if asked else []
     if len(answers) != len(asked):
-        raise DataError(f"metric {metric.name}", f"{len(answers)} scores for {len(asked)} texts", "It gives one each")
+        raise DataError(
+            f"metric {metric.name}",
+            f"{len(answers)} scores for {len(asked)} texts",
+            "It gives one each",
+        )
     remaining = iter(answers)
     return [
         Scored(None, reason) if reason else _best(metric, [next(remaining) for _ in of_item])
@@ -126,7 +141,14 @@ def _questions(metric: Metric, item: Item) -> list[Item]:
 
 
 def _best(metric: Metric, answers: Sequence[Answer]) -> Scored:
-    numbers = [float(answer) for answer in answers if not isinstance(answer, str) and math.isfinite(answer)]
+    numbers = [
+        float(answer) for answer in answers if not isinstance(answer, str) and math.isfinite(answer)
+    ]
     if numbers:
         return Scored(metric.better(numbers))
-    return Scored(None, next((answer for answer in answers if isinstance(answer, str) and answer), "no finite number"))
+    return Scored(
+        None,
+        next(
+            (answer for answer in answers if isinstance(answer, str) and answer), "no finite number"
+        ),
+    )

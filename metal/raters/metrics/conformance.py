@@ -1,7 +1,8 @@
-"""Is a metric what it says it is? Tried on sentences in 45 languages; each trial ends in one sentence.
+"""Is a metric what it says it is? Tried on sentences in 45 languages; each trial ends in one
+sentence.
 
-A finding that does not hold does not prove a bad metric: learned metrics rarely give identical texts the very same
-score in every language. It says what a reader of its scores should know.
+A finding that does not hold does not prove a bad metric: learned metrics rarely give identical
+texts the very same score in every language. It says what a reader of its scores should know.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from metal.raters.metrics.own import RAISED
 ODD_TEXTS = ("…", "?!", "a", "7", "🙂", "\u200f", "<b>&amp;</b>", "=1+1", "word " * 2000)
 NEAR = 1e-5  # scores of models differ a little with what else is in a batch
 
-# One sentence per language of XL-Sum, of the kind "in the morning the children go to school with their friends": for
+# One sentence per language of XL-Sum, of the kind "in the morning the children go to school with
+# their friends": for
 # trying metrics in 45 languages' scripts, not for judging anybody's translations.
 SAMPLES: Mapping[str, str] = {
     "am": "ልጆቹ ጠዋት ከጓደኞቻቸው ጋር ወደ ትምህርት ቤት ይሄዳሉ።",
@@ -69,22 +71,28 @@ SAMPLES: Mapping[str, str] = {
 }
 
 Scores = Sequence[float | None]
-Finding = tuple[bool | None, str]  # whether it is as it should be, None where there is nothing to hold to; in words
+# whether it is as it should be, None where there is nothing to hold to; in words
+Finding = tuple[bool | None, str]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """What one trial showed. holds: whether it is as it should be; None where there is nothing to hold to."""
+    """What one trial showed. holds: whether it is as it should be; None where there is nothing to
+    hold to.
+    """
 
     trial: str
     holds: bool | None
     words: str
 
 
-def conformance(metric: Metric, *, clock: Callable[[], float], samples: Mapping[str, str] = SAMPLES) -> list[Trial]:
+def conformance(
+    metric: Metric, *, clock: Callable[[], float], samples: Mapping[str, str] = SAMPLES
+) -> list[Trial]:
     """The findings about a metric, one per trial.
 
-    clock: gives seconds, such as time.perf_counter. samples: one sentence per language; UsageError for fewer than two.
+    clock: gives seconds, such as time.perf_counter. samples: one sentence per language; UsageError
+    for fewer than two.
     """
     if len(samples) < 2:
         raise UsageError("trying a metric takes sentences in two languages or more")
@@ -116,16 +124,26 @@ def _identity(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
         return True, f"identical texts reach {best:g} in all {len(same)} languages"
     first = scores[short[0]]
     shown = "missing" if first is None else f"{first:.6g}"
-    return False, f"identical texts do not reach {best:g} in {_listed(same, short)}; in the first it is {shown}"
+    return (
+        False,
+        (
+            f"identical texts do not reach {best:g} in {_listed(same, short)}; in the first it is"
+            f" {shown}"
+        ),
+    )
 
 
 def _second_reference(metric: Metric, same: Sequence[Item], scores: Scores) -> Finding:
     if "references" not in metric.needs or metric.descriptive:
         return None, "references do not say how good a text is here"
-    two_references = [replace(item, references=(other.text, item.text)) for item, other in _pairs(same)]
+    two_references = [
+        replace(item, references=(other.text, item.text)) for item, other in _pairs(same)
+    ]
     worse = [
         at
-        for at, (alone, both) in enumerate(zip(scores, score_all(metric, two_references), strict=True))
+        for at, (alone, both) in enumerate(
+            zip(scores, score_all(metric, two_references), strict=True)
+        )
         if alone is not None and (both is None or _worse(metric, both, alone))
     ]
     if worse:
@@ -142,7 +160,13 @@ def _direction(metric: Metric, same: Sequence[Item], scores: Scores, unrelated: 
         if own is not None and other is not None and not _worse(metric, other, own)
     ]
     if not_worse:
-        return False, f"a sentence in another language is no worse than an identical one in {_listed(same, not_worse)}"
+        return (
+            False,
+            (
+                "a sentence in another language is no worse than an identical one in"
+                f" {_listed(same, not_worse)}"
+            ),
+        )
     return True, f"{metric.direction} is better: identical beats unrelated in every language"
 
 
@@ -159,7 +183,9 @@ def _range(metric: Metric, scores: Scores) -> Finding:
 
 
 def _empty(metric: Metric, item: Item) -> Finding:
-    """Without output, references and source in turn: no score where the metric needs it, no fault where it does not."""
+    """Without output, references and source in turn: no score where the metric needs it, no fault
+    where it does not.
+    """
     lacking = [replace(item, text=" \n"), replace(item, references=()), replace(item, source="")]
     try:
         answers = scored(metric, lacking)
@@ -196,12 +222,17 @@ def _determinism(metric: Metric, same: Sequence[Item], scores: Scores) -> Findin
 
 def _unicode(metric: Metric, same: Sequence[Item]) -> Finding:
     composed, decomposed = (
-        score_all(metric, [replace(item, text=unicodedata.normalize(form, item.text)) for item in same])
+        score_all(
+            metric, [replace(item, text=unicodedata.normalize(form, item.text)) for item in same]
+        )
         for form in ("NFC", "NFD")
     )
     differing = [at for at, apart in enumerate(map(_apart, composed, decomposed)) if apart]
     if differing:
-        return False, f"composed and decomposed texts (NFC, NFD) differ in {_listed(same, differing)}"
+        return (
+            False,
+            f"composed and decomposed texts (NFC, NFD) differ in {_listed(same, differing)}",
+        )
     return True, "composed and decomposed texts (NFC, NFD) score the same"
 
 

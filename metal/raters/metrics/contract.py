@@ -1,4 +1,5 @@
-"""What a metric is: the texts it gets, the number or reason it gives, what is known of it beforehand, and its name.
+"""What a metric is: the texts it gets, the number or reason it gives, what is known of it
+beforehand, and its name.
 
 Names are `chrf`, `bleu(tokenize=zh)`: what is printed can be read back.
 """
@@ -22,14 +23,18 @@ Answer = float | str  # a score, or in words why there is none
 Value = str | int | float | bool  # of an option
 
 _NAME = re.compile(r"\s*(?P<name>[^()\"]*?)\s*(?:\((?P<options>.*)\))?\s*", re.DOTALL)
-_OPTION = re.compile(r"\s*(?P<key>[\w-]+)\s*=\s*(?:\"(?P<quoted>[^\"]*)\"|(?P<plain>[^\",()]*?))\s*(?:,|$)")
+_OPTION = re.compile(
+    r"\s*(?P<key>[\w-]+)\s*=\s*(?:\"(?P<quoted>[^\"]*)\"|(?P<plain>[^\",()]*?))\s*(?:,|$)"
+)
 _COMMA_OUTSIDE = re.compile(r",(?![^(]*\))")
 _YES_NO = {"yes": True, "no": False}
 
 
 @dataclass(frozen=True)
 class Item:
-    """A text to score, with what it may be compared with. language: BCP-47, or a pair; empty where unknown."""
+    """A text to score, with what it may be compared with. language: BCP-47, or a pair; empty where
+    unknown.
+    """
 
     text: str
     references: tuple[str, ...] = ()
@@ -39,7 +44,9 @@ class Item:
     @classmethod
     def of(cls, output: Output, source: Source) -> Item:
         """An output of a dataset, with the references that it is not itself."""
-        references = tuple(reference for reference in source.references if not same_text(output.text, reference))
+        references = tuple(
+            reference for reference in source.references if not same_text(output.text, reference)
+        )
         return cls(output.text, references, source.text, output.language)
 
 
@@ -50,7 +57,9 @@ def same_text(text: str, other: str) -> bool:
 
 @lru_cache(maxsize=512)  # outputs of one source come together
 def plain_text(text: str) -> str:
-    """The text in NFC, white space as single blanks: texts that are equal in this count as the same."""
+    """The text in NFC, white space as single blanks: texts that are equal in this count as the
+    same.
+    """
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 
@@ -62,22 +71,28 @@ class Scored:
     reason: str = ""
 
     def __post_init__(self) -> None:
-        if (self.score is None) != bool(self.reason) or (self.score is not None and not math.isfinite(self.score)):
-            raise DataError("score", f"{self.score} with reason {self.reason!r}", "a number, or None with a reason")
+        if (self.score is None) != bool(self.reason) or (
+            self.score is not None and not math.isfinite(self.score)
+        ):
+            raise DataError(
+                "score",
+                f"{self.score} with reason {self.reason!r}",
+                "a number, or None with a reason",
+            )
 
 
 @dataclass(frozen=True)
 class Metric:
     """A way to score texts.
 
-    name      as it prints and is found again: `chrf`, `bleu(tokenize=zh)`
-    score     items to answers, one each, in their order. It gets no item without text, or without what it needs;
+    name      as it prints and is found again: `chrf`, `bleu(tokenize=zh)` score     items to
+    answers, one each, in their order. It gets no item without text, or without what it needs;
               where not `multi_reference`, each item has one reference
-    needs     "references", "source", both or nothing
-    low, high ends of its range; None where it has none
-    signature whatever may change its scores: settings, versions, models
-    multi_reference  whether it is defined for several references; else the best over the references is taken
-    descriptive      whether it says what a text is like, not how good it is; direction then says how it is listed
+    needs     "references", "source", both or nothing low, high ends of its range; None where it has
+    none signature whatever may change its scores: settings, versions, models multi_reference
+    whether it is defined for several references; else the best over the references is taken
+    descriptive      whether it says what a text is like, not how good it is; direction then says
+    how it is listed
     """
 
     name: str
@@ -93,15 +108,27 @@ class Metric:
 
     def __post_init__(self) -> None:
         if not self.name or self.name != self.name.strip():
-            raise DataError("metric", f"name {self.name!r}", "give it a name without spaces around it")
+            raise DataError(
+                "metric", f"name {self.name!r}", "give it a name without spaces around it"
+            )
         if self.direction not in DIRECTIONS:
             raise DataError(
-                f"metric {self.name}", f"direction {self.direction!r}", "say 'higher' or 'lower' (is better)"
+                f"metric {self.name}",
+                f"direction {self.direction!r}",
+                "say 'higher' or 'lower' (is better)",
             )
         if unknown := [need for need in self.needs if need not in ("references", "source")]:
-            raise DataError(f"metric {self.name}", f"needs {unknown[0]!r}", "a metric needs 'references' or 'source'")
+            raise DataError(
+                f"metric {self.name}",
+                f"needs {unknown[0]!r}",
+                "a metric needs 'references' or 'source'",
+            )
         if self.low is not None and self.high is not None and not self.low < self.high:
-            raise DataError(f"metric {self.name}", f"range {self.low} to {self.high}", "the first end is the lower one")
+            raise DataError(
+                f"metric {self.name}",
+                f"range {self.low} to {self.high}",
+                "the first end is the lower one",
+            )
 
     @property
     def best(self) -> float | None:
@@ -126,10 +153,12 @@ class Asked:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def fill(self, **defaults: Value | tuple[str, ...]) -> tuple[str, dict[str, Value]]:
-        """The name as it prints, with the options that differ from their defaults, and the values of all options.
+        """The name as it prints, with the options that differ from their defaults, and the values
+        of all options.
 
-        defaults: an option and its value, whose type it has, or the tuple of its choices, the first being the default.
-        Raises UnknownName for other options and choices, UsageError for a value of another type.
+        defaults: an option and its value, whose type it has, or the tuple of its choices, the first
+        being the default. Raises UnknownName for other options and choices, UsageError for a value
+        of another type.
         """
         for key in self.options:
             if key not in defaults:
@@ -162,8 +191,9 @@ class Asked:
 class MetricFactory:
     """A metric that takes options: opened by the name it is asked for, listed without being opened.
 
-    summary: what it is, in one line. open: the metric for a name with options; raises UnknownName for options it does
-    not have, MissingExtra where its libraries are missing. extra: the extra of metal-eval that brings them.
+    summary: what it is, in one line. open: the metric for a name with options; raises UnknownName
+    for options it does not have, MissingExtra where its libraries are missing. extra: the extra of
+    metal-eval that brings them.
     """
 
     summary: str
@@ -172,17 +202,22 @@ class MetricFactory:
 
 
 def read_name(text: str) -> Asked:
-    """The name and the options in `text`. Raises UsageError with an example where it has neither form."""
+    """The name and the options in `text`. Raises UsageError with an example where it has neither
+    form.
+    """
     parts = _NAME.fullmatch(text)
     if not parts or not parts["name"]:
-        raise UsageError(f"metric {text!r}: write a name, or a name with options: bleu(tokenize=zh)")
+        raise UsageError(
+            f"metric {text!r}: write a name, or a name with options: bleu(tokenize=zh)"
+        )
     options: dict[str, str] = {}
     at, inside = 0, (parts["options"] or "").strip()
     while at < len(inside):
         option = _OPTION.match(inside, at)
         if not option or option["key"] in options:
             raise UsageError(
-                f'metric {text!r}: options are KEY=VALUE, each once, with commas between; quote odd values: KEY="a,b"'
+                f"metric {text!r}: options are KEY=VALUE, each once, with commas between; quote odd"
+                ' values: KEY="a,b"'
             )
         options[option["key"]] = option["plain"] if option["quoted"] is None else option["quoted"]
         at = option.end()
@@ -190,12 +225,16 @@ def read_name(text: str) -> Asked:
 
 
 def split_names(text: str) -> list[str]:
-    """The names in `chrf,bleu(tokenize=zh, smooth=none),rouge-l`; commas inside brackets are not between names."""
+    """The names in `chrf,bleu(tokenize=zh, smooth=none),rouge-l`; commas inside brackets are not
+    between names.
+    """
     return [name.strip() for name in _COMMA_OUTSIDE.split(text) if name.strip()]
 
 
 def at_least_one(metric: str, option: str, value: Value, wanted: str = "1 or more") -> int:
-    """The value of an option that is a whole number from 1. Raises UsageError, with what is wanted, otherwise."""
+    """The value of an option that is a whole number from 1. Raises UsageError, with what is wanted,
+    otherwise.
+    """
     if not isinstance(value, int) or value < 1:
         raise UsageError(f"metric {metric}: {option}={value}: write {wanted}")
     return value

@@ -1,8 +1,9 @@
 """The scores of metrics on a dataset's outputs: raters of kind metric, and their ratings.
 
-Scores of METRIC_SCORE are higher-is-better: where lower is better they are negated here, and the rater's `about` says
-so. `about` also has a digest of the texts that were compared, which shows whether the scores still hold. Scores
-computed elsewhere, such as COMET's in its own environment, come in a table of outputs and scores.
+Scores of METRIC_SCORE are higher-is-better: where lower is better they are negated here, and the
+rater's `about` says so. `about` also has a digest of the texts that were compared, which shows
+whether the scores still hold. Scores computed elsewhere, such as COMET's in its own environment,
+come in a table of outputs and scores.
 """
 
 from __future__ import annotations
@@ -51,39 +52,55 @@ class Scores:
 
 
 def with_metric_score(dataset: Dataset) -> Dataset:
-    """The dataset with the criterion of metrics' scores. Raises UsageError where that name has another scale."""
+    """The dataset with the criterion of metrics' scores. Raises UsageError where that name has
+    another scale.
+    """
     own = dataset.criteria.get(METRIC_SCORE.name)
     if own and (own.scale != METRIC_SCORE.scale or own.direction != METRIC_SCORE.direction):
         raise UsageError(
-            f"dataset {dataset.card.name} has a criterion {METRIC_SCORE.name!r} of its own ({own.scale.describe()}, "
-            f"{own.direction} is better), where scores of metrics are any number, higher is better; rename it there"
+            f"dataset {dataset.card.name} has a criterion {METRIC_SCORE.name!r} of its own"
+            f" ({own.scale.describe()}, {own.direction} is better), where scores of metrics are any"
+            " number, higher is better; rename it there"
         )
-    return replace(dataset, criteria=dict(dataset.criteria) | {METRIC_SCORE.name: own or METRIC_SCORE})
+    return replace(
+        dataset, criteria=dict(dataset.criteria) | {METRIC_SCORE.name: own or METRIC_SCORE}
+    )
 
 
 def outputs_to_score(dataset: Dataset, metrics: Iterable[Metric]) -> list[Output]:
     """The outputs that are to be rated and have a text.
 
-    Raises UsageError when there is none, or when a metric would find nothing to compare any of them with.
+    Raises UsageError when there is none, or when a metric would find nothing to compare any of them
+    with.
     """
-    outputs = [output for output in dataset.outputs.values() if output.chosen and output.text.strip()]
+    outputs = [
+        output for output in dataset.outputs.values() if output.chosen and output.text.strip()
+    ]
     if not outputs:
-        raise UsageError(f"dataset {dataset.card.name} has no texts of outputs; metrics score texts")
+        raise UsageError(
+            f"dataset {dataset.card.name} has no texts of outputs; metrics score texts"
+        )
     sources = [dataset.sources[name] for name in dict.fromkeys(output.source for output in outputs)]
     has_texts = {
         "references": any(text.strip() for source in sources for text in source.references),
         "source": any(source.text.strip() for source in sources),
     }
     remedies = {
-        "references": "has no references, which {} compared with; add them to its sources.jsonl: "
-        '"references": ["...", ...]',
-        "source": "has no texts of its sources, which {} compared with; add them to its sources.jsonl",
+        "references": (
+            "has no references, which {} compared with; add them to its sources.jsonl: "
+            '"references": ["...", ...]'
+        ),
+        "source": (
+            "has no texts of its sources, which {} compared with; add them to its sources.jsonl"
+        ),
     }
     for need, remedy in remedies.items():
         lacking = [whole_text(metric.name) for metric in metrics if need in metric.needs]
         if lacking and not has_texts[need]:
             verb = " is" if len(lacking) == 1 else " are"
-            raise UsageError(f"dataset {dataset.card.name} " + remedy.format(", ".join(lacking) + verb))
+            raise UsageError(
+                f"dataset {dataset.card.name} " + remedy.format(", ".join(lacking) + verb)
+            )
     return outputs
 
 
@@ -95,14 +112,27 @@ def metric_rater(metric: Metric, name: str = "") -> Rater:
         ends = [None if end is None else 0.0 - end for end in reversed(ends)]
     more |= {"range": ends} if ends != [None, None] else {}
     return rater(
-        name or metric.name, metric.signature, metric.direction, metric.summary, negated=_negated(metric), **more
+        name or metric.name,
+        metric.signature,
+        metric.direction,
+        metric.summary,
+        negated=_negated(metric),
+        **more,
     )
 
 
 def rater(
-    name: str, signature: str, direction: Direction, summary: str = "", *, negated: bool = False, **more: Any
+    name: str,
+    signature: str,
+    direction: Direction,
+    summary: str = "",
+    *,
+    negated: bool = False,
+    **more: Any,
 ) -> Rater:
-    """A rater of kind metric; names and signatures may hold file names, which need not be text that UTF-8 can hold."""
+    """A rater of kind metric; names and signatures may hold file names, which need not be text that
+    UTF-8 can hold.
+    """
     about: dict[str, Any] = {"signature": whole_text(signature), "direction": direction}
     about |= {"negated": True} if negated else {}
     return Rater(whole_text(name), "metric", GROUP, about | {"summary": whole_text(summary)} | more)
@@ -117,11 +147,14 @@ def score_outputs(
     at_once: int = AT_ONCE,
     progress: Progress | None = None,
 ) -> Scores:
-    """The metric's scores of these outputs. Where text and what it is compared with are equal, it is asked once.
+    """The metric's scores of these outputs. Where text and what it is compared with are equal, it
+    is asked once.
 
-    An output that is one of its references is compared with the others; without others it has no score.
+    An output that is one of its references is compared with the others; without others it has no
+    score.
 
-    at_once: texts the metric is handed together. progress: called with distinct texts done and in all.
+    at_once: texts the metric is handed together. progress: called with distinct texts done and in
+    all.
     """
     items = [Item.of(output, dataset.sources[output.source]) for output in outputs]
     distinct = list(dict.fromkeys(items))
@@ -132,7 +165,9 @@ def score_outputs(
         if progress:
             progress(at + len(part), len(distinct))
     answers = [answer_of[item] for item in items]
-    scores = np.array([np.nan if answer.score is None else answer.score for answer in answers], dtype=np.float64)
+    scores = np.array(
+        [np.nan if answer.score is None else answer.score for answer in answers], dtype=np.float64
+    )
     if _negated(metric):
         scores = 0.0 - scores
     own_rater = metric_rater(metric, name)
@@ -147,18 +182,35 @@ def score_outputs(
 
 
 def references_themselves(dataset: Dataset, outputs: Iterable[Output]) -> list[str]:
-    """The outputs that are one of their source's references, such as the people's texts among the generators."""
+    """The outputs that are one of their source's references, such as the people's texts among the
+    generators.
+    """
     return [
         output.output
         for output in outputs
-        if any(same_text(output.text, reference) for reference in dataset.sources[output.source].references)
+        if any(
+            same_text(output.text, reference)
+            for reference in dataset.sources[output.source].references
+        )
     ]
 
 
-def about_references(metrics: Iterable[Metric], dataset: Dataset, outputs: Iterable[Output]) -> list[str]:
-    """A note on how many outputs are a reference; none where there are none, or no metric reads references."""
-    themselves = references_themselves(dataset, outputs) if any("references" in each.needs for each in metrics) else []
-    return [f"{counted(themselves, 'output')} equal to a reference: not compared with that one"] if themselves else []
+def about_references(
+    metrics: Iterable[Metric], dataset: Dataset, outputs: Iterable[Output]
+) -> list[str]:
+    """A note on how many outputs are a reference; none where there are none, or no metric reads
+    references.
+    """
+    themselves = (
+        references_themselves(dataset, outputs)
+        if any("references" in each.needs for each in metrics)
+        else []
+    )
+    return (
+        [f"{counted(themselves, 'output')} equal to a reference: not compared with that one"]
+        if themselves
+        else []
+    )
 
 
 def facts(name: str, outputs: Sequence[str], scores: Any, reasons: Sequence[str]) -> pd.DataFrame:
@@ -190,7 +242,14 @@ def with_digest(rater: Rater, dataset: Dataset, outputs: Iterable[str]) -> Rater
     for name in sorted(outputs):
         output = dataset.outputs[name]
         source = dataset.sources[output.source]
-        for text in (name, output.language, output.text, source.text, str(len(source.references)), *source.references):
+        for text in (
+            name,
+            output.language,
+            output.text,
+            source.text,
+            str(len(source.references)),
+            *source.references,
+        ):
             digest.update(f"{len(text)} {text}".encode("utf-8", "surrogatepass"))
     return replace(rater, about=dict(rater.about) | {"texts": digest.hexdigest()})
 
@@ -200,10 +259,16 @@ def changed(wanted: Rater, earlier: Scores, dataset: Dataset) -> str:
     theirs = earlier.rater
     if theirs.kind != wanted.kind:
         return f"is of kind {theirs.kind}"
-    if any(theirs.about.get(key) != wanted.about.get(key) for key in ("signature", "direction", "negated")):
+    if any(
+        theirs.about.get(key) != wanted.about.get(key)
+        for key in ("signature", "direction", "negated")
+    ):
         return f"has another signature ({theirs.about.get('signature') or 'none'})"
     gone = [name for name in earlier.outputs if name not in dataset.outputs]
-    if gone or theirs.about.get("texts") != with_digest(wanted, dataset, earlier.outputs).about["texts"]:
+    if (
+        gone
+        or theirs.about.get("texts") != with_digest(wanted, dataset, earlier.outputs).about["texts"]
+    ):
         return "has scored other texts than there are now"
     return ""
 
@@ -250,25 +315,33 @@ def first_row(path: Path) -> int:
     return 1 if path.suffix.lower() in (".jsonl", ".parquet") else 2
 
 
-def outside_scores(table: Table, dataset: Dataset, rater: Rater, outputs: Sequence[Output]) -> tuple[Scores, list[str]]:
+def outside_scores(
+    table: Table, dataset: Dataset, rater: Rater, outputs: Sequence[Output]
+) -> tuple[Scores, list[str]]:
     """The scores in a table, and those of `outputs` that it lacks, in their order.
 
-    rater: its `about` says whether the scores are to be negated. Raises DataError for columns that are not there,
-    scores that are not numbers, and outputs that are unknown or are there twice.
+    rater: its `about` says whether the scores are to be negated. Raises DataError for columns that
+    are not there, scores that are not numbers, and outputs that are unknown or are there twice.
     """
     columns = {str(name).strip().lower(): str(name) for name in table.frame.columns}
-    if "score" not in columns or not ("output" in columns or {"source", "generator"} <= set(columns)):
+    if "score" not in columns or not (
+        "output" in columns or {"source", "generator"} <= set(columns)
+    ):
         listed = ", ".join(map(str, table.frame.columns)) or "none"
         raise DataError(table.path, f"no scores of outputs (columns found: {listed})", WANTED)
     if table.frame.empty:
         raise DataError(table.path, "no rows below the header", WANTED)
-    cells = {role: [_text(cell) for cell in table.frame[column]] for role, column in columns.items()}
+    cells = {
+        role: [_text(cell) for cell in table.frame[column]] for role, column in columns.items()
+    }
     names = _outputs(table, cells, dataset)
     scores = np.array([_number(cell, table.row(at)) for at, cell in enumerate(cells["score"])])
     if rater.about.get("negated"):
         scores = 0.0 - scores
     reason = f"no score in {whole_text(table.path.name)}"
-    rows = facts(rater.rater, names, scores, [reason if math.isnan(score) else "" for score in scores])
+    rows = facts(
+        rater.rater, names, scores, [reason if math.isnan(score) else "" for score in scores]
+    )
     given = set(names)
     lacking = [output.output for output in outputs if output.output not in given]
     return Scores(with_digest(rater, dataset, names), rows), lacking
@@ -283,7 +356,9 @@ def file_scores(
     outputs: Sequence[Output],
     summary: str = "",
 ) -> tuple[Scores, list[str]]:
-    """The scores of a file that were computed elsewhere, as a metric of that name; and as of `outside_scores`."""
+    """The scores of a file that were computed elsewhere, as a metric of that name; and as of
+    `outside_scores`.
+    """
     from metal.data.tables.files import read_frame
 
     table = Table(path, read_frame(path))
@@ -293,17 +368,23 @@ def file_scores(
     return outside_scores(table, dataset, metric, outputs)
 
 
-def given_scores(frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output], path: Path) -> list[Scores]:
-    """The scores of new outputs by the dataset's metrics, from a table: a column source and one for each metric.
+def given_scores(
+    frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output], path: Path
+) -> list[Scores]:
+    """The scores of new outputs by the dataset's metrics, from a table: a column source and one for
+    each metric.
 
-    Scores are as in the dataset, higher is better. Sources without a row are without a score. Raises DataError for
-    columns that are not metrics of the dataset, sources that none of the outputs is of, or that are there twice.
+    Scores are as in the dataset, higher is better. Sources without a row are without a score.
+    Raises DataError for columns that are not metrics of the dataset, sources that none of the
+    outputs is of, or that are there twice.
     """
     columns = {str(name).strip(): str(name) for name in frame.columns}
     metrics = [name for name in columns if name != "source"]
     of_dataset = [rater.rater for rater in dataset.raters.values() if rater.kind == "metric"]
     if "source" not in columns or not metrics:
-        raise DataError(path, f"no scores by metrics (columns found: {', '.join(columns) or 'none'})", GIVEN)
+        raise DataError(
+            path, f"no scores by metrics (columns found: {', '.join(columns) or 'none'})", GIVEN
+        )
     for name in metrics:
         if name not in of_dataset:
             raise UnknownName(f"{path}: metric", name, of_dataset, GIVEN)
@@ -321,7 +402,9 @@ def given_scores(frame: pd.DataFrame, dataset: Dataset, outputs: Sequence[Output
         numbers = [_number(cell, f"{path} row {row}") for row, cell in enumerate(cells, 2)]
         scores = dict(zip(sources, numbers, strict=True))
         column = np.array([scores.get(output.source, math.nan) for output in outputs])
-        reasons = [f"no score in {whole_text(path.name)}" if math.isnan(score) else "" for score in column]
+        reasons = [
+            f"no score in {whole_text(path.name)}" if math.isnan(score) else "" for score in column
+        ]
         rows = facts(name, [output.output for output in outputs], column, reasons)
         scores_of_metrics.append(Scores(dataset.raters[name], rows))
     return scores_of_metrics
@@ -343,12 +426,18 @@ def _number(cell: str, where: str) -> float:
     except ValueError:
         score = math.inf
     if not math.isfinite(score):
-        raise DataError(where, f"score {cell!r} is not a finite number", "Leave it empty where there is no score")
+        raise DataError(
+            where,
+            f"score {cell!r} is not a finite number",
+            "Leave it empty where there is no score",
+        )
     return score
 
 
 def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> list[str]:
-    """The output of each row. Raises DataError with all that is wrong: unknown ones, those that are there twice."""
+    """The output of each row. Raises DataError with all that is wrong: unknown ones, those that are
+    there twice.
+    """
     if "output" in cells:
         asked = cells["output"]
         names = [name if name in dataset.outputs else None for name in asked]
@@ -361,7 +450,11 @@ def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> 
     again = [name for name, count in Counter(asked).items() if count > 1 and name not in unknown]
     problems = []
     if unknown:
-        choices = list(dataset.outputs) if "output" in cells else [f"{s} by {g}" for s, g in _pairs(dataset)]
+        choices = (
+            list(dataset.outputs)
+            if "output" in cells
+            else [f"{s} by {g}" for s, g in _pairs(dataset)]
+        )
         near = nearest(next(iter(unknown)), choices, 3).rstrip("?")
         problems.append(f"{counted(list(unknown), 'output')} not in the dataset; {near}")
     if again:
@@ -380,8 +473,8 @@ def _by_pair(dataset: Dataset, asked: Iterable[tuple[str, str]]) -> dict[tuple[s
     for source, generator in asked:
         if counts[source, generator] > 1:
             raise UsageError(
-                f"dataset {dataset.card.name} has {counts[source, generator]} outputs of source {source!r} by "
-                f"{generator!r}; name outputs in a column `output`"
+                f"dataset {dataset.card.name} has {counts[source, generator]} outputs of source"
+                f" {source!r} by {generator!r}; name outputs in a column `output`"
             )
     return dict(zip(_pairs(dataset), dataset.outputs, strict=True))
 

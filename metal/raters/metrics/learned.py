@@ -1,8 +1,8 @@
 """Learned metrics: BERTScore, BLEURT, cosines of sentence vectors, COMET and COMET-QE.
 
-Their models are folders on this machine, or what the Hugging Face cache already holds. Nothing is downloaded: a name
-that is not in the cache is an error that says how to get it. A model is loaded with the first texts. Text beyond what
-it reads is cut; the signature says so where METAL cuts it.
+Their models are folders on this machine, or what the Hugging Face cache already holds. Nothing is
+downloaded: a name that is not in the cache is an error that says how to get it. A model is loaded
+with the first texts. Text beyond what it reads is cut; the signature says so where METAL cuts it.
 """
 
 from __future__ import annotations
@@ -20,20 +20,26 @@ from metal.raters.metrics.contract import Answer, Asked, Item, Metric, MetricFac
 BATCH = 32
 LONGEST = 512  # tokens of a text that BERTScore and BLEURT read
 # Layers that follow people best, as published with the bert-score package.
-LAYERS = {"bert-base-multilingual-cased": 9, "xlm-roberta-base": 9, "xlm-roberta-large": 17, "roberta-large": 17}
+LAYERS = {
+    "bert-base-multilingual-cased": 9,
+    "xlm-roberta-base": 9,
+    "xlm-roberta-large": 17,
+    "roberta-large": 17,
+}
 COMETS = {"comet": "Unbabel/wmt22-comet-da", "comet-qe": "Unbabel/wmt22-cometkiwi-da"}
 
 Thing = TypeVar("Thing")
 
 
 def open_bertscore(asked: Asked) -> Metric:
-    """`bertscore(model=..., layer=...)`; layer 0: the best known one, else the last. Raises MissingExtra.
+    """`bertscore(model=..., layer=...)`; layer 0: the best known one, else the last. Raises
+    MissingExtra.
 
-    Tokens of output and reference are matched by a model's contextual vectors: every token takes the most similar one
-    of the other text (cosine); precision is the mean over the output's tokens, recall over the reference's, the score
-    their F1. As in the bert-score package: special tokens can be matched but do not count; no weighting by rarity, no
-    rescaling.
-    Source: Zhang et al. (2020), BERTScore: Evaluating Text Generation with BERT.
+    Tokens of output and reference are matched by a model's contextual vectors: every token takes
+    the most similar one of the other text (cosine); precision is the mean over the output's tokens,
+    recall over the reference's, the score their F1. As in the bert-score package: special tokens
+    can be matched but do not count; no weighting by rarity, no rescaling. Source: Zhang et al.
+    (2020), BERTScore: Evaluating Text Generation with BERT.
     """
     name, options = asked.fill(model="bert-base-multilingual-cased", layer=0)
     model, layer = str(options["model"]), int(options["layer"])
@@ -43,21 +49,31 @@ def open_bertscore(asked: Asked) -> Metric:
 
     def score(items: Sequence[Item]) -> list[Answer]:
         pairs = [(item.text, item.references[0]) for item in items]
-        return [answer for batch in _batches(pairs) for answer in _matched_f1(*loaded(), chosen, batch)]
+        return [
+            answer for batch in _batches(pairs) for answer in _matched_f1(*loaded(), chosen, batch)
+        ]
 
     shown = "last" if chosen == -1 else str(chosen)
-    signature = f"bertscore|{model}|layer:{shown}|f1|idf:no|rescaled:no|cut:{LONGEST}|{libraries}|version:1"
-    return Metric(name, "F1 of tokens matched by a model's vectors", score, signature, low=-1.0, high=1.0)
+    signature = (
+        f"bertscore|{model}|layer:{shown}|f1|idf:no|rescaled:no|cut:{LONGEST}|{libraries}|version:1"
+    )
+    return Metric(
+        name, "F1 of tokens matched by a model's vectors", score, signature, low=-1.0, high=1.0
+    )
 
 
-def _matched_f1(tokenizer: Any, network: Any, layer: int, pairs: Sequence[tuple[str, str]]) -> list[Answer]:
+def _matched_f1(
+    tokenizer: Any, network: Any, layer: int, pairs: Sequence[tuple[str, str]]
+) -> list[Answer]:
     """F1 of each (output, reference)."""
     import torch
 
     outputs = _vectors(tokenizer, network, layer, [output for output, _ in pairs])
     references = _vectors(tokenizer, network, layer, [reference for _, reference in pairs])
     answers: list[Answer] = []
-    for (output, own_tokens), (reference, reference_tokens) in zip(outputs, references, strict=True):
+    for (output, own_tokens), (reference, reference_tokens) in zip(
+        outputs, references, strict=True
+    ):
         if not own_tokens.any() or not reference_tokens.any():
             answers.append("the model knows no token of the text")
             continue
@@ -69,8 +85,12 @@ def _matched_f1(tokenizer: Any, network: Any, layer: int, pairs: Sequence[tuple[
     return answers
 
 
-def _vectors(tokenizer: Any, network: Any, layer: int, texts: Sequence[str]) -> list[tuple[Any, Any]]:
-    """For each text (tokens, width) unit vectors of a layer, and which of the tokens are the text's own."""
+def _vectors(
+    tokenizer: Any, network: Any, layer: int, texts: Sequence[str]
+) -> list[tuple[Any, Any]]:
+    """For each text (tokens, width) unit vectors of a layer, and which of the tokens are the text's
+    own.
+    """
     import torch
 
     encoded = _encoded(tokenizer, list(texts), return_special_tokens_mask=True)
@@ -85,8 +105,8 @@ def _vectors(tokenizer: Any, network: Any, layer: int, texts: Sequence[str]) -> 
 def open_bleurt(asked: Asked) -> Metric:
     """`bleurt(model=...)`: a model trained on people's ratings reads reference and output together.
 
-    The model is one with a single output in Transformers' format (Elron/bleurt-base-512 and its sizes, for one).
-    Scores have no fixed range; identical texts come near 1. Raises MissingExtra.
+    The model is one with a single output in Transformers' format (Elron/bleurt-base-512 and its
+    sizes, for one). Scores have no fixed range; identical texts come near 1. Raises MissingExtra.
     Source: Sellam et al. (2020), BLEURT: Learning Robust Metrics for Text Generation.
     """
     name, options = asked.fill(model="Elron/bleurt-base-512")
@@ -104,7 +124,9 @@ def open_bleurt(asked: Asked) -> Metric:
 def _bleurt_scores(tokenizer: Any, network: Any, items: Sequence[Item]) -> list[Answer]:
     import torch
 
-    encoded = _encoded(tokenizer, [item.references[0] for item in items], [item.text for item in items])
+    encoded = _encoded(
+        tokenizer, [item.references[0] for item in items], [item.text for item in items]
+    )
     with torch.inference_mode():
         scores: list[Answer] = network(**encoded).logits[:, 0].tolist()
     return scores
@@ -118,10 +140,12 @@ def _bleurt(model: str) -> tuple[Any, Any]:
 
 
 def open_embedding(asked: Asked) -> Metric:
-    """`embedding(model=..., to=reference|source)`: the cosine of two whole texts. Raises MissingExtra.
+    """`embedding(model=..., to=reference|source)`: the cosine of two whole texts. Raises
+    MissingExtra.
 
-    The model is any of sentence-transformers. With to=source no references are needed: a multilingual model then
-    compares an output with its source, also across languages. What counts as the same is up to the model.
+    The model is any of sentence-transformers. With to=source no references are needed: a
+    multilingual model then compares an output with its source, also across languages. What counts
+    as the same is up to the model.
     """
     name, options = asked.fill(model="sentence-transformers/LaBSE", to=("reference", "source"))
     model, to = str(options["model"]), str(options["to"])
@@ -145,12 +169,19 @@ def open_embedding(asked: Asked) -> Metric:
 
 def _cosines(model: Any, left: Sequence[str], right: Sequence[str]) -> list[Answer]:
     """The cosine of each pair; every text is read once."""
-    texts = sorted({*left, *right})  # sorted, so that batches, and so roundings, depend on nothing but the texts
+    # sorted, so that batches, and so roundings, depend on nothing but the texts
+    texts = sorted({*left, *right})
     vectors = model.encode(
-        texts, batch_size=BATCH, normalize_embeddings=True, convert_to_numpy=True, show_progress_bar=False
+        texts,
+        batch_size=BATCH,
+        normalize_embeddings=True,
+        convert_to_numpy=True,
+        show_progress_bar=False,
     )
     vector_of = dict(zip(texts, vectors, strict=True))
-    cosines = [float(vector_of[text] @ vector_of[other]) for text, other in zip(left, right, strict=True)]
+    cosines = [
+        float(vector_of[text] @ vector_of[other]) for text, other in zip(left, right, strict=True)
+    ]
     return [min(1.0, max(-1.0, cosine)) for cosine in cosines]
 
 
@@ -161,19 +192,22 @@ def _sentence_transformer(model: str) -> Any:
 
 
 def open_comet(asked: Asked) -> Metric:
-    """`comet(model=...)` and `comet-qe(model=...)`; model: a checkpoint file (.ckpt), or a name in the local cache.
+    """`comet(model=...)` and `comet-qe(model=...)`; model: a checkpoint file (.ckpt), or a name in
+    the local cache.
 
-    The package unbabel-comet needs numpy below 2, METAL needs 2 or newer: the two cannot be installed together. COMET
-    is scored in an environment of its own, and METAL reads its scores. Where the package is there nevertheless, it is
-    used; else UsageError says the way round.
-    Source: Rei et al. (2020), COMET: A Neural Framework for MT Evaluation; Rei et al. (2022), CometKiwi.
+    The package unbabel-comet needs numpy below 2, METAL needs 2 or newer: the two cannot be
+    installed together. COMET is scored in an environment of its own, and METAL reads its scores.
+    Where the package is there nevertheless, it is used; else UsageError says the way round. Source:
+    Rei et al. (2020), COMET: A Neural Framework for MT Evaluation; Rei et al. (2022), CometKiwi.
     """
     name, options = asked.fill(model=COMETS[asked.name])
     model, with_references = str(options["model"]), asked.name == "comet"
     if importlib.util.find_spec("comet") is None:
         raise UsageError(
-            f"metric {name} needs unbabel-comet, which needs numpy below 2 and so an environment of its own. "
-            f"Score there (pip install unbabel-comet; comet-score --model {model}), write the scores to a CSV with "
+            f"metric {name} needs unbabel-comet, which needs numpy below 2 and so an environment of"
+            " its own. "
+            f"Score there (pip install unbabel-comet; comet-score --model {model}), write the"
+            " scores to a CSV with "
             "the columns output and score, and bring them in with: "
             f'`metal.score("DATASET", from_file="FILE.csv", name="{asked.name}")`'
         )
@@ -182,8 +216,12 @@ def open_comet(asked: Asked) -> Metric:
     def score(items: Sequence[Item]) -> list[Answer]:
         texts = [{"src": item.source, "mt": item.text} for item in items]
         if with_references:
-            texts = [text | {"ref": item.references[0]} for text, item in zip(texts, items, strict=True)]
-        scores: list[Answer] = loaded().predict(texts, batch_size=BATCH, gpus=0, progress_bar=False).scores
+            texts = [
+                text | {"ref": item.references[0]} for text, item in zip(texts, items, strict=True)
+            ]
+        scores: list[Answer] = (
+            loaded().predict(texts, batch_size=BATCH, gpus=0, progress_bar=False).scores
+        )
         return scores
 
     return Metric(
@@ -209,7 +247,9 @@ def _comet(model: str) -> Any:
 
 
 def _versions(metric: str, *packages: str) -> str:
-    """`torch:2.9.0|transformers:5.0.0`, for a signature. Raises MissingExtra where one is not installed."""
+    """`torch:2.9.0|transformers:5.0.0`, for a signature. Raises MissingExtra where one is not
+    installed.
+    """
     try:
         return "|".join(f"{package}:{metadata.version(package)}" for package in packages)
     except metadata.PackageNotFoundError:
@@ -217,7 +257,9 @@ def _versions(metric: str, *packages: str) -> str:
 
 
 def _load(metric: str, model: str, loader: Callable[[str], Thing]) -> Thing:
-    """What `loader` gives. Raises UsageError with what to do where the model is not there or not of the right kind."""
+    """What `loader` gives. Raises UsageError with what to do where the model is not there or not of
+    the right kind.
+    """
     local = Path(model).exists()
     if not local and model.startswith(("/", ".", "~")):
         raise UsageError(f"metric {metric}: there is no model in {model}")
@@ -225,20 +267,29 @@ def _load(metric: str, model: str, loader: Callable[[str], Thing]) -> Thing:
         return loader(model)
     except Exception as error:  # the libraries raise many kinds
         line = next(iter(str(error).splitlines()), type(error).__name__).rstrip(".")
-        remedy = "" if local else f". Name a folder with model=PATH, or get it first: hf download {model}"
-        raise UsageError(f"metric {metric}: model {model!r} cannot be loaded: {line}{remedy}") from error
+        remedy = (
+            ""
+            if local
+            else f". Name a folder with model=PATH, or get it first: hf download {model}"
+        )
+        raise UsageError(
+            f"metric {metric}: model {model!r} cannot be loaded: {line}{remedy}"
+        ) from error
 
 
 def _tokenizer_and_network(kind: str, model: str) -> tuple[Any, Any]:
     """A model of Transformers' class `kind` and its tokenizer, ready to be asked.
 
-    Raises UsageError where the files lack some of its weights: Transformers would fill them in by chance.
+    Raises UsageError where the files lack some of its weights: Transformers would fill them in by
+    chance.
     """
     import transformers
 
     transformers.utils.logging.disable_progress_bar()
     tokenizer = transformers.AutoTokenizer.from_pretrained(model, local_files_only=True)
-    network, about = getattr(transformers, kind).from_pretrained(model, local_files_only=True, output_loading_info=True)
+    network, about = getattr(transformers, kind).from_pretrained(
+        model, local_files_only=True, output_loading_info=True
+    )
     missing = sorted(key for key in about["missing_keys"] if "pooler" not in key)
     if missing:
         raise UsageError(f"its files lack {missing[0]}: it is another kind of model")
@@ -248,15 +299,23 @@ def _tokenizer_and_network(kind: str, model: str) -> tuple[Any, Any]:
 def _encoded(tokenizer: Any, *texts: list[str], **more: bool) -> Any:
     """The texts, or pairs of texts, as tensors that a network takes."""
     longest = min(tokenizer.model_max_length, LONGEST)
-    return tokenizer(*texts, padding=True, truncation=True, max_length=longest, return_tensors="pt", **more)
+    return tokenizer(
+        *texts, padding=True, truncation=True, max_length=longest, return_tensors="pt", **more
+    )
 
 
 def _batches(items: Sequence[Thing]) -> Iterator[Sequence[Thing]]:
     return (items[at : at + BATCH] for at in range(0, len(items), BATCH))
 
 
-BERTSCORE = MetricFactory("F1 of tokens matched by a model's vectors (model=, layer=)", open_bertscore, "neural")
+BERTSCORE = MetricFactory(
+    "F1 of tokens matched by a model's vectors (model=, layer=)", open_bertscore, "neural"
+)
 BLEURT = MetricFactory("BLEURT by a model in Transformers' format (model=)", open_bleurt, "neural")
-EMBEDDING = MetricFactory("cosine of sentence vectors (model=, to=reference|source)", open_embedding, "neural")
+EMBEDDING = MetricFactory(
+    "cosine of sentence vectors (model=, to=reference|source)", open_embedding, "neural"
+)
 COMET = MetricFactory("COMET (model=); needs an environment of its own", open_comet)
-COMET_QE = MetricFactory("COMET without references (model=); needs an environment of its own", open_comet)
+COMET_QE = MetricFactory(
+    "COMET without references (model=); needs an environment of its own", open_comet
+)

@@ -4,14 +4,15 @@ A function scores one text and says by its parameters what it needs, any of:
 
     def score(output, *, references, reference, source, language): ...
 
-`output` is the text to score. With `reference` it is called once for each reference, and the best score counts; with
-`references` it gets all of them as a tuple of strings. It returns a number, or None or a sentence (str) where there is
-no score. Attributes say more: `score.direction = "lower"`, `score.range = (0, 1)`, `score.version = "2"`. The first
-line of the docstring is the summary.
+`output` is the text to score. With `reference` it is called once for each reference, and the best
+score counts; with `references` it gets all of them as a tuple of strings. It returns a number, or
+None or a sentence (str) where there is no score. Attributes say more: `score.direction = "lower"`,
+`score.range = (0, 1)`, `score.version = "2"`. The first line of the docstring is the summary.
 
-A package offers metrics as entry points of the group `metal.metrics`, NAME = "package.module:object". The object is
-such a function, a `metal.Metric` of that name, or a MetricFactory (metal.raters.metrics.contract) for a metric with
-options. Code that is named here is run: name only what you trust.
+A package offers metrics as entry points of the group `metal.metrics`, NAME =
+"package.module:object". The object is such a function, a `metal.Metric` of that name, or a
+MetricFactory (metal.raters.metrics.contract) for a metric with options. Code that is named here is
+run: name only what you trust.
 """
 
 from __future__ import annotations
@@ -31,7 +32,11 @@ from metal.raters.metrics.contract import Answer, Asked, Item, Metric, MetricFac
 GROUP = "metal.metrics"
 RAISED = "the metric raised"
 PARAMETERS = ("output", "reference", "references", "source", "language")
-_NEEDS: Mapping[str, Need] = {"reference": "references", "references": "references", "source": "source"}
+_NEEDS: Mapping[str, Need] = {
+    "reference": "references",
+    "references": "references",
+    "source": "source",
+}
 
 
 def is_file(name: str) -> bool:
@@ -42,7 +47,8 @@ def is_file(name: str) -> bool:
 def metric_from_file(name: str) -> Metric:
     """The metric `path/to/metric.py:function`. The file is run.
 
-    Raises UsageError where there is no such file, it cannot be run, or the function is not one as above.
+    Raises UsageError where there is no such file, it cannot be run, or the function is not one as
+    above.
     """
     path_text, _, function_name = name.rpartition(":")
     path = Path(path_text)
@@ -51,29 +57,40 @@ def metric_from_file(name: str) -> Metric:
     module, program = ModuleType(f"metal_metric_{path.stem}"), path.read_bytes()
     module.__file__ = str(path)
     try:
-        # Not by an import, which would leave bytecode beside the file, and may take an older one for the file's.
+        # Not by an import, which would leave bytecode beside the file, and may take an older one
+        # for the file's.
         exec(compile(program, str(path), "exec"), vars(module))  # noqa: S102  named by the user
     except Exception as error:  # a file can raise anything
         raise UsageError(f"metric {name}: {path_text} cannot be run: {_shown(error)}") from error
     function = getattr(module, function_name, None)
     if not callable(function):
-        functions = [key for key, value in vars(module).items() if inspect.isfunction(value) and key[:1] != "_"]
+        functions = [
+            key
+            for key, value in vars(module).items()
+            if inspect.isfunction(value) and key[:1] != "_"
+        ]
         raise UnknownName(f"function of {path_text}", function_name, functions)
     digest = hashlib.blake2b(program, digest_size=8).hexdigest()
     return metric_from_function(name, function, f"{name}|blake2b:{digest}")
 
 
 def metric_from_function(name: str, function: Callable[..., Any], signature: str) -> Metric:
-    """A function as above as a metric. What it raises for an item is the reason why that item has no score."""
+    """A function as above as a metric. What it raises for an item is the reason why that item has
+    no score.
+    """
     parameters = inspect.signature(function).parameters
     asked = [key for key in parameters if key in PARAMETERS]
-    required = [key for key, parameter in parameters.items() if parameter.default is inspect.Parameter.empty]
+    required = [
+        key for key, parameter in parameters.items() if parameter.default is inspect.Parameter.empty
+    ]
     surplus = [key for key in required if key not in PARAMETERS]
     if "output" not in parameters or surplus or {"reference", "references"} <= set(asked):
-        problem = f"parameter {surplus[0]!r} is not known" if surplus else "its parameters do not fit"
+        problem = (
+            f"parameter {surplus[0]!r} is not known" if surplus else "its parameters do not fit"
+        )
         raise UsageError(
-            f"metric {name}: {problem}; write def {getattr(function, '__name__', 'score')}(output, ...) with any of "
-            "reference or references, source, language"
+            f"metric {name}: {problem}; write def {getattr(function, '__name__', 'score')}(output,"
+            " ...) with any of reference or references, source, language"
         )
     low, high = getattr(function, "range", (None, None))
     version = getattr(function, "version", "")
@@ -95,12 +112,16 @@ def metric_from_function(name: str, function: Callable[..., Any], signature: str
 
 
 def metric_offered(asked: Asked) -> Metric:
-    """A metric of an installed package. Raises UsageError where it cannot be loaded, has another name or no options."""
+    """A metric of an installed package. Raises UsageError where it cannot be loaded, has another
+    name or no options.
+    """
     name, point = asked.name, plugins(GROUP)[asked.name]
     try:
         loaded = point.load()
     except Exception as error:  # a package's import may raise anything
-        raise UsageError(f"metric {name}: {point.value} cannot be loaded: {_shown(error)}") from error
+        raise UsageError(
+            f"metric {name}: {point.value} cannot be loaded: {_shown(error)}"
+        ) from error
     if isinstance(loaded, MetricFactory):
         return loaded.open(asked)
     if asked.options:
@@ -109,7 +130,9 @@ def metric_offered(asked: Asked) -> Metric:
         version = point.dist.version if point.dist else "unknown"
         return metric_from_function(name, loaded, f"{name}|{point.value}|package:{version}")
     if loaded.name != name:
-        raise UsageError(f"metric {name}: {point.value} is a metric called {loaded.name!r}; give both one name")
+        raise UsageError(
+            f"metric {name}: {point.value} is a metric called {loaded.name!r}; give both one name"
+        )
     return loaded
 
 

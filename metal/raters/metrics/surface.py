@@ -1,4 +1,5 @@
-"""BLEU, chrF, chrF++ and TER of single texts, as sacrebleu computes them, in the tokens that suit the language.
+"""BLEU, chrF, chrF++ and TER of single texts, as sacrebleu computes them, in the tokens that suit
+the language.
 
 Where a language is written without spaces, BLEU and TER over words would be all or nothing:
 
@@ -8,8 +9,9 @@ Japanese              `ja-mecab` where installed, else `char` sacrebleu's Asian 
 Thai, Lao, Khmer, ... `char`                                 one token per character
 others                `13a`                                  words
 
-`tokenize=` chooses one for all languages. Several references are given to sacrebleu as they are. Texts are brought to
-Unicode's composed form first. Scores are on sacrebleu's scale: 0 to 100, TER from 0 (best) without end.
+`tokenize=` chooses one for all languages. Several references are given to sacrebleu as they are.
+Texts are brought to Unicode's composed form first. Scores are on sacrebleu's scale: 0 to 100, TER
+from 0 (best) without end.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from metal.errors import UsageError
 from metal.raters.metrics.contract import Answer, Asked, Item, Metric, MetricFactory, at_least_one
 from metal.raters.metrics.words import HAN, JAPANESE, OTHER_UNSPACED, composed, script_of, spread
 
-BLEU_TOKENS = ("auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")  # those that download nothing
+# those that download nothing
+BLEU_TOKENS = ("auto", "13a", "intl", "zh", "ja-mecab", "ko-mecab", "char", "none")
 SMOOTHING = ("exp", "floor", "add-k", "none")
 TER_TOKENS = ("auto", "words", "asian", "char")
 
@@ -41,7 +44,9 @@ def bleu_tokens(language: str) -> str:
 
 
 def ter_tokens(language: str) -> str:
-    """What TER counts edits of: `words`, `asian` (sacrebleu's characters of Chinese and Japanese) or `char`."""
+    """What TER counts edits of: `words`, `asian` (sacrebleu's characters of Chinese and Japanese)
+    or `char`.
+    """
     script = script_of(language)
     if script in HAN | JAPANESE:
         return "asian"
@@ -49,7 +54,9 @@ def ter_tokens(language: str) -> str:
 
 
 def open_bleu(asked: Asked) -> Metric:
-    """`bleu(tokenize=, smooth=, lowercase=)`. Raises UsageError for a tokenizer that is not installed."""
+    """`bleu(tokenize=, smooth=, lowercase=)`. Raises UsageError for a tokenizer that is not
+    installed.
+    """
     name, options = asked.fill(tokenize=BLEU_TOKENS, smooth=SMOOTHING, lowercase=False)
     chosen = str(options["tokenize"])
 
@@ -66,7 +73,8 @@ def open_bleu(asked: Asked) -> Metric:
             )
         except (RuntimeError, ImportError):
             raise UsageError(
-                f"metric {name}: tokenizer {tokenizer} is not installed: pip install 'sacrebleu[{tokenizer[:2]}]'"
+                f"metric {name}: tokenizer {tokenizer} is not installed: pip install"
+                f" 'sacrebleu[{tokenizer[:2]}]'"
             ) from None
 
     def score(item: Item) -> Answer:
@@ -92,7 +100,8 @@ def open_chrf(asked: Asked) -> Metric:
     scorer = CHRF(word_order=words, **settings)
     summary = "F-score of rows of characters" + (" and of words" if words else "")
     metric = _metric(name, summary, partial(_score, scorer), _signature(scorer))
-    # sacrebleu takes the reference with the highest F: asked one at a time, equal pairs of texts are scored once.
+    # sacrebleu takes the reference with the highest F: asked one at a time, equal pairs of texts
+    # are scored once.
     return replace(metric, multi_reference=False)
 
 
@@ -116,7 +125,9 @@ def open_ter(asked: Asked) -> Metric:
     others = ",".join(sorted(OTHER_UNSPACED))
     units = f"auto(Han,Jpan:asian;{others}:char;else:words)" if chosen == "auto" else chosen
     signature = f"{_signature(scorer(chosen))}|units:{units}"
-    return _metric(name, "edits and shifts to the reference / its length", score, signature, "lower", None)
+    return _metric(
+        name, "edits and shifts to the reference / its length", score, signature, "lower", None
+    )
 
 
 def _metric(
@@ -130,7 +141,16 @@ def _metric(
     def scores(items: Sequence[Item]) -> list[Answer]:
         return [score(item) for item in items]
 
-    return Metric(name, summary, scores, signature, direction=direction, low=0.0, high=high, multi_reference=True)
+    return Metric(
+        name,
+        summary,
+        scores,
+        signature,
+        direction=direction,
+        low=0.0,
+        high=high,
+        multi_reference=True,
+    )
 
 
 def _score(scorer: Any, item: Item, prepare: Callable[[str], str] = str) -> Answer:
@@ -142,7 +162,8 @@ def _score(scorer: Any, item: Item, prepare: Callable[[str], str] = str) -> Answ
 
 def _signature(scorer: Any) -> str:
     """sacrebleu's own, for any number of references, and what is ours."""
-    name = scorer.sentence_score("a", ["a"]).name  # it has no signature before it has seen references
+    # it has no signature before it has seen references
+    name = scorer.sentence_score("a", ["a"]).name
     scorer.num_refs = -1
     return f"sacrebleu|{name}|{scorer.get_signature().format()}|unicode:NFC"
 
@@ -153,6 +174,11 @@ def _has_mecab() -> bool:
 
 
 BLEU = MetricFactory("BLEU of a text, 0 to 100 (sacrebleu)", open_bleu)
-CHRF = MetricFactory("F-score of rows of characters, 0 to 100 (sacrebleu); the safest across scripts", open_chrf)
+CHRF = MetricFactory(
+    "F-score of rows of characters, 0 to 100 (sacrebleu); the safest across scripts", open_chrf
+)
 CHRF_PLUS_PLUS = MetricFactory("chrF with rows of words, 0 to 100 (sacrebleu)", open_chrf)
-TER = MetricFactory("edits to reach the reference, 0 is best (sacrebleu); slow on texts of 50 words or more", open_ter)
+TER = MetricFactory(
+    "edits to reach the reference, 0 is best (sacrebleu); slow on texts of 50 words or more",
+    open_ter,
+)

@@ -1,19 +1,22 @@
-"""Texts as tokens in every script, and the metrics that count them: ROUGE, and what a text is like beside its source.
+"""Texts as tokens in every script, and the metrics that count them: ROUGE, and what a text is like
+beside its source.
 
-A token is a word: letters, marks and digits in a row, without case. Scripts that are written without spaces between
-words have one token per character, with its marks. Texts that look the same are the same: Unicode's composed form,
-without joiners and soft hyphens, which only shape how letters are drawn. A row is some tokens in a row (an n-gram).
+A token is a word: letters, marks and digits in a row, without case. Scripts that are written
+without spaces between words have one token per character, with its marks. Texts that look the same
+are the same: Unicode's composed form, without joiners and soft hyphens, which only shape how
+letters are drawn. A row is some tokens in a row (an n-gram).
 
-ROUGE-1, -2, -3 and -L are the F1 of shared rows, and of the longest common subsequence: 2 shared / (of the output + of
-the reference), so that it is defined where either text has such a row. Nothing is stemmed. Over several references the
-best counts, as Lin does it. On English equal to the rouge-score package without its stemmer; that package splits at
-what is not a-z or 0-9, and so gives 0 for equal texts of most scripts.
+ROUGE-1, -2, -3 and -L are the F1 of shared rows, and of the longest common subsequence: 2 shared /
+(of the output + of the reference), so that it is defined where either text has such a row. Nothing
+is stemmed. Over several references the best counts, as Lin does it. On English equal to the
+rouge-score package without its stemmer; that package splits at what is not a-z or 0-9, and so gives
+0 for equal texts of most scripts.
 
-Length ratio, compression, novelty and copying say what a text is like: how long, how new, how much copied. None of
-them says how good it is.
+Length ratio, compression, novelty and copying say what a text is like: how long, how new, how much
+copied. None of them says how good it is.
 
-Sources: Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries; of compression and copying Grusky et al.
-(2018), Newsroom; of novelty See et al. (2017), section 7.2.
+Sources: Lin (2004), ROUGE: A Package for Automatic Evaluation of Summaries; of compression and
+copying Grusky et al. (2018), Newsroom; of novelty See et al. (2017), section 7.2.
 """
 
 from __future__ import annotations
@@ -29,7 +32,15 @@ import regex
 
 from metal.data.languages import sides
 from metal.data.records import Direction
-from metal.raters.metrics.contract import Answer, Asked, Item, Metric, MetricFactory, Need, at_least_one
+from metal.raters.metrics.contract import (
+    Answer,
+    Asked,
+    Item,
+    Metric,
+    MetricFactory,
+    Need,
+    at_least_one,
+)
 
 _NO_SPACES = (
     r"[[\p{Han}\p{Hiragana}\p{Katakana}\p{Bopomofo}\u30FC\uFF70\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
@@ -44,9 +55,14 @@ _SHAPING = regex.compile("[\u00ad\u200c\u200d\u2060\ufeff]")
 # ISO 15924 codes of scripts written without spaces; of languages, as CLDR has them.
 HAN = frozenset({"Hans", "Hant", "Hani"})
 JAPANESE = frozenset({"Jpan", "Hira", "Kana", "Hrkt"})
-OTHER_UNSPACED = frozenset({"Thai", "Laoo", "Khmr", "Mymr", "Lana", "Talu", "Tavt", "Java", "Bali", "Tibt"})
+OTHER_UNSPACED = frozenset(
+    {"Thai", "Laoo", "Khmr", "Mymr", "Lana", "Talu", "Tavt", "Java", "Bali", "Tibt"}
+)
 
-ROUGE = "f1|tok:words,characters where scripts have no spaces|case:folded|unicode:NFC|stem:no|refs:best|version:1"
+ROUGE = (
+    "f1|tok:words,characters where scripts have no"
+    " spaces|case:folded|unicode:NFC|stem:no|refs:best|version:1"
+)
 COUNTED = "tok:words,characters where scripts have no spaces|case:folded"
 
 
@@ -85,7 +101,9 @@ def spread(text: str) -> str:
 
 @lru_cache(maxsize=1024)
 def script_of(language: str) -> str:
-    """The script a language is written in, of a pair that of the output (`Deva`); empty where unknown."""
+    """The script a language is written in, of a pair that of the output (`Deva`); empty where
+    unknown.
+    """
     code = sides(language)[1]
     if not language or not langcodes.tag_is_valid(code):
         return ""
@@ -100,7 +118,13 @@ def open_rouge(asked: Asked) -> Metric:
     name, _ = asked.fill()
     kind = name.removeprefix("rouge-")
     compare = subsequence_f1 if kind == "l" else partial(rows_f1, size=int(kind))
-    what = "longest common subsequence" if kind == "l" else f"rows of {kind} tokens" if kind != "1" else "tokens"
+    what = (
+        "longest common subsequence"
+        if kind == "l"
+        else f"rows of {kind} tokens"
+        if kind != "1"
+        else "tokens"
+    )
 
     def score(items: Sequence[Item]) -> list[Answer]:
         return [compare(item.text, item.references[0]) for item in items]
@@ -136,9 +160,9 @@ def subsequence_f1(output: str, reference: str) -> Answer:
 def subsequence_length(left: Sequence[Hashable], right: Sequence[Hashable]) -> int:
     """Length of the longest common subsequence.
 
-    A row of the usual table, as differences of neighbours, is the bits of one number: 0 where the length grows. Each
-    element of the shorter side makes the next row with a handful of operations on whole numbers.
-    Source: Hyyrö (2004), Bit-Parallel LCS-length Computation Revisited.
+    A row of the usual table, as differences of neighbours, is the bits of one number: 0 where the
+    length grows. Each element of the shorter side makes the next row with a handful of operations
+    on whole numbers. Source: Hyyrö (2004), Bit-Parallel LCS-length Computation Revisited.
     >>> subsequence_length("abcde", "xaxcxe")
     3
     """
@@ -155,13 +179,18 @@ def subsequence_length(left: Sequence[Hashable], right: Sequence[Hashable]) -> i
     return len(long) - row.bit_count()
 
 
-# ---------------------------------------------------------------- what a text is like beside its source
+# ---------------------------------------------------------------- what a text is like beside its
+# source
 
 
 def length_ratio(output: str, others: Sequence[str]) -> Answer:
-    """Characters of the output / characters of the one of `others` that comes closest; white space does not count."""
+    """Characters of the output / characters of the one of `others` that comes closest; white space
+    does not count.
+    """
     made = _characters(output)
-    closest = min((_characters(other) for other in others), key=lambda length: (abs(length - made), length))
+    closest = min(
+        (_characters(other) for other in others), key=lambda length: (abs(length - made), length)
+    )
     return made / closest
 
 
@@ -221,7 +250,11 @@ def open_length_ratio(asked: Asked) -> Metric:
 def open_compression(asked: Asked) -> Metric:
     """`compression`, without options."""
     name, _ = asked.fill()
-    return _metric(name, "tokens of the source / of the output", lambda item: compression(item.text, item.source))
+    return _metric(
+        name,
+        "tokens of the source / of the output",
+        lambda item: compression(item.text, item.source),
+    )
 
 
 def open_novelty(asked: Asked) -> Metric:
@@ -237,7 +270,13 @@ def open_copy_rate(asked: Asked) -> Metric:
     name, options = asked.fill(span=5)
     span = at_least_one(asked.name, "span", options["span"], "a number of tokens, 1 or more")
     summary = f"share of the output in rows of {span} or more tokens that the source has too"
-    return _metric(name, summary, lambda item: copy_rate(item.text, item.source, span), high=1.0, direction="lower")
+    return _metric(
+        name,
+        summary,
+        lambda item: copy_rate(item.text, item.source, span),
+        high=1.0,
+        direction="lower",
+    )
 
 
 def _metric(
@@ -267,9 +306,12 @@ ROUGE_1 = MetricFactory("F1 of shared tokens, 0 to 1, every script", open_rouge)
 ROUGE_2 = MetricFactory("F1 of shared pairs of tokens, 0 to 1, every script", open_rouge)
 ROUGE_3 = MetricFactory("F1 of shared threes of tokens, 0 to 1, every script", open_rouge)
 ROUGE_L = MetricFactory("F1 of the longest common subsequence, 0 to 1, every script", open_rouge)
-LENGTH_RATIO = MetricFactory("characters of the output / of the reference, or to=source", open_length_ratio)
+LENGTH_RATIO = MetricFactory(
+    "characters of the output / of the reference, or to=source", open_length_ratio
+)
 COMPRESSION = MetricFactory("tokens of the source / of the output", open_compression)
 NOVELTY = MetricFactory("share of pairs of tokens (n=2) that the source lacks", open_novelty)
 COPY_RATE = MetricFactory(
-    "share of the output in spans of 5 tokens or more (span=5) that the source has too", open_copy_rate
+    "share of the output in spans of 5 tokens or more (span=5) that the source has too",
+    open_copy_rate,
 )

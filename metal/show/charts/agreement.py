@@ -1,4 +1,6 @@
-"""Judges against people on one criterion: METAL's Figures 9 and 10 as radar and dots, and F1 against kappa."""
+"""Judges against people on one criterion: METAL's Figures 9 and 10 as radar and dots, and F1
+against kappa.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,8 @@ class CriterionF1:
 
     judges: name -> language -> (value, low, high), NaN where undefined; at most svg.SERIES judges.
     ceiling, floor: language -> what people reach, what the most frequent class reaches.
-    ceiling_name: which of the human ceilings it is. part: `1 of 2` where the judges do not fit one drawing.
+    ceiling_name: which of the human ceilings it is. part: `1 of 2` where the judges do not fit one
+    drawing.
     """
 
     key: str
@@ -55,7 +58,9 @@ class CriterionF1:
 
 
 def dots(shown: CriterionF1) -> Chart:
-    """One row per language, in it a dot for each judge with its interval, between floor and ceiling."""
+    """One row per language, in it a dot for each judge with its interval, between floor and
+    ceiling.
+    """
     entries = [
         *svg.judge_legend(list(shown.judges)),
         (svg.line(12, -6, 12, 6, "ceiling"), shown.people),
@@ -67,8 +72,17 @@ def dots(shown: CriterionF1) -> Chart:
     height = STEP * max(len(shown.judges), 1) + 2 * PAD
     bottom = top + height * len(shown.languages)
     bands = [svg.band(top + height * place, height) for place in range(0, len(shown.languages), 2)]
-    parts = [head, *bands, axis.grid(top, bottom), axis.numbers(top, above=True), axis.numbers(bottom)]
-    limits = (("floor", shown.floor, "most frequent class"), ("ceiling", shown.ceiling, shown.people))
+    parts = [
+        head,
+        *bands,
+        axis.grid(top, bottom),
+        axis.numbers(top, above=True),
+        axis.numbers(bottom),
+    ]
+    limits = (
+        ("floor", shown.floor, "most frequent class"),
+        ("ceiling", shown.ceiling, shown.people),
+    )
     for place, language in enumerate(shown.languages):
         y = top + height * place
         parts.append(svg.lines(6, y + height / 2 + 4, language_name(language), LABEL))
@@ -86,33 +100,47 @@ def dots(shown: CriterionF1) -> Chart:
         f"{_in_words(shown)} All figures are in the table below."
     )
     drawing = svg.drawing(bottom + 18, *parts)
-    return Chart(shown.file("dots"), shown.title, alt, drawing, _numbers(shown), finding=_finding(shown))
+    return Chart(
+        shown.file("dots"), shown.title, alt, drawing, _numbers(shown), finding=_finding(shown)
+    )
 
 
 def _finding(shown: CriterionF1) -> str:
     """How often judges are below people, and how often no better than the most frequent class."""
-    pairs = [(language, value) for of in shown.judges.values() for language, (value, *_) in of.items() if known(value)]
+    pairs = [
+        (language, value)
+        for of in shown.judges.values()
+        for language, (value, *_) in of.items()
+        if known(value)
+    ]
     below = sum(value < shown.ceiling.get(language, math.nan) for language, value in pairs)
     floored = sum(value <= shown.floor.get(language, math.nan) for language, value in pairs)
     return (
-        f"In {below} of {plural(len(pairs), 'case')} F1 is below people's, in {floored} not above that of the most "
-        "frequent class."
+        f"In {below} of {plural(len(pairs), 'case')} F1 is below people's, in {floored} not above"
+        " that of the most frequent class."
     )
 
 
 def radar(shown: CriterionF1) -> Chart | None:
-    """One axis per language, one line per judge, the human ceiling dashed; None with fewer than three languages."""
+    """One axis per language, one line per judge, the human ceiling dashed; None with fewer than
+    three languages.
+    """
     languages = shown.languages
     if len(languages) < 3:
         return None
     head, top = svg.legend(
-        [*svg.judge_legend(list(shown.judges), lines=True), (svg.line_symbol("ceiling"), shown.people)]
+        [
+            *svg.judge_legend(list(shown.judges), lines=True),
+            (svg.line_symbol("ceiling"), shown.people),
+        ]
     )
     radius, centre_x, centre_y = 104.0, svg.WIDTH / 2, top + 128.0
 
     def at(position: int, value: float) -> tuple[float, float]:
         turn = 2 * math.pi * position / len(languages)
-        return centre_x + radius * value * math.sin(turn), centre_y - radius * value * math.cos(turn)
+        return centre_x + radius * value * math.sin(turn), centre_y - radius * value * math.cos(
+            turn
+        )
 
     def ring(values: Mapping[str, float], class_: str) -> str:
         """A line around the radar, open where a value is missing."""
@@ -129,7 +157,10 @@ def radar(shown: CriterionF1) -> Chart | None:
 
     parts = [head]
     for tick in SHARES[1:]:
-        corners = " ".join(f"{x:.1f},{y:.1f}" for x, y in (at(position, tick) for position in range(len(languages))))
+        corners = " ".join(
+            f"{x:.1f},{y:.1f}"
+            for x, y in (at(position, tick) for position in range(len(languages)))
+        )
         parts.append(svg.element("polygon", points=corners, class_="grid"))
     for position, language in enumerate(languages):
         parts.append(svg.line(centre_x, centre_y, *at(position, 1), "grid"))
@@ -137,7 +168,9 @@ def radar(shown: CriterionF1) -> Chart | None:
         anchor = "middle" if abs(x - centre_x) < 12 else "start" if x > centre_x else "end"
         parts.append(svg.lines(x, y + 4, language_name(language), LABEL, text_anchor=anchor))
     for tick in SHARES[1:-1]:
-        parts.append(svg.text(centre_x + 3, at(0, tick)[1] - 2, svg.tick_text(tick, SHARES), class_="soft"))
+        parts.append(
+            svg.text(centre_x + 3, at(0, tick)[1] - 2, svg.tick_text(tick, SHARES), class_="soft")
+        )
     parts.append(ring(shown.ceiling, "ceiling"))
     for series, (judge, by_language) in enumerate(shown.judges.items()):
         values = {language: value for language, (value, _, _) in by_language.items()}
@@ -147,8 +180,9 @@ def radar(shown: CriterionF1) -> Chart | None:
                 words = f"{within(judge)}, {language_name(language)}: {figure(values[language])}"
                 parts.append(svg.marker(*at(position, values[language]), series, words))
     alt = (
-        f"Radar plot of weighted F1 on {shown.label}: an axis for each of {len(languages)} languages, a line for each "
-        f"judge, the human ceiling ({shown.ceiling_name}) dashed. {_in_words(shown)}"
+        f"Radar plot of weighted F1 on {shown.label}: an axis for each of {len(languages)}"
+        f" languages, a line for each judge, the human ceiling ({shown.ceiling_name}) dashed."
+        f" {_in_words(shown)}"
     )
     return Chart(
         shown.file("radar"),
@@ -179,18 +213,31 @@ def _numbers(shown: CriterionF1) -> TableView:
     rows: Rows = [[shown.people, *(figure(shown.ceiling.get(code)) for code in shown.languages)]]
     for judge, by_language in shown.judges.items():
         figures = [by_language.get(code, UNDEFINED) for code in shown.languages]
-        rows.append([name(judge), *(Cell(figure(value), interval(low, high)) for value, low, high in figures)])
-    rows.append(["most frequent class", *(figure(shown.floor.get(code)) for code in shown.languages)])
+        rows.append(
+            [
+                name(judge),
+                *(Cell(figure(value), interval(low, high)) for value, low, high in figures),
+            ]
+        )
+    rows.append(
+        ["most frequent class", *(figure(shown.floor.get(code)) for code in shown.languages)]
+    )
     columns = ("weighted F1", *map(language_name, shown.languages))
     return TableView.of(None, "judges", shown.title, columns, rows, name=shown.file("agreement"))
 
 
-def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judges: Sequence[str]) -> Chart:
-    """One dot per row of the table of judges, hollow where kappa's interval holds 0 or there is none. High up on
-    the left is a judge that says what most answers are, not which. label: the criterion.
+def f1_against_kappa(
+    key: str, title: str, label: str, rows: Sequence[Row], judges: Sequence[str]
+) -> Chart:
+    """One dot per row of the table of judges, hollow where kappa's interval holds 0 or there is
+    none. High up on the left is a judge that says what most answers are, not which. label: the
+    criterion.
     """
     drawn = [row for row in rows if known(row["weighted_f1"]) and known(row["kappa"])]
-    hollow = (svg.hollow_circle(), "hollow: agreement beyond chance is not shown, or has no interval")
+    hollow = (
+        svg.hollow_circle(),
+        "hollow: agreement beyond chance is not shown, or has no interval",
+    )
     head, top = svg.legend([*svg.judge_legend(judges), hollow])
     top += 12
     bottom = top + CHANCE_HEIGHT
@@ -199,29 +246,60 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
     parts = [
         head,
         svg.rect(CHANCE_LEFT, top, x(0) - CHANCE_LEFT, CHANCE_HEIGHT, class_="band"),
-        *(y.grid(CHANCE_LEFT, CHANCE_RIGHT), x.grid(top, bottom), y.numbers(CHANCE_LEFT), x.numbers(bottom)),
-        svg.text(CHANCE_RIGHT, bottom + 28, "Cohen's kappa: agreement beyond chance", class_="soft", anchor="end"),
+        *(
+            y.grid(CHANCE_LEFT, CHANCE_RIGHT),
+            x.grid(top, bottom),
+            y.numbers(CHANCE_LEFT),
+            x.numbers(bottom),
+        ),
+        svg.text(
+            CHANCE_RIGHT,
+            bottom + 28,
+            "Cohen's kappa: agreement beyond chance",
+            class_="soft",
+            anchor="end",
+        ),
         svg.text(CHANCE_LEFT, top - 4, "weighted F1", class_="soft"),
     ]
     for row in drawn:
         across, up = x(row["kappa"]), y(row["weighted_f1"])
         who = f"{within(row['judge'])}, {language_name(row['language'])}"
-        words = f"{who}: F1 {figure(row['weighted_f1'])}, kappa {figure(row['kappa'])} {_kappa_interval(row)}"
-        parts.append(svg.marker(across, up, judges.index(row["judge"]), words.strip(), hollow=not _beyond_chance(row)))
+        words = (
+            f"{who}: F1 {figure(row['weighted_f1'])}, kappa {figure(row['kappa'])}"
+            f" {_kappa_interval(row)}"
+        )
+        parts.append(
+            svg.marker(
+                across,
+                up,
+                judges.index(row["judge"]),
+                words.strip(),
+                hollow=not _beyond_chance(row),
+            )
+        )
     if len(drawn) <= CROWDED:
         names = (language_name(row["language"]) for row in drawn)
-        parts += _labels([(x(row["kappa"]), y(row["weighted_f1"]), of) for row, of in zip(drawn, names, strict=True)])
+        parts += _labels(
+            [
+                (x(row["kappa"]), y(row["weighted_f1"]), of)
+                for row, of in zip(drawn, names, strict=True)
+            ]
+        )
     finding = _chance_finding(drawn)
     at_chance = [row["weighted_f1"] for row in drawn if _at_chance(row)]
-    highest = f" The highest F1 among those not shown is {figure(max(at_chance))}." if at_chance else ""
+    highest = (
+        f" The highest F1 among those not shown is {figure(max(at_chance))}." if at_chance else ""
+    )
     alt = (
-        f"Scatter plot of weighted F1 against Cohen's kappa on {label}, {len(drawn)} dots, one per judge and language. "
-        f"{finding}{highest}"
+        f"Scatter plot of weighted F1 against Cohen's kappa on {label}, {len(drawn)} dots, one per"
+        f" judge and language. {finding}{highest}"
     )
     cells: Rows = []
     for row in rows:
         kappa = Cell(figure(row["kappa"]), _kappa_interval(row))
-        cells.append([name(row["judge"]), language_name(row["language"]), figure(row["weighted_f1"]), kappa])
+        cells.append(
+            [name(row["judge"]), language_name(row["language"]), figure(row["weighted_f1"]), kappa]
+        )
     columns = ("judge", "language", "weighted F1", "kappa")
     numbers = TableView.of(None, "judges", label, columns, cells, name=key, heads=2)
     left_out = len(rows) - len(drawn)
@@ -230,17 +308,23 @@ def f1_against_kappa(key: str, title: str, label: str, rows: Sequence[Row], judg
 
 
 def _labels(dots: Sequence[tuple[float, float, str]]) -> list[str]:
-    """The word of each dot (x, y, word) right, left, above or below it, where it meets no other word and no dot; a
-    dot that has no such place has its word under the mouse and in the numbers.
+    """The word of each dot (x, y, word) right, left, above or below it, where it meets no other
+    word and no dot; a dot that has no such place has its word under the mouse and in the numbers.
     """
     parts: list[str] = []
     taken = [(x - 5, y - 5, x + 5, y + 5) for x, y, _ in dots]
     for x, y, word in dots:
         width = LETTER * len(word)
-        for left, baseline in ((x + 7, y + 4), (x - 7 - width, y + 4), (x - width / 2, y - 8), (x - width / 2, y + 17)):
+        for left, baseline in (
+            (x + 7, y + 4),
+            (x - 7 - width, y + 4),
+            (x - width / 2, y - 8),
+            (x - width / 2, y + 17),
+        ):
             right, upper, lower = left + width, baseline - 10, baseline + 3
             meets = any(
-                left < end and start < right and upper < low and high < lower for start, high, end, low in taken
+                left < end and start < right and upper < low and high < lower
+                for start, high, end, low in taken
             )
             if not meets and left >= CHANCE_LEFT and right <= svg.WIDTH:
                 parts.append(svg.text(left, baseline, word))
@@ -264,7 +348,10 @@ def _chance_finding(rows: Sequence[Row]) -> str:
     without = sum(not known(row["kappa_low"]) for row in rows)
     measured = len(rows) - without
     if rows and not measured:
-        return f"In none of {plural(without, 'case')} has kappa an interval: agreement beyond chance is unknown."
+        return (
+            f"In none of {plural(without, 'case')} has kappa an interval: agreement beyond chance"
+            " is unknown."
+        )
     at_chance = sum(map(_at_chance, rows))
     finding = f"In {at_chance} of {plural(measured, 'case')} agreement beyond chance is not shown"
     return f"{finding}; in {without} more kappa has no interval." if without else f"{finding}."

@@ -16,7 +16,8 @@ LEFT, RIGHT = 128.0, svg.WIDTH - 44.0
 MOST_CLASSES = 9  # more classes than this cannot be told apart by shade
 MOST_DESCRIBED = 6  # bars described in words
 GREY = "#9aa0ab"
-HEIGHT, PANEL_LEFT, PANEL_ROOM = 62.0, 176.0, 92.0  # of a panel of lengths: its bars, and from one to the next
+# of a panel of lengths: its bars, and from one to the next
+HEIGHT, PANEL_LEFT, PANEL_ROOM = 62.0, 176.0, 92.0
 TITLE_LENGTH = 22
 
 
@@ -39,15 +40,21 @@ class Bar:
 
 
 def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
-    """A bar of shares for each entry, the counts in it; with too many classes for shades, the numbers alone.
+    """A bar of shares for each entry, the counts in it; with too many classes for shades, the
+    numbers alone.
 
     What is not a level of the scale (no class, no answer) is grey and comes last.
     """
     label = criterion.title
     levels = [level.shown for level in criterion.scale.levels]
     lower = criterion.direction == "lower"
-    fills = {level: svg.class_fill(place, len(levels), lower_is_better=lower) for place, level in enumerate(levels)}
-    others = dict.fromkeys(level for bar in bars for level, items in bar.counts.items() if items and level not in fills)
+    fills = {
+        level: svg.class_fill(place, len(levels), lower_is_better=lower)
+        for place, level in enumerate(levels)
+    }
+    others = dict.fromkeys(
+        level for bar in bars for level, items in bar.counts.items() if items and level not in fills
+    )
     fills |= dict.fromkeys(others, GREY)
     alt = f"Bars of the classes given on {label}: {_in_words(bars, list(fills))}"
     numbers = _numbers(key, label, bars, list(fills))
@@ -66,31 +73,47 @@ def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
         for level, fill in fills.items():
             if items := bar.counts.get(level, 0):
                 width = (RIGHT - LEFT) * items / bar.total
-                words = f"{bar.label}: {level}, {items:,} of {bar.total:,} ({items / bar.total:.0%})"
+                words = (
+                    f"{bar.label}: {level}, {items:,} of {bar.total:,} ({items / bar.total:.0%})"
+                )
                 parts.append(svg.rect(start, y, width, 16, svg.title(words), fill=fill))
                 if width > 8 * len(str(items)) + 3:
-                    parts.append(svg.text(start + width / 2, y + 12, str(items), class_="on", anchor="middle"))
+                    parts.append(
+                        svg.text(
+                            start + width / 2, y + 12, str(items), class_="on", anchor="middle"
+                        )
+                    )
                 start += width
         parts.append(svg.text(svg.WIDTH, y + 12, f"{bar.total:,}", class_="soft", anchor="end"))
         y += 20
-    return Chart(key, label, alt, svg.drawing(y + 6, *parts), numbers, finding=_finding(bars, list(fills)))
+    return Chart(
+        key, label, alt, svg.drawing(y + 6, *parts), numbers, finding=_finding(bars, list(fills))
+    )
 
 
 def _finding(bars: Sequence[Bar], levels: Sequence[str]) -> str:
-    """Under headings, which bar is furthest from the first of its panel; else which class's share varies most."""
+    """Under headings, which bar is furthest from the first of its panel; else which class's share
+    varies most.
+    """
     gaps: list[tuple[float, str]] = []
     firsts: dict[str, Bar] = {}
     for bar in bars:
         first = firsts.setdefault(bar.panel, bar)
         for level in levels:
-            shares = f"{bar.share(level):.0%} of {name(bar.label)}, {first.share(level):.0%} of {name(first.label)}"
+            shares = (
+                f"{bar.share(level):.0%} of {name(bar.label)}, {first.share(level):.0%} of"
+                f" {name(first.label)}"
+            )
             words = f"Furthest apart, {bar.panel}: {level} is {shares}."
             gaps.append((abs(bar.share(level) - first.share(level)), words))
     if list(firsts) == [""]:
         gaps = []
         for level in levels:
             *_, high = low, *_ = sorted(bars, key=lambda bar: bar.share(level))
-            ends = f"from {low.share(level):.0%} ({name(low.label)}) to {high.share(level):.0%} ({name(high.label)})"
+            ends = (
+                f"from {low.share(level):.0%} ({name(low.label)}) to {high.share(level):.0%}"
+                f" ({name(high.label)})"
+            )
             gaps.append((high.share(level) - low.share(level), f"{level} runs {ends}."))
     widest, words = max(gaps, default=(0.0, ""), key=lambda gap: gap[0])
     return words if widest else ""
@@ -111,28 +134,41 @@ def _numbers(key: str, label: str, bars: Sequence[Bar], levels: Sequence[str]) -
     panels = any(bar.panel for bar in bars)
     rows = []
     for bar in bars:
-        counts = (f"{items:,}" for items in (*(bar.counts.get(level, 0) for level in levels), bar.total))
+        counts = (
+            f"{items:,}" for items in (*(bar.counts.get(level, 0) for level in levels), bar.total)
+        )
         rows.append((*([bar.panel] if panels else []), name(bar.label), *counts))
     columns = (*(["case"] if panels else []), "", *map(name, levels), "items")
-    return TableView.of(None, "class_distribution", label, columns, rows, name=key, heads=1 + panels)
+    return TableView.of(
+        None, "class_distribution", label, columns, rows, name=key, heads=1 + panels
+    )
 
 
-def length_histograms(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapping[str, int]) -> Chart:
+def length_histograms(
+    histograms: Mapping[str, Mapping[str, Any]], sampled: Mapping[str, int]
+) -> Chart:
     """One panel per language, below each other; the fullest bin is full, the others pale.
 
-    histograms: language -> what `metal.building.sample.Histogram.record` wrote. sampled: language -> passages drawn.
+    histograms: language -> what `metal.building.sample.Histogram.record` wrote. sampled: language
+    -> passages drawn.
     """
     full = (svg.swatch(class_="m0"), "the fullest bin, which the sample is from")
     head, top = svg.legend([full, (svg.swatch(class_="h0"), "the other bins")])
     parts, described, rows = [head], [], []
     shares = [max(each["counts"]) / sum(each["counts"]) for each in histograms.values()]
     for place, (language, histogram) in enumerate(histograms.items()):
-        title, counts, chosen = name(language_name(language)), histogram["counts"], int(histogram["chosen_bin"])
+        title, counts, chosen = (
+            name(language_name(language)),
+            histogram["counts"],
+            int(histogram["chosen_bin"]),
+        )
         drawn = sampled.get(language, 0)
         low, high = (f"{edge:,.0f}" for edge in histogram["edges"][chosen : chosen + 2])
         words = f"{drawn:,} drawn from", f"{low} to {high} tokens"
         parts += _panel(title, words, histogram, top + 14 + place * PANEL_ROOM)
-        described.append(f"{title}, {max(counts) / sum(counts):.0%} in the fullest bin from {low} to {high}")
+        described.append(
+            f"{title}, {max(counts) / sum(counts):.0%} in the fullest bin from {low} to {high}"
+        )
         before = (f"{histogram[key]:,}" for key in ("passages", "duplicates", "near_empty"))
         rows.append((title, *before, f"{low}–{high}", f"{max(counts):,}", f"{drawn:,}"))
     alt = f"Histograms of passage lengths in tokens: {'; '.join(described)}."
@@ -140,8 +176,13 @@ def length_histograms(histograms: Mapping[str, Mapping[str, Any]], sampled: Mapp
     columns = ("", "passages", "duplicates", "near-empty", "fullest bin, tokens", "in it", "drawn")
     numbers = TableView.of(None, "", "Passage lengths", columns, rows, name="passage_lengths")
     least, *_, most = sorted([*shares, *shares])
-    finding = f"The fullest bin holds {least:.0%}{f' to {most:.0%}' if most > least else ''} of a language's passages."
-    return Chart("passage_lengths", "Passage lengths, in tokens", alt, picture, numbers, finding=finding)
+    finding = (
+        f"The fullest bin holds {least:.0%}{f' to {most:.0%}' if most > least else ''} of a"
+        " language's passages."
+    )
+    return Chart(
+        "passage_lengths", "Passage lengths, in tokens", alt, picture, numbers, finding=finding
+    )
 
 
 def _panel(title: str, drawn: Sequence[str], histogram: Mapping[str, Any], top: float) -> list[str]:
@@ -149,13 +190,18 @@ def _panel(title: str, drawn: Sequence[str], histogram: Mapping[str, Any], top: 
     step, bottom = (svg.WIDTH - PANEL_LEFT) / len(counts), top + HEIGHT
     lines = plural(sum(counts), "passage"), *drawn
     parts = [svg.text(2, top + 10, svg.short(title, TITLE_LENGTH), hover=title)]
-    parts += [svg.text(2, top + 10 + 15 * place, words, class_="soft") for place, words in enumerate(lines, 1)]
+    parts += [
+        svg.text(2, top + 10 + 15 * place, words, class_="soft")
+        for place, words in enumerate(lines, 1)
+    ]
     for place, count in enumerate(counts):
         height = HEIGHT * count / max(counts)
         words = f"{edges[place]:,.0f} to {edges[place + 1]:,.0f} tokens: {plural(count, 'passage')}"
         look = "m0" if place == histogram["chosen_bin"] else "h0"
         across = PANEL_LEFT + step * place + 0.5
-        parts.append(svg.rect(across, bottom - height, step - 1, height, svg.title(words), class_=look))
+        parts.append(
+            svg.rect(across, bottom - height, step - 1, height, svg.title(words), class_=look)
+        )
     return [
         *parts,
         svg.line(PANEL_LEFT, bottom, svg.WIDTH, bottom, "grid"),

@@ -8,7 +8,18 @@ from itertools import accumulate, pairwise
 from typing import Any, Self
 
 from metal.data.languages import language_name
-from metal.data.text import UNDEFINED, figure, interval, known, name, p_value, plural, ranks, signed, within
+from metal.data.text import (
+    UNDEFINED,
+    figure,
+    interval,
+    known,
+    name,
+    p_value,
+    plural,
+    ranks,
+    signed,
+    within,
+)
 from metal.runs.columns import Row
 from metal.runs.run import RankingRun
 from metal.show import svg
@@ -40,7 +51,9 @@ class Dot:
     def of(cls, row: Row, figure: str, label: str, look: str) -> Self:
         """The figure of a row with its interval, and the ranks of the row, where it has them."""
         open_ranks = ranks(row["rank_low"], row["rank_high"]) if "rank_low" in row else ""
-        return cls(label, row[figure], row[f"{figure}_low"], row[f"{figure}_high"], look, open_ranks)
+        return cls(
+            label, row[figure], row[f"{figure}_low"], row[f"{figure}_high"], look, open_ranks
+        )
 
     @property
     def figures(self) -> Figures:
@@ -67,12 +80,12 @@ def dots_chart(
     most: int = MOST_DOTS,
     **drawn: Any,
 ) -> Chart:
-    """A row each; the first `most` are drawn. label, value: headings of the first and last column of the numbers;
-    between: the others'. before: rows that stand first among the numbers, and are not drawn. caption: of the numbers;
-    the chart's title if empty.
+    """A row each; the first `most` are drawn. label, value: headings of the first and last column
+    of the numbers; between: the others'. before: rows that stand first among the numbers, and are
+    not drawn. caption: of the numbers; the chart's title if empty.
 
-    finding: as of a chart. heads: columns that name a row. source: the run's table that the rows come from. looks,
-    form, drawn (mark, sides, beside): of `interval_dots`.
+    finding: as of a chart. heads: columns that name a row. source: the run's table that the rows
+    come from. looks, form, drawn (mark, sides, beside): of `interval_dots`.
     """
     more = between or {}
     numbers: Rows = []
@@ -80,9 +93,13 @@ def dots_chart(
         last = Cell(form(row.value), interval(row.low, row.high, form))
         numbers.append([name(row.label), *(text(row) for text in more.values()), last])
     columns = (label, *more, value)
-    view = TableView.of(None, source, caption or title, columns, numbers, name=f"{key}_numbers", heads=heads)
+    view = TableView.of(
+        None, source, caption or title, columns, numbers, name=f"{key}_numbers", heads=heads
+    )
     notes = (f"The first {most} of {len(rows)}; all are in the table.",) if len(rows) > most else ()
-    return Chart(key, title, alt, interval_dots(rows[:most], looks, form=form, **drawn), view, notes, finding)
+    return Chart(
+        key, title, alt, interval_dots(rows[:most], looks, form=form, **drawn), view, notes, finding
+    )
 
 
 def generator_dots(
@@ -95,18 +112,25 @@ def generator_dots(
     form: Callable[[Any], str],
     most: int = MOST_DOTS,
 ) -> Chart:
-    """The scores that people give on the main criterion, from rows of ranked generators with their ranks; people's
-    writing apart from machines' where it occurs. score: what is drawn, in words; most: of how many.
+    """The scores that people give on the main criterion, from rows of ranked generators with their
+    ranks; people's writing apart from machines' where it occurs. score: what is drawn, in words;
+    most: of how many.
     """
-    rows = [Dot.of(row, "score", row["generator"], "human" if row["human"] else "machine") for row in ranked]
+    rows = [
+        Dot.of(row, "score", row["generator"], "human" if row["human"] else "machine")
+        for row in ranked
+    ]
     best, *others = rows[:most]
     ends = f": {within(best.label)} {form(best.value)}"
     if others:
-        ends = f", best first: from{ends[1:]} to {within(others[-1].label)} {form(others[-1].value)}"
+        ends = (
+            f", best first: from{ends[1:]} to {within(others[-1].label)} {form(others[-1].value)}"
+        )
     return dots_chart(
         key,
         f"What people give: {run.where(run.main, run.language)}",
-        f"Dots with 95% intervals, {score} that people give to each of {plural(len(rows[:most]), 'generator')}{ends}.",
+        f"Dots with 95% intervals, {score} that people give to each of"
+        f" {plural(len(rows[:most]), 'generator')}{ends}.",
         rows,
         GENERATORS if any(row.look == "human" for row in rows) else {"machine": (0, "")},
         label="generator",
@@ -131,21 +155,28 @@ def interval_dots(
 ) -> str:
     """The drawing, with the entries of the legend that occur.
 
-    mark: a line through all rows, with its words. sides: what lies left and right of 0, where 0 divides. beside:
-    what is written above the ranks. Rows without a figure have a dash. Nothing is drawn ("") where no row
-    has a figure.
+    mark: a line through all rows, with its words. sides: what lies left and right of 0, where 0
+    divides. beside: what is written above the ranks. Rows without a figure have a dash. Nothing is
+    drawn ("") where no row has a figure.
     """
     rows = rows[:MOST_DOTS]
     values = [value for row in rows if known(row.value) for value in row.figures if known(value)]
     if not values:
         return ""
     used = [look for look in looks if any(row.look == look for row in rows)]
-    entries = [(svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in used if looks[look][1]]
+    entries = [
+        (svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in used if looks[look][1]
+    ]
     if mark:
         values.append(mark[0])
         entries.append((svg.line(12, -6, 12, 6, "ceiling"), mark[1]))
     left = svg.beside(name(row.label) for row in rows)
-    axis = Axis.around([*values, *([0.0] if sides else [])], left, svg.WIDTH - (62.0 if beside else 22.0), form=form)
+    axis = Axis.around(
+        [*values, *([0.0] if sides else [])],
+        left,
+        svg.WIDTH - (62.0 if beside else 22.0),
+        form=form,
+    )
     head, top = svg.legend(entries)
     top += 28 if sides else 14
     heights = (STEP + svg.LINE * (len(svg.folded(name(row.label))) - 1) for row in rows)
@@ -173,9 +204,12 @@ def interval_dots(
     return svg.drawing(bottom + 18, *parts)
 
 
-def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, ahead: str) -> Chart:
-    """Rows of the table `differences`, each under its pair, right of the line where the first is ahead; full where
-    significant at 5% after correction over languages, hollow where not. behind, ahead: what below and above 0 means.
+def forest(
+    key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, ahead: str
+) -> Chart:
+    """Rows of the table `differences`, each under its pair, right of the line where the first is
+    ahead; full where significant at 5% after correction over languages, hollow where not. behind,
+    ahead: what below and above 0 means.
     """
     drawn = [(pair, row) for pair, row in pairs if known(row["difference"])]
     reach = max([0.1, *(abs(value) for _, row in drawn for value in _ends(row) if known(value))])
@@ -208,18 +242,21 @@ def forest(key: str, label: str, pairs: Sequence[tuple[str, Row]], behind: str, 
     above = sum(significant(row) and row["difference"] > 0 for _, row in drawn)
     below = sum(significant(row) and row["difference"] < 0 for _, row in drawn)
     alt = (
-        f"Differences in weighted F1 on {label}, {len(drawn)} in all: {above} significantly above 0 ({ahead}), "
-        f"{below} significantly below ({behind})."
+        f"Differences in weighted F1 on {label}, {len(drawn)} in all: {above} significantly above 0"
+        f" ({ahead}), {below} significantly below ({behind})."
     )
     cells: Rows = []
     for pair, row in pairs:
         value, low, high = _ends(row)
         difference = Cell(signed(value), interval(low, high, signed))
-        cells.append((name(pair), language_name(row["language"]), difference, p_value(row["p_adjusted"])))
+        cells.append(
+            (name(pair), language_name(row["language"]), difference, p_value(row["p_adjusted"]))
+        )
     columns = ("pair", "language", "difference", "p, corrected")
     numbers = TableView.of(None, "differences", label, columns, cells, name=key, heads=2)
     finding = (
-        f"{above + below} of {plural(len(drawn), 'difference')} {'is' if above + below == 1 else 'are'} significant."
+        f"{above + below} of {plural(len(drawn), 'difference')}"
+        f" {'is' if above + below == 1 else 'are'} significant."
     )
     return Chart(key, label, alt, svg.drawing(bottom + 18, *parts), numbers, finding=finding)
 
@@ -234,10 +271,11 @@ def significant(row: Row) -> bool:
 
 
 def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
-    """Scores by population of raters, with the central 95% of the rounds: how repeatable each is (GENIE, Figure 2).
+    """Scores by population of raters, with the central 95% of the rounds: how repeatable each is
+    (GENIE, Figure 2).
 
-    panels: a design's rows of the table `designs`, one below the other on one scale, a line for each population.
-    looks: by labelling. "" where nothing has a score.
+    panels: a design's rows of the table `designs`, one below the other on one scale, a line for
+    each population. looks: by labelling. "" where nothing has a score.
     """
     drawn = [row for rows in panels.values() for row in rows if known(row["mean"])]
     if not drawn:
@@ -245,20 +283,30 @@ def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
     used = [look for look in looks if any(row["labelling"] == look for row in drawn)]
     head, y = svg.legend([(svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in used])
     values = [value for row in drawn for value in _central(row) if known(value)]
-    populations = list(dict.fromkeys(row["population"] for rows in panels.values() for row in rows))[:MOST_POPULATIONS]
+    populations = list(
+        dict.fromkeys(row["population"] for rows in panels.values() for row in rows)
+    )[:MOST_POPULATIONS]
     axis = Axis.around(values, svg.beside(map(name, populations)), svg.WIDTH - 22.0)
     parts = [head]
     for title, rows in panels.items():
         y += 20
         bottom = y + 6 + POPULATION_STEP * len(populations)
-        parts += [svg.text(2, y, title, class_="soft"), axis.grid(y + 6, bottom), axis.numbers(bottom)]
+        parts += [
+            svg.text(2, y, title, class_="soft"),
+            axis.grid(y + 6, bottom),
+            axis.numbers(bottom),
+        ]
         for place, population in enumerate(populations):
             middle = y + 6 + POPULATION_STEP * (place + 0.5)
             parts.append(svg.lines(2, middle + 4, name(population)))
             for row in rows:
                 if row["population"] == population and known(row["mean"]):
                     at = middle + (used.index(row["labelling"]) - (len(used) - 1) / 2) * 10
-                    parts.append(axis.estimate(at, name(population), _central(row), looks[row["labelling"]][0]))
+                    parts.append(
+                        axis.estimate(
+                            at, name(population), _central(row), looks[row["labelling"]][0]
+                        )
+                    )
         y = bottom + 18
     return svg.drawing(y, *parts)
 

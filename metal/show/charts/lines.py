@@ -25,13 +25,18 @@ MOST_ROWS = 60
 MOVED = 3  # a generator's line is coloured from this many ranks away from the first ranking
 UP, DOWN, SAME = 0, 1, 7  # series
 _NOTES = (
-    "Marks are means over draws of references; the strokes through them reach one standard deviation up and down.",
+    (
+        "Marks are means over draws of references; the strokes through them reach one standard"
+        " deviation up and down."
+    ),
 )
 
 
 @dataclass(frozen=True)
 class ItemsCurve:
-    """points: (items, value), items rising; people: an item; now: items there are; needed: items, None if unknown."""
+    """points: (items, value), items rising; people: an item; now: items there are; needed: items,
+    None if unknown.
+    """
 
     people: int
     points: Sequence[tuple[float, float]]
@@ -39,9 +44,11 @@ class ItemsCurve:
     needed: float | None
 
 
-def design_curve(curves: Sequence[ItemsCurve], target: float, value: str, form: Callable[[Any], str] = figure) -> str:
-    """Items run on a logarithmic axis; full until where the data go, dashed beyond. value: what the lines show,
-    written in `form`.
+def design_curve(
+    curves: Sequence[ItemsCurve], target: float, value: str, form: Callable[[Any], str] = figure
+) -> str:
+    """Items run on a logarithmic axis; full until where the data go, dashed beyond. value: what the
+    lines show, written in `form`.
 
     "" where no curve has a point.
     """
@@ -63,11 +70,18 @@ def design_curve(curves: Sequence[ItemsCurve], target: float, value: str, form: 
     least, most = min(items for items, _ in points), max(items for items, _ in points)
     low, high = math.log10(least), math.log10(max(most, least * 1.01))
     x = Axis(low, high, ITEMS_LEFT, ITEMS_RIGHT, _round_logarithms(low, high), words=_short)
-    y = Axis.around([*(height for _, height in points), target, 0.0], bottom, top, upright=True, form=form)
+    y = Axis.around(
+        [*(height for _, height in points), target, 0.0], bottom, top, upright=True, form=form
+    )
     parts = [
         head,
         svg.text(2, top - 8, value, class_="soft"),
-        *(y.grid(ITEMS_LEFT, ITEMS_RIGHT), y.numbers(ITEMS_LEFT), x.grid(top, bottom), x.numbers(bottom)),
+        *(
+            y.grid(ITEMS_LEFT, ITEMS_RIGHT),
+            y.numbers(ITEMS_LEFT),
+            x.grid(top, bottom),
+            x.numbers(bottom),
+        ),
         svg.text(ITEMS_RIGHT, bottom + 28, "items", class_="soft", anchor="end"),
         y.line(target, ITEMS_LEFT, ITEMS_RIGHT, "ceiling"),
     ]
@@ -80,7 +94,9 @@ def design_curve(curves: Sequence[ItemsCurve], target: float, value: str, form: 
         for (start, end), dashed in zip(pairwise(places), beyond[1:], strict=True):
             parts.append(svg.line(*start, *end, f"way s{series}{' d2' if dashed else ''}"))
         for (items, height), place, hollow in zip(curve.points, places, beyond, strict=True):
-            words = f"{plural(curve.people, 'person', 'people')}, {count(items)} items: {form(height)}"
+            words = (
+                f"{plural(curve.people, 'person', 'people')}, {count(items)} items: {form(height)}"
+            )
             parts.append(svg.marker(*place, series, words, hollow=hollow))
     return svg.drawing(bottom + 34, *parts)
 
@@ -105,18 +121,23 @@ def _short(logarithm: float) -> str:
 def reference_charts(curve: ReferenceCurve) -> Iterator[Chart]:
     """A picture per cell, with a curve for each metric."""
     for (language, criterion), rows in curve.table.groupby(["language", "criterion"], sort=False):
-        key, label = cell_key_and_label("references", str(criterion), str(language), curve.titles[str(criterion)])
+        key, label = cell_key_and_label(
+            "references", str(criterion), str(language), curve.titles[str(criterion)]
+        )
         chart = references_chart(key, label, list(metrics_of_cell(rows)), curve.reference)
         if chart:
             yield chart
 
 
-# A metric of a cell: its name, the level of one that is a line (the same scores with any references), its steps.
+# A metric of a cell: its name, the level of one that is a line (the same scores with any
+# references), its steps.
 MetricOfCell = tuple[str, float, list[dict[Any, Any]]]
 
 
 def metrics_of_cell(rows: pd.DataFrame) -> Iterator[MetricOfCell]:
-    """(name, level, steps) of each metric of a cell; a metric that is a line has a level and no steps."""
+    """(name, level, steps) of each metric of a cell; a metric that is a line has a level and no
+    steps.
+    """
     line = rows["references"].isna()
     for metric, steps in rows[~line].groupby("metric", sort=False):
         yield str(metric), float("nan"), steps.to_dict("records")
@@ -124,17 +145,26 @@ def metrics_of_cell(rows: pd.DataFrame) -> Iterator[MetricOfCell]:
         yield row["metric"], row["pearson"], []
 
 
-def references_chart(key: str, label: str, metrics: Sequence[MetricOfCell], people: str) -> Chart | None:
-    """The curves with the spread of their draws; None where nothing has a value. people: whom they agree with.
+def references_chart(
+    key: str, label: str, metrics: Sequence[MetricOfCell], people: str
+) -> Chart | None:
+    """The curves with the spread of their draws; None where nothing has a value. people: whom they
+    agree with.
 
-    Steps have `references`, `pearson` and `spread`, the standard deviation over draws, NaN with one draw.
+    Steps have `references`, `pearson` and `spread`, the standard deviation over draws, NaN with one
+    draw.
     """
-    shown = [(metric, level, [step for step in steps if known(step["pearson"])]) for metric, level, steps in metrics]
+    shown = [
+        (metric, level, [step for step in steps if known(step["pearson"])])
+        for metric, level, steps in metrics
+    ]
     shown = [(metric, level, steps) for metric, level, steps in shown if steps or known(level)]
     if not shown:
         return None
     drawn = [step for _, _, steps in shown for step in steps]
-    values = [step["pearson"] + reach for step in drawn for reach in (-_spread(step), _spread(step))]
+    values = [
+        step["pearson"] + reach for step in drawn for reach in (-_spread(step), _spread(step))
+    ]
     values += [level for _, level, _ in shown if known(level)]
     most = max([2, *(step["references"] for step in drawn)])
     entries = []
@@ -177,13 +207,21 @@ def _spread(step: dict[Any, Any]) -> float:
 
 def _references_finding(shown: Sequence[MetricOfCell]) -> str:
     """Which metric gains most by further references."""
-    gains = [(steps[-1]["pearson"] - steps[0]["pearson"], metric, steps) for metric, _, steps in shown if steps[1:]]
+    gains = [
+        (steps[-1]["pearson"] - steps[0]["pearson"], metric, steps)
+        for metric, _, steps in shown
+        if steps[1:]
+    ]
     if not gains:
         return ""
     gain, metric, steps = max(gains, key=lambda each: each[0])
     ends = f"from {figure(steps[0]['pearson'])} to {figure(steps[-1]['pearson'])}"
     most = plural(int(steps[-1]["references"]), "reference")
-    return f"{within(metric)} gains most: {ends} with {most}." if gain > 0 else "No metric gains by more references."
+    return (
+        f"{within(metric)} gains most: {ends} with {most}."
+        if gain > 0
+        else "No metric gains by more references."
+    )
 
 
 def _references_in_words(label: str, shown: Sequence[MetricOfCell], people: str) -> str:
@@ -192,7 +230,9 @@ def _references_in_words(label: str, shown: Sequence[MetricOfCell], people: str)
         if known(level):
             sentences.append(f"{within(metric)} is a line at {figure(level)}")
             continue
-        first, last = (f"{figure(step['pearson'])} ({step['references']})" for step in (steps[0], steps[-1]))
+        first, last = (
+            f"{figure(step['pearson'])} ({step['references']})" for step in (steps[0], steps[-1])
+        )
         sentences.append(f"{within(metric)} from {first} to {last}")
     return f"Pearson with {people} on {label} by the number of references. {'; '.join(sentences)}."
 
@@ -203,14 +243,23 @@ def _numbers(key: str, label: str, metrics: Sequence[MetricOfCell]) -> TableView
         if not steps:
             rows.append((name(metric), UNDEFINED, figure(level), UNDEFINED))
         for step in steps:
-            rows.append((name(metric), count(step["references"]), figure(step["pearson"]), figure(step["spread"])))
+            rows.append(
+                (
+                    name(metric),
+                    count(step["references"]),
+                    figure(step["pearson"]),
+                    figure(step["spread"]),
+                )
+            )
     columns = ("metric", "references", "Pearson", "spread over draws")
     return TableView.of(None, "references", label, columns, rows, name=key, heads=2)
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """by: who ranks -> generator -> rank, the same generators everywhere. people: the generators that are human."""
+    """by: who ranks -> generator -> rank, the same generators everywhere. people: the generators
+    that are human.
+    """
 
     by: Mapping[str, Mapping[str, int]]
     people: frozenset[str] = frozenset()
@@ -238,7 +287,10 @@ class Ranks:
         if not (moved := self.moved(generator)):
             return "All rankings are the same."
         ways = f"{plural(abs(moved), 'rank')} {'down' if moved > 0 else 'up'}"
-        return f"{within(generator)} moves most: {ways} from rank {ranks[generator]} by {within(first)}."
+        return (
+            f"{within(generator)} moves most: {ways} from rank {ranks[generator]} by"
+            f" {within(first)}."
+        )
 
     def words(self) -> str:
         """For those who cannot see the lines."""
@@ -249,17 +301,22 @@ class Ranks:
             if self.moved(generator):
                 apart.append(f"{within(generator)} from {ranks[generator]} to {elsewhere}")
         return (
-            f"Lines from the rank that {within(first)} give to each of {len(ranks)} generators to the rank by "
-            f"{', '.join(within(by) for by, _ in rest)}. "
+            f"Lines from the rank that {within(first)} give to each of {len(ranks)} generators to"
+            f" the rank by {', '.join(within(by) for by, _ in rest)}. "
             + (f"Furthest apart: {'; '.join(apart)}." if apart else "All rankings are the same.")
         )
 
 
 def rank_lines(shown: Ranks) -> str:
-    """Rankings side by side, first on top: one column per ranking, one line per generator, coloured where it moves."""
+    """Rankings side by side, first on top: one column per ranking, one line per generator, coloured
+    where it moves.
+    """
     first = next(iter(shown.by))
     entries = [
-        (svg.line_symbol(f"way s{UP}", UP), f"{MOVED} or more ranks above where {name(first)} have it"),
+        (
+            svg.line_symbol(f"way s{UP}", UP),
+            f"{MOVED} or more ranks above where {name(first)} have it",
+        ),
         (svg.line_symbol(f"way s{DOWN}", DOWN), f"{MOVED} or more ranks below it"),
         (svg.line_symbol("grid") + _small(12, 0), "about the same"),
     ]
@@ -269,19 +326,29 @@ def rank_lines(shown: Ranks) -> str:
     top += 20 + 14 * len(shown.by)
     last = len(shown.by) - 1
     x = Axis(0, max(last, 1), svg.beside(map(name, shown.generators)), RANKS_RIGHT)
-    step = RANKS_STEP + svg.LINE * (max(len(svg.folded(name(each))) for each in shown.generators) - 1)
+    step = RANKS_STEP + svg.LINE * (
+        max(len(svg.folded(name(each))) for each in shown.generators) - 1
+    )
     parts = [head]
     for column, by in enumerate(shown.by):
-        anchor, shift = ("start", -8) if column == 0 else ("end", 40) if column == last else ("middle", 0)
+        anchor, shift = (
+            ("start", -8) if column == 0 else ("end", 40) if column == last else ("middle", 0)
+        )
         y = top - 8 - 14 * (last - column)  # a line each, so that long names do not meet
         across = x(column) + shift
         if column == 0:  # a long name begins further left
             across = max(2, min(across, svg.WIDTH - svg.LETTER * (len(name(by)) + 2)))
-        room = {"start": svg.WIDTH - across, "end": across, "middle": 2 * min(across, svg.WIDTH - across)}[anchor]
+        room = {
+            "start": svg.WIDTH - across,
+            "end": across,
+            "middle": 2 * min(across, svg.WIDTH - across),
+        }[anchor]
         words = svg.short(name(by), int(room / svg.LETTER) - 2)
         parts.append(svg.text(across, y, words, class_="soft", anchor=anchor, hover=name(by)))
     # Coloured lines are drawn above grey ones.
-    for generator in sorted(shown.generators[:MOST_ROWS], key=lambda generator: abs(shown.moved(generator)) >= MOVED):
+    for generator in sorted(
+        shown.generators[:MOST_ROWS], key=lambda generator: abs(shown.moved(generator)) >= MOVED
+    ):
         parts.append(_line(shown, generator, x, top, step))
     return svg.drawing(top + step * len(shown.generators) + 8, *parts)
 
@@ -294,11 +361,18 @@ def _line(shown: Ranks, generator: str, x: Axis, top: float, step: float) -> str
         look, dots = "grid", [_small(*place, hollow=hollow) for place in places]
     else:
         series = UP if moved < 0 else DOWN
-        look, dots = f"way s{series}", [svg.marker(*place, series, hollow=hollow) for place in places]
+        look, dots = (
+            f"way s{series}",
+            [svg.marker(*place, series, hollow=hollow) for place in places],
+        )
     path = svg.element("path", d="M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in places), class_=look)
-    words = f"{within(generator)}: " + ", ".join(f"{rank} by {within(by)}" for by, rank in ranks.items())
+    words = f"{within(generator)}: " + ", ".join(
+        f"{rank} by {within(by)}" for by, rank in ranks.items()
+    )
     label = svg.lines(2, places[0][1] + 4, name(generator))
-    last = svg.text(svg.WIDTH, places[-1][1] + 4, str([*ranks.values()][-1]), class_="soft", anchor="end")
+    last = svg.text(
+        svg.WIDTH, places[-1][1] + 4, str([*ranks.values()][-1]), class_="soft", anchor="end"
+    )
     return svg.element("g", path, *dots, hover=words) + label + last
 
 

@@ -1,4 +1,6 @@
-"""What a rater said against what the reference people said: a small scatter plot a rater, as Figure 2 of Billboard."""
+"""What a rater said against what the reference people said: a small scatter plot a rater, as Figure
+2 of Billboard.
+"""
 
 from __future__ import annotations
 
@@ -19,19 +21,25 @@ if TYPE_CHECKING:
     from metal.boards.crowd import Crowd
 
 
-SIDE, ROOM = 150.0, 228.0  # of a panel's square, and from one row of panels to the next with titles of one line
+# of a panel's square, and from one row of panels to the next with titles of one line
+SIDE, ROOM = 150.0, 228.0
 LARGEST, SMALLEST = 8.0, 1.3  # radius of a dot
 TITLE_LENGTH = 25  # characters of a line
-_NOTES = ("Where scores are many, dots stand on a grid; the counts below are of the scores themselves.",)
+_NOTES = (
+    "Where scores are many, dots stand on a grid; the counts below are of the scores themselves.",
+)
 
 
 Ends = tuple[float, float]  # of an axis
-ScorePair = tuple[float, float, int]  # the rater's score, the people's, and how many outputs have both
+# the rater's score, the people's, and how many outputs have both
+ScorePair = tuple[float, float, int]
 
 
 @dataclass(frozen=True)
 class RaterPanel:
-    """One rater. underrated, overrated: outputs in the corners, NaN where its scores are on a scale of its own."""
+    """One rater. underrated, overrated: outputs in the corners, NaN where its scores are on a scale
+    of its own.
+    """
 
     rater: str
     pairs: Sequence[ScorePair]
@@ -61,19 +69,27 @@ def panels(raters: pd.DataFrame, dots: pd.DataFrame) -> list[RaterPanel]:
 
 
 def disagreement(
-    key: str, label: str, panels: Sequence[RaterPanel], *, people: str, ends: Ends | None, area: float
+    key: str,
+    label: str,
+    panels: Sequence[RaterPanel],
+    *,
+    people: str,
+    ends: Ends | None,
+    area: float,
 ) -> Chart | None:
     """The panels, two in a row; None where no rater has a dot.
 
-    people: what the reference people are called. ends: of their scale, None where it has none; area: share of the
-    scale that a corner is wide.
+    people: what the reference people are called. ends: of their scale, None where it has none;
+    area: share of the scale that a corner is wide.
     """
     drawn = [panel for panel in panels if panel.pairs]
     if not drawn:
         return None
     entries = [(_circle(12, 0, 4, "m0"), "outputs with these two scores; the larger, the more")]
     if any(known(panel.underrated) for panel in drawn):
-        entries.append((_circle(12, 0, 4, "m1"), "in a corner: ↖ people high, rater low; ↘ the reverse"))
+        entries.append(
+            (_circle(12, 0, 4, "m1"), "in a corner: ↖ people high, rater low; ↘ the reverse")
+        )
     head, top = svg.legend(entries)
     top += 4
     parts = [head]
@@ -82,9 +98,21 @@ def disagreement(
         left, upper = 34 + (place % 2) * 200.0, top + (place // 2) * (ROOM + more) + 22 + more
         parts += _panel(panel, left, upper, people, ends, SIDE * area)
     picture = svg.drawing(top + math.ceil(len(drawn) / 2) * (ROOM + more), *parts)
-    order = sorted((panel for panel in drawn if known(panel.pearson)), key=lambda panel: panel.pearson)
-    finding = f"{within(order[-1].rater)} goes with {people} most (r {figure(order[-1].pearson)})" if order else ""
-    finding += f", {within(order[0].rater)} least ({figure(order[0].pearson)})." if order[1:] else "." if order else ""
+    order = sorted(
+        (panel for panel in drawn if known(panel.pearson)), key=lambda panel: panel.pearson
+    )
+    finding = (
+        f"{within(order[-1].rater)} goes with {people} most (r {figure(order[-1].pearson)})"
+        if order
+        else ""
+    )
+    finding += (
+        f", {within(order[0].rater)} least ({figure(order[0].pearson)})."
+        if order[1:]
+        else "."
+        if order
+        else ""
+    )
     numbers = _numbers(key, label, panels)
     return Chart(key, label, _alt(label, drawn, people), picture, numbers, _NOTES, finding)
 
@@ -97,7 +125,9 @@ def _title(panel: RaterPanel) -> str:
     return f"{name(panel.rater)}: r\N{NO-BREAK SPACE}{figure(panel.pearson)}"
 
 
-def _panel(panel: RaterPanel, left: float, top: float, people: str, scale: Ends | None, corner: float) -> list[str]:
+def _panel(
+    panel: RaterPanel, left: float, top: float, people: str, scale: Ends | None, corner: float
+) -> list[str]:
     scores, theirs, numbers = zip(*panel.pairs, strict=True)
     up = scale or _around(theirs)
     same_scale = known(panel.underrated)
@@ -126,7 +156,11 @@ def _panel(panel: RaterPanel, left: float, top: float, people: str, scale: Ends 
         parts.append(_circle(px, py, radius, "m1" if marked else "m0", svg.title(words)))
     if same_scale:
         parts.append(svg.text(left, bottom + 28, f"↖ {_share(panel.underrated, panel.outputs)}"))
-        parts.append(svg.text(right, bottom + 43, f"{_share(panel.overrated, panel.outputs)} ↘", anchor="end"))
+        parts.append(
+            svg.text(
+                right, bottom + 43, f"{_share(panel.overrated, panel.outputs)} ↘", anchor="end"
+            )
+        )
     return parts
 
 
@@ -134,20 +168,41 @@ def _labels(x: Axis, y: Axis, people: str) -> list[str]:
     """The ends of both axes, and what they are."""
     turned = f"translate({x.start - 8:.0f} {(y.start + y.end) / 2:.0f}) rotate(-90)"
     return [
-        svg.text(x.start, y.start + 13, svg.tick_text(x.low, (x.low, x.high)), class_="soft", anchor="start"),
-        svg.text(x.end, y.start + 13, svg.tick_text(x.high, (x.low, x.high)), class_="soft", anchor="end"),
+        svg.text(
+            x.start,
+            y.start + 13,
+            svg.tick_text(x.low, (x.low, x.high)),
+            class_="soft",
+            anchor="start",
+        ),
+        svg.text(
+            x.end, y.start + 13, svg.tick_text(x.high, (x.low, x.high)), class_="soft", anchor="end"
+        ),
         svg.text((x.start + x.end) / 2, y.start + 13, "rater →", class_="soft", anchor="middle"),
-        svg.text(x.start - 4, y.start, svg.tick_text(y.low, (y.low, y.high)), class_="soft", anchor="end"),
-        svg.text(x.start - 4, y.end + 9, svg.tick_text(y.high, (y.low, y.high)), class_="soft", anchor="end"),
+        svg.text(
+            x.start - 4, y.start, svg.tick_text(y.low, (y.low, y.high)), class_="soft", anchor="end"
+        ),
+        svg.text(
+            x.start - 4,
+            y.end + 9,
+            svg.tick_text(y.high, (y.low, y.high)),
+            class_="soft",
+            anchor="end",
+        ),
         svg.element(
-            "g", svg.text(0, 0, f"{svg.short(people, 22)} →", class_="soft", anchor="middle"), transform=turned
+            "g",
+            svg.text(0, 0, f"{svg.short(people, 22)} →", class_="soft", anchor="middle"),
+            transform=turned,
         ),
     ]
 
 
 def _radius(*places: set[float]) -> float:
     """Of the largest dot, from where dots stand along each axis: neighbours may overlap by a third."""
-    gaps = [SIDE, *(after - before for along in places for before, after in pairwise(sorted(along)))]
+    gaps = [
+        SIDE,
+        *(after - before for along in places for before, after in pairwise(sorted(along))),
+    ]
     return min(LARGEST, max(0.7 * min(gaps), 2.4))
 
 
@@ -167,14 +222,25 @@ def _alt(label: str, drawn: Sequence[RaterPanel], people: str) -> str:
         corners = f"{under} outputs high by {people} and low by it, {over} the reverse"
         scale = corners if known(panel.underrated) else "on a scale of its own"
         described.append(f"{within(panel.rater)}: Pearson {figure(panel.pearson)}, {scale}")
-    return f"Scatter plots of raters against {people} on {label}, over outputs. {'; '.join(described)}."
+    return (
+        f"Scatter plots of raters against {people} on {label}, over outputs."
+        f" {'; '.join(described)}."
+    )
 
 
 def _numbers(key: str, label: str, panels: Sequence[RaterPanel]) -> TableView:
     rows = []
     for panel in panels:
         pearson = Cell(figure(panel.pearson), interval(panel.low, panel.high))
-        rows.append((name(panel.rater), count(panel.outputs), pearson, count(panel.underrated), count(panel.overrated)))
+        rows.append(
+            (
+                name(panel.rater),
+                count(panel.outputs),
+                pearson,
+                count(panel.underrated),
+                count(panel.overrated),
+            )
+        )
     columns = ("rater", "outputs", "Pearson", "rater low, people high", "rater high, people low")
     return TableView.of(None, "crowd_raters", label, columns, rows, name=key)
 
@@ -182,12 +248,16 @@ def _numbers(key: str, label: str, panels: Sequence[RaterPanel]) -> TableView:
 def crowd_charts(crowd: Crowd, area: float) -> Iterator[Chart]:
     """A picture per cell, with a panel for each rater."""
     dots = crowd.tables["crowd_dots"]
-    for (language, criterion), rows in crowd.tables["crowd_raters"].groupby(["language", "criterion"], sort=False):
+    for (language, criterion), rows in crowd.tables["crowd_raters"].groupby(
+        ["language", "criterion"], sort=False
+    ):
         in_cell = dots[(dots["language"] == language) & (dots["criterion"] == criterion)]
         drawn = panels(rows[rows["kind"] != "ceiling"], in_cell)
         scale = crowd.scales[str(criterion)]
         ends = None if scale.low is None or scale.high is None else (scale.low, scale.high)
-        key, label = cell_key_and_label("crowd", str(criterion), str(language), crowd.titles[str(criterion)])
+        key, label = cell_key_and_label(
+            "crowd", str(criterion), str(language), crowd.titles[str(criterion)]
+        )
         chart = disagreement(key, label, drawn, people=crowd.reference, ends=ends, area=area)
         if chart:
             yield chart

@@ -49,20 +49,29 @@ def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
     show.table(title, ["", "tasks", "people", "each rates"], rows)
     if handed_out.questions:
         by = {
-            side: ", ".join(criterion.short for criterion in asked if tells(criterion, side)) or "nothing"
+            side: (
+                ", ".join(criterion.short for criterion in asked if tells(criterion, side))
+                or "nothing"
+            )
             for side in (POSITIVE, NEGATIVE)
         }
         show.say(
-            f"{plural(len(handed_out.questions), 'test question')} among them: positive ones tell by {by[POSITIVE]}, "
-            f"negative ones by {by[NEGATIVE]} (of_source in dataset.toml)"
+            f"{plural(len(handed_out.questions), 'test question')} among them: positive ones tell"
+            f" by {by[POSITIVE]}, negative ones by {by[NEGATIVE]} (of_source in dataset.toml)"
         )
-    guide = "README.txt there says how to go on" if (out / "README.txt").is_file() else "give each person their file"
+    guide = (
+        "README.txt there says how to go on"
+        if (out / "README.txt").is_file()
+        else "give each person their file"
+    )
     show.say(f"In {out}: {guide}", wrap=False)
     show.say(f"Who was given what is in {dataset / FOLDER}", wrap=False)
     on_platform = handed_out.form in ON_PLATFORMS
     if on_platform:
         show.say(f"Next: metal annotate push {handed_out.form} {dataset} {out}", wrap=False)
-    show.say(f"{'Or' if on_platform else 'Next'}: metal annotate import {dataset} ANSWERS...", wrap=False)
+    show.say(
+        f"{'Or' if on_platform else 'Next'}: metal annotate import {dataset} ANSWERS...", wrap=False
+    )
 
 
 def show_import(report: ImportReport, *, inside: bool) -> None:
@@ -91,7 +100,11 @@ def _show_answers(report: ImportReport) -> None:
         counts = (answers.answered[name], answers.partly[name], answers.open.get(name, 0))
         rows.append([name, *(f"{count:,}" for count in counts)])
     show.table("Tasks answered", ["person", "in these files", "in part", "still open"], rows)
-    remarks = f"; {answers.remarks:,} with a comment, kept in {FOLDER}/{ANSWERS}" if answers.remarks else ""
+    remarks = (
+        f"; {answers.remarks:,} with a comment, kept in {FOLDER}/{ANSWERS}"
+        if answers.remarks
+        else ""
+    )
     for count, what, then in (
         (answers.same, "rating", "there already"),
         (answers.replaced, "rating", "replaced"),
@@ -145,7 +158,9 @@ def _show_ambiguous(report: ImportReport) -> None:
         show.say(f"  {row.output} {report.data.criteria[str(row.criterion)].short}: {row.labels}")
     if report.written:
         show.say(f"All are in {report.ambiguous_file}; others can rate them:", wrap=False)
-        show.say(f"  metal annotate export DATASET --to html --only {report.ambiguous_file}", wrap=False)
+        show.say(
+            f"  metal annotate export DATASET --to html --only {report.ambiguous_file}", wrap=False
+        )
 
 
 # ---------------------------------------------------------------- platforms
@@ -169,10 +184,17 @@ def show_campaigns(campaigns: Mapping[str, Sequence[Mapping[str, Any]]]) -> None
             _show_mturk(group)
         elif group and platform == "label-studio":
             rows = [
-                [row["campaign"], row["url"], f"{row['posted']} of {row['projects']}", str(row["tasks"])]
+                [
+                    row["campaign"],
+                    row["url"],
+                    f"{row['posted']} of {row['projects']}",
+                    str(row["tasks"]),
+                ]
                 for row in group
             ]
-            show.table("Campaigns on Label Studio", ["", "", "projects posted", "tasks"], rows, keep=2)
+            show.table(
+                "Campaigns on Label Studio", ["", "", "projects posted", "tasks"], rows, keep=2
+            )
         elif group:
             columns = list(group[0])
             rows = [[str(row.get(column, "")) for column in columns] for row in group]

@@ -28,10 +28,17 @@ AWAITED = 40  # letters of what is waited for: a provider's words
 QUIET_EVERY = 30.0  # seconds between two lines of progress where there is no terminal
 
 
-def show_estimates(coming: Sequence[CostEstimate], what: str, *, first_prompt: bool = False) -> None:
-    """Calls, tokens, cost and time to come, one row per model; with first_prompt, what would be sent first."""
+def show_estimates(
+    coming: Sequence[CostEstimate], what: str, *, first_prompt: bool = False
+) -> None:
+    """Calls, tokens, cost and time to come, one row per model; with first_prompt, what would be
+    sent first.
+    """
     if not any(estimate.calls for estimate in coming):
-        show.say(f"No calls to make: {what}{', all answered or under way' if coming else ''}. Nothing was sent.")
+        show.say(
+            f"No calls to make: {what}{', all answered or under way' if coming else ''}. Nothing"
+            " was sent."
+        )
         return
     rows = [
         [
@@ -41,11 +48,15 @@ def show_estimates(coming: Sequence[CostEstimate], what: str, *, first_prompt: b
             thousands(estimate.tokens_in),
             thousands(estimate.tokens_out),
             dollars(estimate.cost),
-            "within 24 h"
-            if estimate.batch and estimate.calls
-            else duration(estimate.seconds)
-            if estimate.seconds or not estimate.calls
-            else UNDEFINED,
+            (
+                "within 24 h"
+                if estimate.batch and estimate.calls
+                else (
+                    duration(estimate.seconds)
+                    if estimate.seconds or not estimate.calls
+                    else UNDEFINED
+                )
+            ),
         ]
         for estimate in coming
     ]
@@ -64,15 +75,24 @@ def show_estimates(coming: Sequence[CostEstimate], what: str, *, first_prompt: b
 
 def _estimate_note(coming: Sequence[CostEstimate]) -> str:
     dates = sorted(
-        {estimate.model.price.as_of for estimate in coming if estimate.model.price and estimate.model.price.as_of}
+        {
+            estimate.model.price.as_of
+            for estimate in coming
+            if estimate.model.price and estimate.model.price.as_of
+        }
     )
     notes = ["Tokens, cost and time are estimates; tokens may be off by a third."]
-    if thinking := [estimate.model.name for estimate in coming if estimate.model.thoughts and estimate.calls]:
+    if thinking := [
+        estimate.model.name for estimate in coming if estimate.model.thoughts and estimate.calls
+    ]:
         notes.append(
-            f"What {listed(thinking)} will think (part of tokens out) is a guess, which first replies correct."
+            f"What {listed(thinking)} will think (part of tokens out) is a guess, which first"
+            " replies correct."
         )
     if any(estimate.batch for estimate in coming):
-        notes.append("Batch prices; the first question of a judge is asked directly, to see that it answers.")
+        notes.append(
+            "Batch prices; the first question of a judge is asked directly, to see that it answers."
+        )
     if dates:
         notes.append(f"List prices of {', '.join(dates)}; judges.toml takes your own.")
     if any(estimate.cost is None for estimate in coming):
@@ -104,9 +124,17 @@ def progress(run: Engine) -> Iterator[Callable[[], None]]:
         yield _quiet(run)
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    name, more = (TextColumn(f"{{task.{part}}}", markup=False) for part in ("description", "fields[more]"))
+    name, more = (
+        TextColumn(f"{{task.{part}}}", markup=False) for part in ("description", "fields[more]")
+    )
     columns = (name, BarColumn(bar_width=10), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, more, console=Console(stderr=True), transient=True) as bars:
         tasks = [
@@ -144,10 +172,15 @@ def _quiet(run: Engine) -> Callable[[], None]:
                 if last_shown.get(state.model.name) == (here, state.awaited):
                     continue  # a batch may be waited for all day
                 last_shown[state.model.name] = here, state.awaited
-                left = duration((state.total - state.done) * (last - began) / answered) if answered else "unknown time"
+                left = (
+                    duration((state.total - state.done) * (last - began) / answered)
+                    if answered
+                    else "unknown time"
+                )
                 words = _progress_words(state, last - began)
                 print(
-                    f"{show.clean(state.model.name)}: {here:,} of {state.total:,}, {left} left, {words}",
+                    f"{show.clean(state.model.name)}: {here:,} of {state.total:,}, {left} left,"
+                    f" {words}",
                     file=sys.stderr,
                 )
 
@@ -186,25 +219,38 @@ def show_calls(tallies: Mapping[str, CallStatistics], plan: RunPlan) -> None:
     rows = []
     for (model, prompt), name in plan.names.items():
         tally = tallies[name]
-        latencies = (UNDEFINED if seconds is None else f"{seconds:.2f} s" for seconds in map(tally.latency, (50, 95)))
+        latencies = (
+            UNDEFINED if seconds is None else f"{seconds:.2f} s"
+            for seconds in map(tally.latency, (50, 95))
+        )
         tokens = (thousands(tally.tokens_in), thousands(tally.tokens_out))
         rows.append([model, prompt, *tokens, dollars(tally.cost(*prices[model])), *latencies])
     show.table("Calls", ["model", "prompt", "tokens in", "out", "cost", "p50", "p95"], rows)
 
 
 def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Iterator[str]:
-    """What is odd about the answers of a model and prompt. missing: what a reply without an answer amounts to."""
+    """What is odd about the answers of a model and prompt. missing: what a reply without an answer
+    amounts to.
+    """
     reasons = {kind: count for kind, count in tally.kinds.items() if kind != "verdict"}
     if reasons:
-        listed = ", ".join(f"{count:,} {kind}" for kind, count in sorted(reasons.items(), key=lambda pair: -pair[1]))
+        listed = ", ".join(
+            f"{count:,} {kind}"
+            for kind, count in sorted(reasons.items(), key=lambda pair: -pair[1])
+        )
         yield f"{name}: {missing}: {listed}"
     for parameter, answer in tally.rejected.items():
         yield f"{name}: asked without {parameter}, which the model rejects ({answer})"
     if len(tally.versions) > 1:
-        listed = ", ".join(f"{version} ({count:,})" for version, count in tally.versions.most_common())
+        listed = ", ".join(
+            f"{version} ({count:,})" for version, count in tally.versions.most_common()
+        )
         yield f"warning: {name}: several model versions answered: {listed}"
     if tally.wavering:
-        yield f"{name}: {tally.wavering:,} replies name another score beside the one that counts, or a range"
+        yield (
+            f"{name}: {tally.wavering:,} replies name another score beside the one that counts, or"
+            " a range"
+        )
     for why, count in tally.unsure.items():
         yield f"{name}: {count:,} answers without a probability: {why}"
     if tally.asked_again:
@@ -212,7 +258,9 @@ def oddities(name: str, tally: CallStatistics, missing: str = "no score") -> Ite
     if tally.reused:
         yield f"{name}: {tally.reused:,} answers reused from other runs"
     if tally.uncounted:
-        yield f"{name}: {tally.uncounted:,} replies without token counts; tokens and cost are too low"
+        yield (
+            f"{name}: {tally.uncounted:,} replies without token counts; tokens and cost are too low"
+        )
 
 
 def show_judges(tallies: Mapping[str, CallStatistics], plan: JudgingPlan) -> None:
@@ -220,11 +268,19 @@ def show_judges(tallies: Mapping[str, CallStatistics], plan: JudgingPlan) -> Non
     rows = []
     for name in plan.names.values():
         tally = tallies[name]
-        kinds = [tally.answered, tally.kinds[UNPARSABLE] + tally.kinds[OFF_SCALE], tally.kinds[REFUSED]]
+        kinds = [
+            tally.answered,
+            tally.kinds[UNPARSABLE] + tally.kinds[OFF_SCALE],
+            tally.kinds[REFUSED],
+        ]
         rest = sum(tally.kinds.values()) - sum(kinds)
-        rows.append([name, *(f"{count:,}" for count in (*kinds, rest, tally.retried + tally.asked_again))])
+        rows.append(
+            [name, *(f"{count:,}" for count in (*kinds, rest, tally.retried + tally.asked_again))]
+        )
     if rows:
-        show.table("Answers", ["judge", "answered", "unparsable", "refused", "other", "retried"], rows)
+        show.table(
+            "Answers", ["judge", "answered", "unparsable", "refused", "other", "retried"], rows
+        )
         show_calls(tallies, plan)
     for name in plan.names.values():
         for line in oddities(name, tallies[name]):
@@ -236,5 +292,9 @@ def show_ratings(job: JudgeJob, out: Path, seconds: float) -> None:
     for (name, reason), count in job.unanswered.items():
         show.say(f"{name}: {count:,} without an answer ({reason})")
     if job.scored:
-        missing = f", {job.ratings - job.scored:,} of them without a score" if job.scored < job.ratings else ""
+        missing = (
+            f", {job.ratings - job.scored:,} of them without a score"
+            if job.scored < job.ratings
+            else ""
+        )
         show.say(f"{job.ratings:,} ratings in {out}{missing} ({duration(seconds)})", wrap=False)

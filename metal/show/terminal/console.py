@@ -1,4 +1,6 @@
-"""What people see in a terminal: plain when piped, as wide as the terminal or COLUMNS, hostile text tamed."""
+"""What people see in a terminal: plain when piped, as wide as the terminal or COLUMNS, hostile text
+tamed.
+"""
 
 from __future__ import annotations
 
@@ -34,8 +36,10 @@ WRAPPED_NAME = 16  # longer names are wrapped at words where that makes fewer ta
 MOST_NOTES = 2  # of a table on a first screen
 GAP = 3  # between two columns: padding, and the box's blank
 MOST_WARNINGS = 20
-_OPTION = re.compile(r"(?<!\w)--[a-z][a-z-]+|`[a-z_]+=")  # in the words of a command line, and of Python
-# Of a cell's mark: verdicts have the colours that all terminals show, and words that say it without them.
+# in the words of a command line, and of Python
+_OPTION = re.compile(r"(?<!\w)--[a-z][a-z-]+|`[a-z_]+=")
+# Of a cell's mark: verdicts have the colours that all terminals show, and words that say it without
+# them.
 STYLES = {
     "strong": "bold",
     "good": "bold green",
@@ -60,13 +64,20 @@ def console() -> Console:
 def clean(text: object) -> str:
     """Text from files without control and bidirectional characters, which could rewrite the screen."""
     return "".join(
-        char if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else "\N{REPLACEMENT CHARACTER}"
+        (
+            char
+            if char == "\n" or unicodedata.category(char) not in ("Cc", "Cf", "Cs")
+            else "\N{REPLACEMENT CHARACTER}"
+        )
         for char in str(text)
     )
 
 
-def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True, most: int | None = None) -> None:
-    """A paragraph, wrapped at words with a hanging indent; wrap=False for what people copy (paths, signatures).
+def say(
+    text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True, most: int | None = None
+) -> None:
+    """A paragraph, wrapped at words with a hanging indent; wrap=False for what people copy (paths,
+    signatures).
 
     most: lines; what is longer is cut (see _cut).
     """
@@ -84,7 +95,9 @@ def say(text: str, *, bold: bool = False, dim: bool = False, wrap: bool = True, 
 
 
 def _cut(text: str, width: int, most: int) -> list[str]:
-    """The first lines of a paragraph: one more where an option is named there, which else stands where it is cut."""
+    """The first lines of a paragraph: one more where an option is named there, which else stands
+    where it is cut.
+    """
     option = _OPTION.search(text)
     more = folded(text, width, most + 1)
     if not option or _OPTION.search(" ".join(more[:most])):
@@ -95,19 +108,25 @@ def _cut(text: str, width: int, most: int) -> list[str]:
 
 
 def verbatim(text: str) -> None:
-    """A text of somebody else's as it stands, line by line; only what could rewrite the screen is replaced."""
+    """A text of somebody else's as it stands, line by line; only what could rewrite the screen is
+    replaced.
+    """
     from rich.text import Text
 
     for line in text.replace("\r\n", "\n").split("\n"):
         console().print(Text(clean(line)), soft_wrap=True)
 
 
-def folded(text: str, width: int, most: int | None = None, indent: str = "", cut: str = " ...") -> list[str]:
-    """The lines of a paragraph with a hanging indent, `most` at most. indent: of all of them. cut: the end of a text
-    that has more.
+def folded(
+    text: str, width: int, most: int | None = None, indent: str = "", cut: str = " ..."
+) -> list[str]:
+    """The lines of a paragraph with a hanging indent, `most` at most. indent: of all of them. cut:
+    the end of a text that has more.
     """
     under = f"{indent}  "
-    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=under, max_lines=most, placeholder=cut)
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=under, max_lines=most, placeholder=cut
+    )
 
 
 def aside(line: str) -> None:
@@ -116,7 +135,9 @@ def aside(line: str) -> None:
 
 
 def warn(messages: Iterable[str], *, more: str = "") -> None:
-    """Data problems that did not stop the run; more: where all of them stand, when only the first are shown."""
+    """Data problems that did not stop the run; more: where all of them stand, when only the first
+    are shown.
+    """
     listed = list(messages)
     if listed:
         console().print()
@@ -128,12 +149,20 @@ def warn(messages: Iterable[str], *, more: str = "") -> None:
 
 
 def show(part: TableView | Paragraph) -> None:
-    """A table or paragraph. What stands below in a cell is a second line; a name like the one above is left blank."""
+    """A table or paragraph. What stands below in a cell is a second line; a name like the one above
+    is left blank.
+    """
     from metal.show.view import Paragraph
 
     if isinstance(part, Paragraph):
         most = 1 if part.cut else None
-        say(without_isolates(part.text), bold=part.strong, dim=part.soft, wrap=not part.copied, most=most)
+        say(
+            without_isolates(part.text),
+            bold=part.strong,
+            dim=part.soft,
+            wrap=not part.copied,
+            most=most,
+        )
         return
     if part.turns:
         for piece, widths in _fitted(part, console().width):
@@ -148,10 +177,16 @@ def show(part: TableView | Paragraph) -> None:
 
 
 def _show_table(part: TableView, widths: Sequence[int] | None = None) -> None:
-    rows = [[without_isolates(f"{cell.text}\n{cell.below}".rstrip("\n")) for cell in row] for row in part.rows]
+    rows = [
+        [without_isolates(f"{cell.text}\n{cell.below}".rstrip("\n")) for cell in row]
+        for row in part.rows
+    ]
     headings = [*map(without_isolates, part.columns)]
     if not widths:
-        headings = [_wrapped(heading, [row[place] for row in rows]) for place, heading in enumerate(headings)]
+        headings = [
+            _wrapped(heading, [row[place] for row in rows])
+            for place, heading in enumerate(headings)
+        ]
     names = [row[0] for row in rows]
     for row, above in zip(rows[1:], names, strict=False):
         if part.heads > 1 and row[0] == above:
@@ -163,15 +198,28 @@ def _show_table(part: TableView, widths: Sequence[int] | None = None) -> None:
         if cell.mark in STYLES
     }
     left = () if widths else part.flush_left
-    table(part.title, headings, rows, keep=part.heads, styles=styles, widths=widths, brief=part.brief, left=left)
+    table(
+        part.title,
+        headings,
+        rows,
+        keep=part.heads,
+        styles=styles,
+        widths=widths,
+        brief=part.brief,
+        left=left,
+    )
 
 
 def _fitted(part: TableView, width: int) -> list[tuple[TableView, list[int]]]:
-    """The table as it fits, with the width of each column: cells on one line, or else wrapped at words.
+    """The table as it fits, with the width of each column: cells on one line, or else wrapped at
+    words.
 
-    Either as it stands or with its rows as columns; as several tables of as many columns each where neither fits.
+    Either as it stands or with its rows as columns; as several tables of as many columns each where
+    neither fits.
     """
-    joined = replace(part, rows=tuple(tuple(_on_one_line(cell) for cell in row) for row in part.rows))
+    joined = replace(
+        part, rows=tuple(tuple(_on_one_line(cell) for cell in row) for row in part.rows)
+    )
     most = max(len(part.columns), len(part.rows) + 1) - part.heads
     for tables, wraps, way in product(range(1, most + 1), (False, True), (joined, joined.turned())):
         fitted = [(piece, _wrapping(piece, width, wraps=wraps)) for piece in way.in_pieces(tables)]
@@ -181,15 +229,23 @@ def _fitted(part: TableView, width: int) -> list[tuple[TableView, list[int]]]:
 
 
 def _wrapping(part: TableView, width: int, *, wraps: bool) -> list[int]:
-    """The width of each column where wide ones are wrapped at words. wraps: whether cells are, besides names."""
+    """The width of each column where wide ones are wrapped at words. wraps: whether cells are,
+    besides names.
+    """
     from rich.cells import cell_len
 
     natural, least = [], []
     for place, heading in enumerate(part.columns):
         cells = [line for row in part.rows for line in (row[place].text, row[place].below)]
-        words = [word for text in (heading, *(cells if wraps or place < part.heads else ())) for word in text.split()]
+        words = [
+            word
+            for text in (heading, *(cells if wraps or place < part.heads else ()))
+            for word in text.split()
+        ]
         natural.append(max(map(cell_len, [heading, *cells])))
-        least.append(max(map(cell_len, [*words, *(() if wraps or place < part.heads else cells)]), default=0))
+        least.append(
+            max(map(cell_len, [*words, *(() if wraps or place < part.heads else cells)]), default=0)
+        )
     for cap in range(max(natural), 0, -1):
         widths = [min(wide, max(cap, narrow)) for wide, narrow in zip(natural, least, strict=True)]
         if sum(widths) + GAP * (len(widths) - 1) <= width:
@@ -222,11 +278,12 @@ def table(
     brief: bool = False,
     left: Sequence[bool] = (),
 ) -> None:
-    """A table that fits: too many columns go into several tables that repeat the first `keep` columns.
+    """A table that fits: too many columns go into several tables that repeat the first `keep`
+    columns.
 
-    styles: of cells, by row and column. widths: of columns of words; those of numbers are found. left: of each column,
-    whether it stands flush left; all with widths, else those kept. brief: the first of
-    these tables, and how many columns are left out.
+    styles: of cells, by row and column. widths: of columns of words; those of numbers are found.
+    left: of each column, whether it stands flush left; all with widths, else those kept. brief: the
+    first of these tables, and how many columns are left out.
     """
     from rich import box
     from rich.cells import cell_len
@@ -242,7 +299,13 @@ def table(
     groups = list(_groups(widths, out.width, keep))
     for group in groups[: 1 if brief else None]:
         headed = any(columns[place] for place in group)
-        shown = Table(box=box.SIMPLE_HEAD, show_header=headed, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0))
+        shown = Table(
+            box=box.SIMPLE_HEAD,
+            show_header=headed,
+            show_edge=False,
+            pad_edge=False,
+            padding=(0, 2, 0, 0),
+        )
         for place in group:
             shown.add_column(
                 Text(clean(columns[place])),
@@ -252,7 +315,11 @@ def table(
             )
         for line, row in enumerate(rows):
             cells = [
-                clean(row[place]) if place >= keep else "\n".join(broken(clean(row[place]), widths[place], cell_len))
+                (
+                    clean(row[place])
+                    if place >= keep
+                    else "\n".join(broken(clean(row[place]), widths[place], cell_len))
+                )
                 for place in group
             ]
             looks = [(styles or {}).get((line, place), "") for place in group]
@@ -271,34 +338,47 @@ def _groups(widths: Sequence[int], width: int, keep: int) -> Iterator[list[int]]
     """Positions of the columns that fit together into `width`, the first `keep` in every group."""
     group = list(range(keep))
     for place in range(keep, len(widths)):
-        if len(group) > keep and sum(widths[other] + GAP for other in (*group, place)) > width + GAP:
+        if (
+            len(group) > keep
+            and sum(widths[other] + GAP for other in (*group, place)) > width + GAP
+        ):
             yield group
             group = list(range(keep))
         group.append(place)
     yield group
 
 
-def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, keep: int) -> list[int]:
-    """The width of each column: names at most NAME_WIDTH, less where fewer tables come of it or nothing would fit
-    beside them; the others at most what is left. What is wider is wrapped.
+def _widths(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, keep: int
+) -> list[int]:
+    """The width of each column: names at most NAME_WIDTH, less where fewer tables come of it or
+    nothing would fit beside them; the others at most what is left. What is wider is wrapped.
     """
     from rich.cells import cell_len
 
     widths = [
-        max(cell_len(line) for text in (heading, *(row[place] for row in rows)) for line in [*text.split("\n"), ""])
+        max(
+            cell_len(line)
+            for text in (heading, *(row[place] for row in rows))
+            for line in [*text.split("\n"), ""]
+        )
         for place, heading in enumerate(columns)
     ]
     beside = min(max(widths[keep:], default=0), NAME_WIDTH)
     if sum(widths) + GAP * (len(widths) - 1) <= width:
         return widths
     names = [min(wide, NAME_WIDTH) for wide in widths[:keep]]
-    words = [" ".join([columns[place], *(row[place] for row in rows)]).split() for place in range(keep)]
+    words = [
+        " ".join([columns[place], *(row[place] for row in rows)]).split() for place in range(keep)
+    ]
     longest = [max(map(cell_len, of), default=0) for of in words]
     wrapped = (  # the widest first
         [min(wide, max(most, word)) for wide, word in zip(names, longest, strict=True)]
         for most in range(NAME_WIDTH, WRAPPED_NAME - 1, -1)
     )
-    names = min(wrapped, key=lambda heads: len(list(_groups([*heads, *widths[keep:]], width, keep))))
+    names = min(
+        wrapped, key=lambda heads: len(list(_groups([*heads, *widths[keep:]], width, keep)))
+    )
     if sum(names) + GAP * keep + beside > width:
         most = max(LEAST_NAME, (width - beside) // keep - GAP)
         names = [min(wide, most) for wide in names]
@@ -308,23 +388,33 @@ def _widths(columns: Sequence[str], rows: Sequence[Sequence[str]], width: int, k
 
 @contextmanager
 def progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[int, int], None]]:
-    """A progress bar on standard error; the block is handed `advance(done, total)`. unit: of what it counts."""
+    """A progress bar on standard error; the block is handed `advance(done, total)`. unit: of what
+    it counts.
+    """
     with named_progress(what, unit) as advance:
         yield lambda done, total: advance("", done, total)
 
 
 @contextmanager
 def named_progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[str, int, int], None]]:
-    """A progress bar for one thing after the other; the block is handed `advance(name, done, total)`. It also shows
-    what is followed by FOLLOWER, each unit at its own rate. Where standard error is no terminal, a line now and then.
+    """A progress bar for one thing after the other; the block is handed `advance(name, done,
+    total)`. It also shows what is followed by FOLLOWER, each unit at its own rate. Where standard
+    error is no terminal, a line now and then.
     """
     work = Stages(what)
     if sys.stderr.isatty():
         from rich.console import Console
         from rich.live import Live
 
-        out = sys.stdout.isatty()  # what is printed meanwhile stands above the bar; piped, it stays in the pipe
-        bar: Any = Live(work, console=Console(stderr=True), transient=True, refresh_per_second=10, redirect_stdout=out)
+        # what is printed meanwhile stands above the bar; piped, it stays in the pipe
+        out = sys.stdout.isatty()
+        bar: Any = Live(
+            work,
+            console=Console(stderr=True),
+            transient=True,
+            refresh_per_second=10,
+            redirect_stdout=out,
+        )
     else:
         bar = nullcontext()
     with bar:
@@ -333,4 +423,5 @@ def named_progress(what: str, unit: str = PERCENT) -> Iterator[Callable[[str, in
         try:
             yield lambda name, done, total: work.advance(clean(name), unit, done, total)
         finally:
-            FOLLOWER.set(before)  # where the bar is closed by a task of an event loop, of a context of its own
+            # where the bar is closed by a task of an event loop, of a context of its own
+            FOLLOWER.set(before)

@@ -1,4 +1,6 @@
-"""What a progress bar shows of long work: stages, each counted in a unit of its own, with rate and remaining time."""
+"""What a progress bar shows of long work: stages, each counted in a unit of its own, with rate and
+remaining time.
+"""
 
 from __future__ import annotations
 
@@ -36,20 +38,37 @@ class Stage:
 
     @property
     def left(self) -> float:
-        """Seconds to its end at its rate so far; below 0 where a step takes longer than those before."""
-        return (self.total - self.done) * (self.reported - self.began) / self.done - (time.monotonic() - self.reported)
+        """Seconds to its end at its rate so far; below 0 where a step takes longer than those
+        before.
+        """
+        return (self.total - self.done) * (self.reported - self.began) / self.done - (
+            time.monotonic() - self.reported
+        )
 
     def numbers(self, *, outermost: bool) -> str:
-        """Done of all, rate, and for the outermost stage the remaining time; where nobody knows how many there are, the
-        time that has passed.
+        """Done of all, rate, and for the outermost stage the remaining time; where nobody knows how
+        many there are, the time that has passed.
         """
-        now, done, total, unit = time.monotonic(), float(self.done), float(self.total), f" {self.unit}"
+        now, done, total, unit = (
+            time.monotonic(),
+            float(self.done),
+            float(self.total),
+            f" {self.unit}",
+        )
         if self.unit == BYTES:
             scale, unit = (1e6, " MB") if total >= 1e6 else (1e3, " kB")
             done, total = done / scale, total / scale
         if self.unit == PERCENT:
             done, total, unit = 100 * done / total, 100, PERCENT
-        shown = [f"{done:,.0f}%" if unit == PERCENT else f"{done:,.0f}/{total:,.0f}" if total else f"{done:,.0f}"]
+        shown = [
+            (
+                f"{done:,.0f}%"
+                if unit == PERCENT
+                else f"{done:,.0f}/{total:,.0f}"
+                if total
+                else f"{done:,.0f}"
+            )
+        ]
         if not self.has_rate:
             shown[0] += unit.removesuffix(PERCENT)
         else:
@@ -63,8 +82,8 @@ class Stage:
 
 
 class Stages:
-    """What is done at present: of stages within one another the outermost that has a rate and keeps to it, as only its
-    remaining time is that of the work; else the last one.
+    """What is done at present: of stages within one another the outermost that has a rate and keeps
+    to it, as only its remaining time is that of the work; else the last one.
     """
 
     def __init__(self, what: str) -> None:
@@ -85,7 +104,9 @@ class Stages:
     def _stages(self) -> tuple[Stage | None, Stage | None]:
         """The stage that is shown, and the outermost one."""
         under_way = [*reversed(self.stages.copy().values())]
-        nested = sorted((stage for stage in reversed(under_way) if stage.total), key=lambda stage: stage.began)
+        nested = sorted(
+            (stage for stage in reversed(under_way) if stage.total), key=lambda stage: stage.began
+        )
         in_time = (stage for stage in nested if stage.has_rate and stage.left > -LATE)
         with_rate = (stage for stage in under_way if stage.has_rate)
         return next(iter([*in_time, *with_rate, *under_way]), None), next(iter(nested), None)
@@ -94,7 +115,9 @@ class Stages:
         stage, outermost = self._stages()
         if not stage:
             return self.what, _clock(time.monotonic() - self.began)
-        return f"{self.what}, {stage.name}" if stage.name else self.what, stage.numbers(outermost=stage is outermost)
+        return f"{self.what}, {stage.name}" if stage.name else self.what, stage.numbers(
+            outermost=stage is outermost
+        )
 
     def __rich__(self) -> Table:
         from rich.progress_bar import ProgressBar

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from inspect_ai.model import ChatMessageSystem, ChatMessageUser, GenerateConfig, ResponseSchema, get_model
+from inspect_ai.model import (
+    ChatMessageSystem,
+    ChatMessageUser,
+    GenerateConfig,
+    ResponseSchema,
+    get_model,
+)
 from inspect_ai.util import JSONSchema
 from measuring import SCHEMA, Prompt, arguments, run, score_in
 
@@ -16,9 +22,12 @@ async def main() -> None:
         max_connections=asked.in_flight,
         max_retries=0,
         cache=False,
-        response_schema=ResponseSchema(name="judgement", json_schema=JSONSchema.model_validate(SCHEMA), strict=True),
+        response_schema=ResponseSchema(
+            name="judgement", json_schema=JSONSchema.model_validate(SCHEMA), strict=True
+        ),
     )
-    # max_retries of the configuration is inspect's own; the argument below reaches the openai client under it.
+    # max_retries of the configuration is inspect's own; the argument below reaches the openai
+    # client under it.
     async with get_model(
         f"openai/{asked.model}",
         config=config,
@@ -30,7 +39,10 @@ async def main() -> None:
 
         async def judge(prompt: Prompt) -> int | None:
             output = await model.generate(
-                [ChatMessageSystem(content=prompt["system"]), ChatMessageUser(content=prompt["user"])]
+                [
+                    ChatMessageSystem(content=prompt["system"]),
+                    ChatMessageUser(content=prompt["user"]),
+                ]
             )
             return score_in(output.completion)
 

@@ -25,9 +25,16 @@ class Judgement(BaseModel):
 async def main() -> None:
     asked = arguments(__doc__)
     chat = ChatOpenAI(
-        model=asked.model, base_url=asked.base_url, api_key="none", temperature=0, max_retries=0, cache=False
+        model=asked.model,
+        base_url=asked.base_url,
+        api_key="none",
+        temperature=0,
+        max_retries=0,
+        cache=False,
     )
-    structured = chat.with_structured_output(Judgement, method="json_schema", include_raw=True, strict=True)
+    structured = chat.with_structured_output(
+        Judgement, method="json_schema", include_raw=True, strict=True
+    )
 
     async def judge(prompt: Prompt) -> int | None:
         reply = await structured.ainvoke(messages(prompt))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 
-# Read while litellm is imported: else it loads the nearest .env and fetches its table of prices from the network.
+# Read while litellm is imported: else it loads the nearest .env and fetches its table of prices
+# from the network.
 os.environ["LITELLM_MODE"] = "PRODUCTION"
 os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
 

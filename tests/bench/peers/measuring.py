@@ -1,8 +1,9 @@
 """What the four peers share: the same prompts, schema, warm-up and clock. Standard library only.
 
-Each peer is a script beside this file, run by the python of its own environment. A peer gives `run` its judge: an
-async function of one prompt (a dictionary of "system" and "user") that returns the score, or None where the reply
-holds none. Imports and warm-up are over before the clock starts; reading the score out of the reply is inside it.
+Each peer is a script beside this file, run by the python of its own environment. A peer gives `run`
+its judge: an async function of one prompt (a dictionary of "system" and "user") that returns the
+score, or None where the reply holds none. Imports and warm-up are over before the clock starts;
+reading the score out of the reply is inside it.
 """
 
 from __future__ import annotations
@@ -18,11 +19,17 @@ from pathlib import Path
 WARM_UP = 32
 SCHEMA = {
     "type": "object",
-    "properties": {"justification": {"type": "string"}, "score": {"type": "integer", "enum": [0, 1, 2]}},
+    "properties": {
+        "justification": {"type": "string"},
+        "score": {"type": "integer", "enum": [0, 1, 2]},
+    },
     "required": ["justification", "score"],
     "additionalProperties": False,
 }
-RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "judgement", "schema": SCHEMA, "strict": True}}
+RESPONSE_FORMAT = {
+    "type": "json_schema",
+    "json_schema": {"name": "judgement", "schema": SCHEMA, "strict": True},
+}
 
 Prompt = dict[str, str]
 Judge = Callable[[Prompt], Awaitable[int | None]]
@@ -31,16 +38,27 @@ Judge = Callable[[Prompt], Awaitable[int | None]]
 def arguments(description: str | None) -> argparse.Namespace:
     """--base-url, --prompts, --model and --in-flight."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("--base-url", required=True, help="of an OpenAI-compatible server, up to and with /v1")
-    parser.add_argument("--prompts", required=True, type=Path, help='JSONL of {"system": ..., "user": ...}')
-    parser.add_argument("--model", default="gpt-4o", help="name sent to the server (default: %(default)s)")
-    parser.add_argument("--in-flight", type=int, default=64, help="calls under way at once (default: %(default)s)")
+    parser.add_argument(
+        "--base-url", required=True, help="of an OpenAI-compatible server, up to and with /v1"
+    )
+    parser.add_argument(
+        "--prompts", required=True, type=Path, help='JSONL of {"system": ..., "user": ...}'
+    )
+    parser.add_argument(
+        "--model", default="gpt-4o", help="name sent to the server (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--in-flight", type=int, default=64, help="calls under way at once (default: %(default)s)"
+    )
     return parser.parse_args()
 
 
 def messages(prompt: Prompt) -> list[dict[str, str]]:
     """The prompt as OpenAI messages."""
-    return [{"role": "system", "content": prompt["system"]}, {"role": "user", "content": prompt["user"]}]
+    return [
+        {"role": "system", "content": prompt["system"]},
+        {"role": "user", "content": prompt["user"]},
+    ]
 
 
 def score_in(reply: str | None) -> int | None:
@@ -58,7 +76,9 @@ def score_in(reply: str | None) -> int | None:
 
 
 async def all_scores(judge: Judge, prompts: Sequence[Prompt], in_flight: int) -> list[int | None]:
-    """Every prompt's score, in order. The semaphore is taken before a task is made: no more than in_flight exist."""
+    """Every prompt's score, in order. The semaphore is taken before a task is made: no more than
+    in_flight exist.
+    """
     scores: list[int | None] = [None] * len(prompts)
     free = asyncio.Semaphore(in_flight)
 

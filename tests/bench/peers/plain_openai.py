@@ -14,7 +14,10 @@ async def main() -> None:
 
         async def judge(prompt: Prompt) -> int | None:
             completion = await client.chat.completions.create(
-                model=asked.model, messages=messages(prompt), temperature=0, response_format=RESPONSE_FORMAT
+                model=asked.model,
+                messages=messages(prompt),
+                temperature=0,
+                response_format=RESPONSE_FORMAT,
             )
             return score_in(completion.choices[0].message.content)
 

@@ -11,7 +11,9 @@ from metal.data.records import METRIC_SCORE, Criterion, Level, Output, Rater, Ra
 LIKERT = Scale("ordinal", tuple(Level(value, f"level {value}") for value in range(1, 6)))
 QUALITY = Criterion("quality", LIKERT, question="How good is it?")
 ERRORS = Criterion("errors", Scale("interval", (), 0, 10), direction="lower")
-CATEGORY = Criterion("category", Scale("nominal", tuple(Level(value, f"kind {value}") for value in range(3))))
+CATEGORY = Criterion(
+    "category", Scale("nominal", tuple(Level(value, f"kind {value}") for value in range(3)))
+)
 OPEN = Criterion("open", Scale("interval"))
 
 Row = tuple[str, str, str, float | None]  # output, criterion, rater, score
@@ -20,7 +22,9 @@ Row = tuple[str, str, str, float | None]  # output, criterion, rater, score
 def output(name: str, *, chosen: bool = True, text: str = "text") -> Output:
     """`LANGUAGE-SOURCE/GENERATOR`, with `#2` for the second output of a source."""
     source, _, generator = name.partition("/")
-    return Output(name, source, generator.partition("#")[0], source.partition("-")[0], text, chosen=chosen)
+    return Output(
+        name, source, generator.partition("#")[0], source.partition("-")[0], text, chosen=chosen
+    )
 
 
 def dataset(
@@ -31,13 +35,19 @@ def dataset(
     groups: Mapping[str, str] | None = None,
     human: Sequence[str] = (),
 ) -> Dataset:
-    """Raters called A..., W... are people, m... metrics, j... LLM judges. more: outputs that nobody rated."""
+    """Raters called A..., W... are people, m... metrics, j... LLM judges. more: outputs that nobody
+    rated.
+    """
     rows = list(rows)
-    outputs = {name: output(name) for name in sorted({row[0] for row in rows})} | {one.output: one for one in more}
+    outputs = {name: output(name) for name in sorted({row[0] for row in rows})} | {
+        one.output: one for one in more
+    }
     sources = sorted({one.source for one in outputs.values()})
     kinds = {"m": "metric", "j": "llm"}
     names = sorted({row[2] for row in rows})
-    raters = [Rater(name, kinds.get(name[0], "human"), (groups or {}).get(name, "")) for name in names]  # type: ignore[arg-type]
+    raters = [
+        Rater(name, kinds.get(name[0], "human"), (groups or {}).get(name, "")) for name in names
+    ]  # type: ignore[arg-type]
     ratings = [
         Rating(name, criterion, rater, score, "" if score is not None else "unsure")
         for name, criterion, rater, score in rows
@@ -53,7 +63,9 @@ def dataset(
     )
 
 
-def ranked(scores: Mapping[str, Sequence[float | None]], language: str = "en", rater: str = "A1") -> list[Row]:
+def ranked(
+    scores: Mapping[str, Sequence[float | None]], language: str = "en", rater: str = "A1"
+) -> list[Row]:
     """generator -> its scores for quality on sources 0, 1, ...; None is not rated."""
     return [
         (f"{language}-{place:02d}/{generator}", "quality", rater, score)

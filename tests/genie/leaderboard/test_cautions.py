@@ -52,31 +52,43 @@ def test_who_shares_sources_with_some_is_tested_against_these() -> None:
     untested = row(four, "comparisons", first="c", second="b")
     assert untested["undefined"] == "p: fewer than 5 shared sources"
     assert math.isnan(untested["p_adjusted"])
-    assert open_ranks(row(four, generator="c")) == (1, 4)  # not told apart from those it was not tested against
+    # not told apart from those it was not tested against
+    assert open_ranks(row(four, generator="c")) == (1, 4)
     assert open_ranks(row(four, generator="a")) == (1, 2)
     assert row(four, generator="c")["undefined"] == "ranks: fewer than 5 sources shared with b, d"
 
 
 def test_different_languages_are_told_with_both_ends() -> None:
     found = board(dataset(ranked({"both": GOOD, "one": BAD}) + ranked({"both": GOOD}, "hi")))
-    assert [(one["generator"], one["languages"]) for one in rows(found, language="")] == [("both", 2), ("one", 1)]
+    assert [(one["generator"], one["languages"]) for one in rows(found, language="")] == [
+        ("both", 2),
+        ("one", 1),
+    ]
     assert found.warnings == (
-        "all languages, quality: generators were rated in different languages (sources: from 12 in 1 language to 24 in "
-        "2 languages); scores are not of the same texts, people or languages, tests are on shared sources only; "
-        '`by="language"` ranks within each language',
+        (
+            "all languages, quality: generators were rated in different languages (sources: from 12"
+            " in 1 language to 24 in 2 languages); scores are not of the same texts, people or"
+            ' languages, tests are on shared sources only; `by="language"` ranks within each'
+            " language"
+        ),
     )
 
 
 def test_as_many_sources_of_other_languages_are_told_as_well() -> None:
     found = board(dataset(ranked({"a": GOOD}) + ranked({"b": GOOD}, "hi")))
     assert (
-        "all languages, quality: generators were rated in different languages (sources: 12 in 1 language each, not "
-        "the same)" in found.warnings[1]
+        "all languages, quality: generators were rated in different languages (sources: 12 in 1"
+        " language each, not the same)" in found.warnings[1]
     )
 
 
 def test_the_same_languages_are_no_warning() -> None:
-    assert board(dataset(ranked({"a": GOOD, "b": GOOD}) + ranked({"a": GOOD, "b": GOOD}, "hi"))).warnings == ()
+    assert (
+        board(
+            dataset(ranked({"a": GOOD, "b": GOOD}) + ranked({"a": GOOD, "b": GOOD}, "hi"))
+        ).warnings
+        == ()
+    )
 
 
 GROUPS = {"A1": "expert", "A2": "expert", "W1": "crowd", "W2": "crowd", "W3": "crowd"}
@@ -84,7 +96,9 @@ HIGH, LOW = [5.0, 4.0] * 6, [3.0, 2.0] * 6
 
 
 def rated_by(panels: Mapping[str, Sequence[str]], groups: Mapping[str, str] = GROUPS) -> Dataset:
-    """Experts (A...) score high, the crowd (W...) low, whatever they rate; each panel is that of one generator."""
+    """Experts (A...) score high, the crowd (W...) low, whatever they rate; each panel is that of
+    one generator.
+    """
     lines: list[Row] = []
     for generator, people in panels.items():
         for person in people:
@@ -105,12 +119,18 @@ def test_a_generator_of_other_people_is_not_tested() -> None:
     pair = row(found, "comparisons", first="odd", second="a")
     assert math.isnan(pair["p"])
     assert math.isnan(pair["p_adjusted"])
-    assert pair["undefined"] == "p: rated by different people (group expert only, and groups crowd 67% and expert 33%)"
-    assert (pair["sources"], round(pair["difference"], 4)) == (12, 0.3333)  # 2/3 of the crowd's 2 levels below
-    assert found.warnings[0] == (
-        "English, quality: generators were rated by different groups of people, who can differ in how high they score: "
-        "'odd' by group expert only; the rest by groups crowd 67% and expert 33%. Their scores are not comparable, and "
-        "no test compares the former with the rest; `reference='group=expert'` ranks all by the same people"
+    assert (
+        pair["undefined"]
+        == "p: rated by different people (group expert only, and groups crowd 67% and expert 33%)"
+    )
+    # 2/3 of the crowd's 2 levels below
+    assert (pair["sources"], round(pair["difference"], 4)) == (12, 0.3333)
+    assert (
+        found.warnings[0]
+        == "English, quality: generators were rated by different groups of people, who can differ"
+        " in how high they score: 'odd' by group expert only; the rest by groups crowd 67% and"
+        " expert 33%. Their scores are not comparable, and no test compares the former with the"
+        " rest; `reference='group=expert'` ranks all by the same people"
     )
 
 
@@ -138,7 +158,8 @@ def test_people_without_a_group_are_a_group_beside_others() -> None:
 @pytest.mark.parametrize(
     ("other", "differs"),
     [
-        # Of three: the crowd has 2/3. Another of the same groups, 1/3: moved by .33; of four, 3/4: by .08.
+        # Of three: the crowd has 2/3. Another of the same groups, 1/3: moved by .33; of four, 3/4:
+        # by .08.
         (("A1", "A2", "W1"), True),
         (("A1", "W1", "W2", "W3"), False),
         (("A2", "W3", "W1"), False),
@@ -153,7 +174,8 @@ def test_shares_of_groups_have_to_differ_much(other: Sequence[str], *, differs: 
 
 def test_a_group_that_is_missing_counts_from_a_tenth_on() -> None:
     def odd(sources: int) -> bool:
-        # a, b, c: by the crowd, and on so many of 20 sources half by an expert; d: by the crowd only.
+        # a, b, c: by the crowd, and on so many of 20 sources half by an expert; d: by the crowd
+        # only.
         lines = ranked({name: [3.0] * 20 for name in "abcd"}, rater="W1")
         lines += ranked({name: [4.0] * sources for name in "abc"}, rater="A1")
         return "ranks: " in row(board(dataset(lines, groups=GROUPS)), generator="d")["undefined"]
@@ -163,7 +185,9 @@ def test_a_group_that_is_missing_counts_from_a_tenth_on() -> None:
 
 def test_groups_are_held_against_each_other_on_shared_sources() -> None:
     # Each language has people of its own: on the Hindi sources both were rated by the same group.
-    lines = ranked({"both": HIGH, "other": HIGH}, rater="A1") + ranked({"both": HIGH, "hindi": LOW}, "hi", rater="W1")
+    lines = ranked({"both": HIGH, "other": HIGH}, rater="A1") + ranked(
+        {"both": HIGH, "hindi": LOW}, "hi", rater="W1"
+    )
     found = board(dataset(lines, groups=GROUPS))
     assert row(found, "comparisons", language="", first="both", second="hindi")["p"] < 0.05
     pair = row(found, "comparisons", language="", first="other", second="hindi")
@@ -176,18 +200,31 @@ def test_many_odd_ones_are_counted_and_a_group_is_quoted_for_the_shell() -> None
     groups = {"A1": "the experts", "W1": "crowd"}
     few = dict.fromkeys("pqrst", ("A1",))
     found = board(rated_by({**dict.fromkeys("abcdef", ("A1", "W1")), **few}, groups))
-    assert "'p', 'q', 'r' by group the experts only; 2 more by others than most; the rest by" in found.warnings[0]
+    assert (
+        "'p', 'q', 'r' by group the experts only; 2 more by others than most; the rest by"
+        in found.warnings[0]
+    )
     assert "`reference='group=the experts'` ranks all" in found.warnings[0]
     assert sum("different groups of people" in told for told in found.warnings) == 1
 
 
 def test_a_criterion_of_other_people_is_told_where_overall_is_not() -> None:
-    # errors: "odd" by experts only, the others by both; on quality all by both, so that overall differs by less.
+    # errors: "odd" by experts only, the others by both; on quality all by both, so that overall
+    # differs by less.
     people = ("A1", "W1", "W2")
-    lines = [line for name in "abcd" for person in people for line in ranked({name: HIGH}, rater=person)]
+    lines = [
+        line for name in "abcd" for person in people for line in ranked({name: HIGH}, rater=person)
+    ]
     errors = {"a": people, "b": people, "c": people, "d": ("A1", "A2", "W1")}
-    lines += [(f"en-{n:02d}/{name}", "errors", who, 2) for name in errors for who in errors[name] for n in range(12)]
+    lines += [
+        (f"en-{n:02d}/{name}", "errors", who, 2)
+        for name in errors
+        for who in errors[name]
+        for n in range(12)
+    ]
     found = board(dataset(lines, groups=GROUPS))
-    assert found.warnings[0].startswith("English, errors: generators were rated by different groups of people")
+    assert found.warnings[0].startswith(
+        "English, errors: generators were rated by different groups of people"
+    )
     assert "'d' by groups expert 67% and crowd 33%" in found.warnings[0]
     assert {one["undefined"] for one in rows(found, criterion="overall")} == {""}

@@ -28,7 +28,9 @@ def board(made: Dataset, **told: Any) -> LeaderboardTables:
     return leaderboard(made, LeaderboardSettings(**QUICK | told))
 
 
-def rows(found: LeaderboardTables, table: str = "leaderboard", **where: str) -> list[dict[str, Any]]:
+def rows(
+    found: LeaderboardTables, table: str = "leaderboard", **where: str
+) -> list[dict[str, Any]]:
     frame = found.tables[table]
     for column, value in where.items():
         frame = frame[frame[column] == value]
@@ -48,7 +50,13 @@ def test_score_standard_error_and_bound_by_hand() -> None:
     #   deviations .25, 0, -.25: sqrt(.125) / 3 = .117851   at most sqrt(.75 * .25 / 3) = .25
     made = dataset(ranked({"g": [5, 4, 3]}))
     one = row(board(made), generator="g")
-    assert (one["score"], one["outputs"], one["sources"], one["ratings"], one["people"]) == (0.75, 3, 3, 3, 1)
+    assert (one["score"], one["outputs"], one["sources"], one["ratings"], one["people"]) == (
+        0.75,
+        3,
+        3,
+        3,
+        1,
+    )
     assert one["standard_error"] == pytest.approx(math.sqrt(0.125) / 3)
     assert one["worst_error"] == pytest.approx(0.25)
     assert one["score_low"] <= 0.75 <= one["score_high"]
@@ -56,11 +64,16 @@ def test_score_standard_error_and_bound_by_hand() -> None:
 
 
 def test_several_outputs_of_a_source_stand_together() -> None:
-    # Source 00: shares 1 and .5 (sum 1.5 of 2); 01: 0 (of 1). Score 1.5 / 3 = .5 (not the mean of source means, .375)
+    # Source 00: shares 1 and .5 (sum 1.5 of 2); 01: 0 (of 1). Score 1.5 / 3 = .5 (not the mean of
+    # source means, .375)
     #   off: 1.5 - .5 * 2 = .5 and 0 - .5 = -.5: sqrt(.5) / 3 = .235702
     #   at most sqrt(.5 * .5 * (4 + 1)) / 3 = .372678, not sqrt(.25 / 3) = .288675
     made = dataset(
-        [("en-00/g", "quality", "A1", 5), ("en-00/g#2", "quality", "A1", 3), ("en-01/g", "quality", "A1", 1)]
+        [
+            ("en-00/g", "quality", "A1", 5),
+            ("en-00/g#2", "quality", "A1", 3),
+            ("en-01/g", "quality", "A1", 1),
+        ]
     )
     one = row(board(made))
     assert (one["score"], one["outputs"], one["sources"]) == (0.5, 3, 2)
@@ -69,8 +82,11 @@ def test_several_outputs_of_a_source_stand_together() -> None:
 
 
 def test_people_are_averaged_before_outputs() -> None:
-    # Output 0: 5, 1, 1 = shares 1, 0, 0: 1/3. Output 1: 3 = .5. Mean of the two: 5/12, not the mean of all four.
-    made = dataset([*ranked({"g": [5, 3]}), ("en-00/g", "quality", "A2", 1), ("en-00/g", "quality", "A3", 1)])
+    # Output 0: 5, 1, 1 = shares 1, 0, 0: 1/3. Output 1: 3 = .5. Mean of the two: 5/12, not the mean
+    # of all four.
+    made = dataset(
+        [*ranked({"g": [5, 3]}), ("en-00/g", "quality", "A2", 1), ("en-00/g", "quality", "A3", 1)]
+    )
     one = row(board(made))
     assert one["score"] == pytest.approx(5 / 12)
     assert (one["ratings"], one["people"]) == (4, 3)
@@ -78,16 +94,21 @@ def test_people_are_averaged_before_outputs() -> None:
 
 @pytest.mark.parametrize(
     ("labels", "share"),
-    # 5, 1, 1: the label 1 = share 0. 5, 1: a tie of 1 and 0, their mean. 5, 4, 2, 2, 5: a tie of 5 and 2 = 1 and .25.
+    # 5, 1, 1: the label 1 = share 0. 5, 1: a tie of 1 and 0, their mean. 5, 4, 2, 2, 5: a tie of 5
+    # and 2 = 1 and .25.
     [((5, 1, 1), 0.0), ((5, 1), 0.5), ((5, 4, 2, 2, 5), 0.625)],
 )
 def test_majority_of_labels(labels: tuple[float, ...], share: float) -> None:
-    made = dataset([("en-00/g", "quality", f"A{place}", label) for place, label in enumerate(labels)])
+    made = dataset(
+        [("en-00/g", "quality", f"A{place}", label) for place, label in enumerate(labels)]
+    )
     assert row(board(made, aggregate="majority"))["score"] == pytest.approx(share)
 
 
 def test_the_majority_of_scores_without_levels_is_their_mean() -> None:
-    made = dataset([("en-00/g", "errors", f"A{place}", score) for place, score in enumerate((0, 0, 6))])
+    made = dataset(
+        [("en-00/g", "errors", f"A{place}", score) for place, score in enumerate((0, 0, 6))]
+    )
     assert row(board(made, aggregate="majority"))["score"] == pytest.approx(0.8)
 
 
@@ -109,7 +130,9 @@ def test_overall_is_the_mean_of_criteria_each_turned_the_right_way() -> None:
     one = row(found, criterion="overall")
     assert one["score"] == pytest.approx(0.775)
     assert (one["outputs"], one["ratings"], one["people"]) == (1, 3, 2)
-    assert found.warnings == ("English: 1 outputs were rated on some criteria only and are not in overall",)
+    assert found.warnings == (
+        "English: 1 outputs were rated on some criteria only and are not in overall",
+    )
     assert row(found, criterion="quality")["outputs"] == 2
     assert row(board(made, criteria=("errors",)))["score"] == pytest.approx(0.8)
 
@@ -122,7 +145,13 @@ def test_one_source_has_no_interval_and_no_error() -> None:
 
 
 def test_answers_without_a_score_are_counted() -> None:
-    made = dataset([*ranked({"g": [4, 4]}), ("en-01/g", "quality", "A2", None), ("en-02/g", "quality", "A2", None)])
+    made = dataset(
+        [
+            *ranked({"g": [4, 4]}),
+            ("en-01/g", "quality", "A2", None),
+            ("en-02/g", "quality", "A2", None),
+        ]
+    )
     one = row(board(made))
     assert (one["score"], one["outputs"], one["ratings"], one["unanswered"]) == (0.75, 2, 2, 2)
 
@@ -135,8 +164,13 @@ SHARES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 
 @given(st.lists(st.lists(SHARES, min_size=1, max_size=4), min_size=2, max_size=12))
 @settings(max_examples=60)
-def test_the_interval_holds_the_score_and_the_error_is_no_more_than_the_worst(by_source: list[list[float]]) -> None:
-    sums, counts = np.array([[sum(part) for part in by_source]]), np.array([[len(part) for part in by_source]])
+def test_the_interval_holds_the_score_and_the_error_is_no_more_than_the_worst(
+    by_source: list[list[float]],
+) -> None:
+    sums, counts = (
+        np.array([[sum(part) for part in by_source]]),
+        np.array([[len(part) for part in by_source]]),
+    )
     found = generator_means(sums, counts.astype(float))
     assert found["score_low"][0] - 1e-9 <= found["score"][0] <= found["score_high"][0] + 1e-9
     assert 0 <= found["score"][0] <= 1
@@ -146,15 +180,19 @@ def test_the_interval_holds_the_score_and_the_error_is_no_more_than_the_worst(by
 
 
 def test_the_error_is_what_the_bootstrap_finds_and_ignoring_sources_is_too_narrow() -> None:
-    # Three outputs per source that agree with each other: the error is that of 60 sources, not of 180 outputs.
+    # Three outputs per source that agree with each other: the error is that of 60 sources, not of
+    # 180 outputs.
     rng = np.random.default_rng(3)
     sums = 3 * rng.choice([0.0, 1.0], size=(1, 60))
     bootstrap = SourceBootstrap(4000, 0)
     found = generator_means(sums, np.full((1, 60), 3.0))
     drawn = bootstrap.totals(sums.T)[:, 0] / 180
     assert found["standard_error"][0] == pytest.approx(drawn.std(), rel=0.05)
-    assert found["standard_error"][0] == pytest.approx(found["worst_error"][0])  # all or nothing is the worst there is
-    assert found["standard_error"][0] > 1.7 * math.sqrt(found["score"][0] * (1 - found["score"][0]) / 180)
+    # all or nothing is the worst there is
+    assert found["standard_error"][0] == pytest.approx(found["worst_error"][0])
+    assert found["standard_error"][0] > 1.7 * math.sqrt(
+        found["score"][0] * (1 - found["score"][0]) / 180
+    )
 
 
 def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
@@ -169,10 +207,14 @@ def test_intervals_cover_the_truth_about_as_often_as_they_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sources", "shares"), [(10, (0.05, 0.15, 0.8)), (20, (0.01, 0.03, 0.96)), (60, (0.0, 0.02, 0.98))]
+    ("sources", "shares"),
+    [(10, (0.05, 0.15, 0.8)), (20, (0.01, 0.03, 0.96)), (60, (0.0, 0.02, 0.98))],
 )
-def test_intervals_near_the_ceiling_cover_and_have_a_width(sources: int, shares: tuple[float, ...]) -> None:
-    # Three levels; percentiles of a bootstrap covered 85, 53 and 68%, and had no width in 14, 47 and 30% of worlds.
+def test_intervals_near_the_ceiling_cover_and_have_a_width(
+    sources: int, shares: tuple[float, ...]
+) -> None:
+    # Three levels; percentiles of a bootstrap covered 85, 53 and 68%, and had no width in 14, 47
+    # and 30% of worlds.
     scores = np.random.default_rng(0).choice([0.0, 0.5, 1.0], (1000, sources), p=shares)
     found = generator_means(scores, np.ones_like(scores))
     truth = float(np.dot(shares, [0.0, 0.5, 1.0]))
@@ -180,10 +222,15 @@ def test_intervals_near_the_ceiling_cover_and_have_a_width(sources: int, shares:
     assert (found["score_high"] > found["score_low"]).all()
 
 
-def likert(names: str, seed: int, sources: int = 12, **better: float) -> dict[str, list[float | None]]:
+def likert(
+    names: str, seed: int, sources: int = 12, **better: float
+) -> dict[str, list[float | None]]:
     random = Random(seed)
     return {
-        name: [float(min(5, max(1, round(random.gauss(3 + better.get(name, 0), 1))))) for _ in range(sources)]
+        name: [
+            float(min(5, max(1, round(random.gauss(3 + better.get(name, 0), 1)))))
+            for _ in range(sources)
+        ]
         for name in names
     }
 
@@ -192,9 +239,19 @@ def test_a_generator_that_joins_changes_nothing_for_the_others() -> None:
     scores = likert("abc", 1)
     before = {one["generator"]: one for one in rows(board(dataset(ranked(scores))))}
     # The new one was rated on some of the sources, and on sources that nobody else has.
-    joined = ranked(scores | {"d": [5.0] * 5}) + [(f"en-9{n}/d", "quality", "A2", 5.0) for n in range(4)]
+    joined = ranked(scores | {"d": [5.0] * 5}) + [
+        (f"en-9{n}/d", "quality", "A2", 5.0) for n in range(4)
+    ]
     after = {one["generator"]: one for one in rows(board(dataset(joined)))}
-    figures = ("score", "score_low", "score_high", "standard_error", "worst_error", "outputs", "ratings")
+    figures = (
+        "score",
+        "score_low",
+        "score_high",
+        "standard_error",
+        "worst_error",
+        "outputs",
+        "ratings",
+    )
     for name in "abc":
         assert [after[name][key] for key in figures] == [before[name][key] for key in figures]
     assert after["d"]["rank"] == 1
@@ -203,15 +260,23 @@ def test_a_generator_that_joins_changes_nothing_for_the_others() -> None:
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=5)
 def test_the_order_of_lines_does_not_matter(random: Random) -> None:
-    lines = ranked(likert("abc", 2)) + ranked(likert("abc", 3), rater="A2") + ranked(likert("ab", 4), "hi")
+    lines = (
+        ranked(likert("abc", 2))
+        + ranked(likert("abc", 3), rater="A2")
+        + ranked(likert("ab", 4), "hi")
+    )
     made = dataset(lines)
     random.shuffle(lines)
     outputs, sources = [*made.outputs.values()], [*made.sources.values()]
     random.shuffle(outputs)
     random.shuffle(sources)
     facts = made.ratings.sample(frac=1, random_state=random.randrange(100))
-    facts = facts[["output", "criterion", "rater", "score", "reason", "comment"]].reset_index(drop=True)
-    again = assemble(made.card, made.criteria.values(), sources, outputs, made.raters.values(), facts)
+    facts = facts[["output", "criterion", "rater", "score", "reason", "comment"]].reset_index(
+        drop=True
+    )
+    again = assemble(
+        made.card, made.criteria.values(), sources, outputs, made.raters.values(), facts
+    )
     one, other = board(made), board(again)
     for name, table in one.tables.items():
         assert table.equals(other.tables[name])
@@ -221,16 +286,24 @@ def test_the_order_of_lines_does_not_matter(random: Random) -> None:
 
 
 def test_equal_scores_share_a_rank_and_open_ranks_follow_tests() -> None:
-    scores = {"good": [5.0] * 12, "alike": [5.0] * 11 + [4.0], "bad": [2.0] * 12, "worse": [2.0] * 12}
+    scores = {
+        "good": [5.0] * 12,
+        "alike": [5.0] * 11 + [4.0],
+        "bad": [2.0] * 12,
+        "worse": [2.0] * 12,
+    }
     found = board(dataset(ranked(scores)))
-    assert [(one["generator"], one["rank"], one["rank_low"], one["rank_high"]) for one in rows(found)] == [
+    assert [
+        (one["generator"], one["rank"], one["rank_low"], one["rank_high"]) for one in rows(found)
+    ] == [
         ("good", 1, 1, 2),
         ("alike", 2, 1, 2),
         ("bad", 3, 3, 4),
         ("worse", 3, 3, 4),
     ]
     pair = row(found, "comparisons", first="good", second="bad")
-    # 3 levels apart on all 12 sources: the lead is as large, either way, only when nothing or all is exchanged.
+    # 3 levels apart on all 12 sources: the lead is as large, either way, only when nothing or all
+    # is exchanged.
     assert (pair["sources"], pair["difference"]) == (12, 0.75)
     assert pair["p"] == 2.0**-11
     assert pair["p_adjusted"] == pytest.approx(6 * 2.0**-11)  # of 6 pairs four are like this
@@ -239,17 +312,23 @@ def test_equal_scores_share_a_rank_and_open_ranks_follow_tests() -> None:
 
 def test_too_few_shared_sources_are_no_comparison() -> None:
     scores = likert("ab", 5)
-    found = board(dataset([*ranked(scores), *((f"en-9{n}/c", "quality", "A1", 5.0) for n in range(6))]))
+    found = board(
+        dataset([*ranked(scores), *((f"en-9{n}/c", "quality", "A1", 5.0) for n in range(6))])
+    )
     one = row(found, generator="c")
     assert (one["rank_low"], one["rank_high"]) == (1, 3)
     assert one["undefined"] == "ranks: fewer than 5 sources shared with a, b"
     assert (one["rank"], one["score"]) == (1, 1)
     assert math.isnan(row(found, "comparisons", first="c", second="a")["p"])
     assert found.warnings == (
-        "English, quality: fewer than 5 sources are shared with some other generators, so no test says whether these "
-        "are better or worse: 'c'",
-        "English, quality: generators were rated on different sources, 6 to 12 of them; scores are not of the same "
-        "texts, tests are on shared sources only",
+        (
+            "English, quality: fewer than 5 sources are shared with some other generators, so no"
+            " test says whether these are better or worse: 'c'"
+        ),
+        (
+            "English, quality: generators were rated on different sources, 6 to 12 of them; scores"
+            " are not of the same texts, tests are on shared sources only"
+        ),
     )
 
 
@@ -280,7 +359,9 @@ def test_only_the_reference_people_count() -> None:
     assert row(board(made), generator="g")["score"] == 0.5
     left = row(board(made, reference="group=expert"), "coverage", generator="h")
     assert (left["outputs_rated"], left["outputs_to_rate"]) == (0, 2)
-    with pytest.raises(UnknownName, match="group of people 'experts' is not known; did you mean 'expert'"):
+    with pytest.raises(
+        UnknownName, match="group of people 'experts' is not known; did you mean 'expert'"
+    ):
         board(made, reference="group=experts")
 
 
@@ -290,8 +371,12 @@ def test_all_languages_together_then_each() -> None:
     assert list(dict.fromkeys(found.tables["leaderboard"]["language"])) == ["", "en", "hi"]
     assert row(found, language="", generator="g")["score"] == 0.75  # of outputs, not of languages
     assert row(found, language="hi", generator="g")["score"] == 0
-    assert list(dict.fromkeys(board(made, languages=("hi",)).tables["leaderboard"]["language"])) == ["hi"]
-    with pytest.raises(UnknownName, match=r"language 'xx' is not known; known: en \(English\), hi \(Hindi\)"):
+    assert list(
+        dict.fromkeys(board(made, languages=("hi",)).tables["leaderboard"]["language"])
+    ) == ["hi"]
+    with pytest.raises(
+        UnknownName, match=r"language 'xx' is not known; known: en \(English\), hi \(Hindi\)"
+    ):
         board(made, languages=("xx",))
 
 
@@ -302,24 +387,42 @@ def test_a_language_without_ratings_has_no_ranking_but_work_to_do() -> None:
 
 
 def test_criteria_without_ends_are_left_out_and_named() -> None:
-    made = dataset([*ranked({"g": [5, 5]}), ("en-00/g", "category", "A1", 2), ("en-00/g", "open", "A1", 7)])
+    made = dataset(
+        [*ranked({"g": [5, 5]}), ("en-00/g", "category", "A1", 2), ("en-00/g", "open", "A1", 7)]
+    )
     found = board(made)
     assert found.left_out == ("category", "open")
     assert found.counted == ("quality",)
-    assert "criterion 'category' is left out: its levels have no order (nominal)" in found.warnings[0]
-    assert "criterion 'open' is left out: its scale has no ends; declare range = [LOW, HIGH]" in found.warnings[1]
+    assert (
+        "criterion 'category' is left out: its levels have no order (nominal)" in found.warnings[0]
+    )
+    assert (
+        "criterion 'open' is left out: its scale has no ends; declare range = [LOW, HIGH]"
+        in found.warnings[1]
+    )
     with pytest.raises(UsageError, match="criterion 'open': its scale has no ends"):
         board(made, criteria=("open",))
-    with pytest.raises(UnknownName, match="criterion that the people rated 'errors' is not known; known: quality"):
+    with pytest.raises(
+        UnknownName, match="criterion that the people rated 'errors' is not known; known: quality"
+    ):
         board(made, criteria=("errors",))
 
 
 @pytest.mark.parametrize(
     ("made", "message"),
     [
-        (dataset([("en-00/g", "quality", "j1", 5)]), "has no ratings by people yet; `metal.annotate_export"),
-        (dataset([("en-00/g", "quality", "A1", None)]), "the people rated nothing that can be scored"),
-        (dataset([("en-00/g", "open", "A1", 3)]), "nothing that can be scored: 'open': its scale has no ends"),
+        (
+            dataset([("en-00/g", "quality", "j1", 5)]),
+            "has no ratings by people yet; `metal.annotate_export",
+        ),
+        (
+            dataset([("en-00/g", "quality", "A1", None)]),
+            "the people rated nothing that can be scored",
+        ),
+        (
+            dataset([("en-00/g", "open", "A1", 3)]),
+            "nothing that can be scored: 'open': its scale has no ends",
+        ),
     ],
 )
 def test_nothing_to_rank_is_told(made: Dataset, message: str) -> None:
@@ -341,7 +444,8 @@ def test_settings_that_cannot_be(told: Mapping[str, Any], message: str) -> None:
         LeaderboardSettings(**told)
 
 
-# ---------------------------------------------------------------- the sample, and what is still to be rated
+# ---------------------------------------------------------------- the sample, and what is still to
+# be rated
 
 
 def test_only_the_sample_is_scored() -> None:
@@ -349,7 +453,11 @@ def test_only_the_sample_is_scored() -> None:
     chosen = sources_chosen(made.sources.values(), 8, 3)
     found = board(made, sample=8, seed=3)
     one = row(found, generator="a")
-    scores = [score for name, _, _, score in ranked(likert("ab", 6, 20)) if name.endswith("/a") and name[:5] in chosen]
+    scores = [
+        score
+        for name, _, _, score in ranked(likert("ab", 6, 20))
+        if name.endswith("/a") and name[:5] in chosen
+    ]
     assert one["score"] == pytest.approx(np.mean([(score - 1) / 4 for score in scores if score]))
     assert (one["sources"], row(found, "coverage", generator="a")["sources"]) == (8, 8)
     assert "|sample:8|" in found.signature
@@ -357,7 +465,12 @@ def test_only_the_sample_is_scored() -> None:
 
 
 def test_what_is_still_to_be_rated() -> None:
-    more = [output("en-02/g"), output("en-03/g", text=" "), output("en-04/g", chosen=False), output("en-00/new")]
+    more = [
+        output("en-02/g"),
+        output("en-03/g", text=" "),
+        output("en-04/g", chosen=False),
+        output("en-00/new"),
+    ]
     found = board(dataset(ranked({"g": [5, 5]}), more=more))
     assert row(found, "coverage", generator="g") == {
         "language": "en",
@@ -374,9 +487,13 @@ def test_what_is_still_to_be_rated() -> None:
 
 
 def test_the_command_that_hands_out_the_rest_is_safe_in_a_shell() -> None:
-    assert rating_command("data/x", ["g"]) == "metal annotate export data/x --to html --generators g"
-    assert rating_command("x", ["a b", "$(rm)"], sample=5, seed=2) == (
-        "metal annotate export x --to html --generators 'a b' --generators '$(rm)' --sample 5 --seed 2"
+    assert (
+        rating_command("data/x", ["g"]) == "metal annotate export data/x --to html --generators g"
+    )
+    assert (
+        rating_command("x", ["a b", "$(rm)"], sample=5, seed=2)
+        == "metal annotate export x --to html --generators 'a b' --generators '$(rm)' --sample 5"
+        " --seed 2"
     )
 
 
@@ -385,13 +502,19 @@ def test_the_command_that_hands_out_the_rest_is_safe_in_a_shell() -> None:
 
 def test_metrics_and_judges_are_asked_on_the_outputs_that_people_rated() -> None:
     lines = [*ranked({"g": [5, 1]}), *ranked({"g": [3, 5, 1]}, rater="j1")]
-    lines += [("en-00/g", "score", "m1", 30.0), ("en-02/g", "score", "m1", 90.0)]  # 02 was not rated by people
+    # 02 was not rated by people
+    lines += [("en-00/g", "score", "m1", 30.0), ("en-02/g", "score", "m1", 90.0)]
     found = board(dataset(lines), with_judges=True)
     metric = row(found, "beside", rater="m1")
     assert (metric["score"], metric["scale"], metric["criterion"]) == (30.0, "own", "score")
     assert (metric["outputs"], metric["asked"], metric["coverage"]) == (1, 2, 0.5)
     judge = row(found, "beside", rater="j1")
-    assert (judge["score"], judge["scale"], judge["kind"], judge["coverage"]) == (0.75, "share", "llm", 1)
+    assert (judge["score"], judge["scale"], judge["kind"], judge["coverage"]) == (
+        0.75,
+        "share",
+        "llm",
+        1,
+    )
     assert found.beside == ("m1", "j1")
     assert set(board(dataset(lines)).tables["beside"]["rater"]) == {"m1"}
 

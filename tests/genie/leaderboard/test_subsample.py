@@ -10,7 +10,9 @@ from metal.data.records import Source
 from metal.errors import UsageError
 from metal.genie.output_scores import sources_chosen
 
-SOURCES = tuple(Source(f"{language}-{number}", language) for language in ("en", "hi") for number in range(40))
+SOURCES = tuple(
+    Source(f"{language}-{number}", language) for language in ("en", "hi") for number in range(40)
+)
 
 
 def of(language: str, chosen: frozenset[str]) -> set[str]:
@@ -38,13 +40,16 @@ def test_languages_and_seeds_are_drawn_apart() -> None:
 
 def test_a_new_source_moves_one_at_most() -> None:
     before = sources_chosen(SOURCES, 10)
-    after = sources_chosen([*SOURCES, *(Source(f"en-new{number}", "en") for number in range(3))], 10)
+    after = sources_chosen(
+        [*SOURCES, *(Source(f"en-new{number}", "en") for number in range(3))], 10
+    )
     assert len(before - after) <= 3
     assert of("hi", before) == of("hi", after)
 
 
 def test_every_source_has_the_same_chance() -> None:
-    # 2,000 samples of 10 of 40: each source is in 500 of them, give or take 5 standard deviations of 19.4.
+    # 2,000 samples of 10 of 40: each source is in 500 of them, give or take 5 standard deviations
+    # of 19.4.
     times = dict.fromkeys((one.source for one in SOURCES if one.language == "en"), 0)
     for seed in range(2000):
         for name in sources_chosen(SOURCES[:40], 10, seed):

@@ -18,9 +18,19 @@ from metal.show.pages import page
 
 HISTORY = (
     Entry(1, "2026-01-01T10:00:00+00:00", "data", "aaaaaaaaaaaa"),
-    Entry(2, "2026-01-02T10:00:00+00:00", "metric", "aaaaaaaaaaaa", "m0", "Ada", {"direction": "higher"}),
+    Entry(
+        2,
+        "2026-01-02T10:00:00+00:00",
+        "metric",
+        "aaaaaaaaaaaa",
+        "m0",
+        "Ada",
+        {"direction": "higher"},
+    ),
     Entry(3, "2026-01-03T10:00:00+00:00", "generator", "aaaaaaaaaaaa", "g1"),
-    Entry(4, "2026-01-04T10:00:00+00:00", "withdrawn", "aaaaaaaaaaaa", "m0", "Ada", {"was": "metric"}),
+    Entry(
+        4, "2026-01-04T10:00:00+00:00", "withdrawn", "aaaaaaaaaaaa", "m0", "Ada", {"was": "metric"}
+    ),
 )
 
 
@@ -37,10 +47,14 @@ def dataset(
     sources: int = 12,
     title: str = "Made",
 ) -> Dataset:
-    """People and raters who see a hidden quality with more and more noise; judges have the family `own`."""
+    """People and raters who see a hidden quality with more and more noise; judges have the family
+    `own`.
+    """
     rng = np.random.default_rng(0)
     raters = [Rater(name, "human", "expert") for name in people]
-    raters += [Rater(name, "llm", name, {"family": "own", "dollars_per_thousand": 1.5}) for name in judges]
+    raters += [
+        Rater(name, "llm", name, {"family": "own", "dollars_per_thousand": 1.5}) for name in judges
+    ]
     raters += [Rater(name, "metric", "metric") for name in metrics]
     made, outputs, ratings = [], [], []
     for language in languages:
@@ -56,9 +70,13 @@ def dataset(
                     for judge in judges:
                         ratings.append(Rating(output, criterion, judge, good + rng.normal()))
                 for step, metric in enumerate(metrics):
-                    ratings.append(Rating(output, "score", metric, good + (step + 1) * rng.normal()))
+                    ratings.append(
+                        Rating(output, "score", metric, good + (step + 1) * rng.normal())
+                    )
     declared = [Criterion(name, Scale("interval", (), -10, 10)) for name in criteria]
-    facts = {name: {"family": family} for name in generators[:1]} | ({human: {"kind": "human"}} if human else {})
+    facts = {name: {"family": family} for name in generators[:1]} | (
+        {human: {"kind": "human"}} if human else {}
+    )
     return assemble(
         Card("made", title),
         [METRIC_SCORE, *declared],
@@ -74,6 +92,10 @@ def written(made: Dataset, folder: Path, history: tuple[Entry, ...] = HISTORY) -
     """The run folder of the dataset's board."""
     settings = BoardSettings(resamples=100, permutations=100, version=len(history) or 1)
     board = billboard(made, settings)
-    about = manifest("billboard", made, [Path("made")], settings.to_dict(), board.raters, board.signature)
-    Billboard.of(board, made, about, board.raters, tuple(history), tuple(board.ensembles.values())).write(folder, page)
+    about = manifest(
+        "billboard", made, [Path("made")], settings.to_dict(), board.raters, board.signature
+    )
+    Billboard.of(
+        board, made, about, board.raters, tuple(history), tuple(board.ensembles.values())
+    ).write(folder, page)
     return folder

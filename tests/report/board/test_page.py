@@ -1,4 +1,6 @@
-"""A board's page: its sections say what the tables hold; it is small, harmless, and at home in a browser."""
+"""A board's page: its sections say what the tables hold; it is small, harmless, and at home in a
+browser.
+"""
 
 from __future__ import annotations
 
@@ -72,13 +74,19 @@ def large(run: Billboard) -> Billboard:
     product("raters", rater=raters)
     product("overrating", rater=raters)
     product("self_preference", rater=raters)
-    product("generators", by=["people", "a", "b", "ensemble"], generator=[f"generator {n}" for n in range(26)])
+    product(
+        "generators",
+        by=["people", "a", "b", "ensemble"],
+        generator=[f"generator {n}" for n in range(26)],
+    )
     product("within_generators", generator=[f"generator {n}" for n in range(26)], rater=raters)
     product("comparisons", first=raters, second=raters)
     product("ensembles")
     product("ensemble_members", member=raters[:3])
     product("people")
-    tables["raters"] = tables["raters"].assign(rank=np.arange(len(tables["raters"])) % 30 + 1, rank_low=1, rank_high=30)
+    tables["raters"] = tables["raters"].assign(
+        rank=np.arange(len(tables["raters"])) % 30 + 1, rank_low=1, rank_high=30
+    )
     declared = {name: replace(run.criteria["fluency"], name=name) for name in criteria}
     return replace(run, tables=tables, criteria=declared)
 
@@ -94,7 +102,10 @@ def test_a_large_board_fits_and_says_what_it_leaves_out(rich_board: Path) -> Non
     run = large(Billboard.read(rich_board))
     html = page(run)
     assert len(html.encode()) < 1_500_000
-    assert "rankings are left out to keep this page small; all are in <code>tables/raters.csv</code>" in html
+    assert (
+        "rankings are left out to keep this page small; all are in <code>tables/raters.csv</code>"
+        in html
+    )
     assert "CSV: <code>tables/within_generators.csv</code>" in html
     assert set(unpacked(html)["csv"]) < set(run.tables)
 
@@ -109,7 +120,16 @@ def test_hostile_names_are_text(hostile_board: Path, visit: Visiting) -> None:
 
 
 def test_opens_quietly_and_fits(rich_board: Path, visit: Visiting) -> None:
-    sections = ("overview", "raters", "maps", "generators", "ensemble", "overrating", "history", "methods")
+    sections = (
+        "overview",
+        "raters",
+        "maps",
+        "generators",
+        "ensemble",
+        "overrating",
+        "history",
+        "methods",
+    )
     check_page(visit, rich_board / "report.html", *sections)
 
 
@@ -123,15 +143,24 @@ def test_a_bare_board_is_a_whole_page(bare_board: Path, visit: Visiting) -> None
 
 
 def test_downloads_and_signatures(rich_board: Path, visit: Visiting) -> None:
-    page_ = visit(rich_board / "report.html", permissions=["clipboard-read", "clipboard-write"]).page
+    page_ = visit(
+        rich_board / "report.html", permissions=["clipboard-read", "clipboard-write"]
+    ).page
     with page_.expect_download() as download:
         page_.locator("#table-raters button.csv").click()
-    assert Path(download.value.path()).read_bytes() == (rich_board / "tables" / "raters.csv").read_bytes()
+    assert (
+        Path(download.value.path()).read_bytes()
+        == (rich_board / "tables" / "raters.csv").read_bytes()
+    )
     page_.locator("#ensemble dd button.copy").last.click()
-    assert page_.evaluate("navigator.clipboard.readText()").startswith("metal billboard apply ensemble.made+")
+    assert page_.evaluate("navigator.clipboard.readText()").startswith(
+        "metal billboard apply ensemble.made+"
+    )
 
 
-def test_choices_open_by_keyboard_and_stay_without_script(rich_board: Path, visit: Visiting) -> None:
+def test_choices_open_by_keyboard_and_stay_without_script(
+    rich_board: Path, visit: Visiting
+) -> None:
     page_ = visit(rich_board / "report.html").page
     choice = page_.locator("#raters details.choice").first
     assert not choice.locator("table").is_visible()
@@ -139,7 +168,8 @@ def test_choices_open_by_keyboard_and_stay_without_script(rich_board: Path, visi
     page_.keyboard.press("Enter")
     assert choice.locator("table").is_visible()
     page_ = visit(rich_board / "report.html", java_script_enabled=False).page
-    assert page_.locator("#raters details.choice").count() == 11  # three criteria x four, without the main one
+    # three criteria x four, without the main one
+    assert page_.locator("#raters details.choice").count() == 11
     assert not page_.locator("button.csv").first.is_visible()
 
 
@@ -169,7 +199,9 @@ def test_the_ranking_is_the_table_rounded(rich: Billboard) -> None:
     records = rich.records("raters", criterion="overall", language="")
     shown = raters.ranking_table(rich, rich.main, rich.language)
     assert [row[1].text for row in shown.rows] == [record["rater"] for record in records]
-    assert [row[0].text for row in shown.rows] == [str(place) for place in range(1, len(records) + 1)]
+    assert [row[0].text for row in shown.rows] == [
+        str(place) for place in range(1, len(records) + 1)
+    ]
     for row, record in zip(shown.rows, records, strict=True):
         assert row[4].text == figure(record["pearson"])
         assert row[4].below == interval(record["pearson_low"], record["pearson_high"])
@@ -178,14 +210,16 @@ def test_the_ranking_is_the_table_rounded(rich: Billboard) -> None:
     prices = {row[1].text: row[-1].text for row in shown.rows}
     assert (prices["judge"], prices["m0"]) == ("$3.00", "–")  # two criteria, 1.50 each
     assert (
-        f"– r between generators, SPA, pairwise accuracy: each generator's scores come from another fit ({NAME})"
-        in shown.notes
+        "– r between generators, SPA, pairwise accuracy: each generator's scores come from another"
+        f" fit ({NAME})" in shown.notes
     )
 
 
 def test_raters_are_counted_as_ranked(rich: Billboard) -> None:
     """The ensemble that overrating is about, fitted to all generators, is no further rater."""
-    counted = sum(int(word) for word in facts(rich)["Ranked"].split(" against ")[0].split() if word.isdigit())
+    counted = sum(
+        int(word) for word in facts(rich)["Ranked"].split(" against ")[0].split() if word.isdigit()
+    )
     assert counted == rich.rows("raters")["rater"].nunique()
 
 
@@ -210,39 +244,61 @@ def test_open_ranks_are_told_in_words(rich: Billboard) -> None:
     assert f"significantly better than the next, {second}, and all that follow." in words
     alike = changed(rich, "raters", rank_high=len(records))
     words = facts(changed(alike, "comparisons", p_adjusted=0.4))["Agrees best"]
-    assert f"It is not shown to be better than the next, {second}, p 0.400 after correction: " in words
+    assert (
+        f"It is not shown to be better than the next, {second}, p 0.400 after correction: " in words
+    )
     assert words.endswith(f"it may be anywhere from rank 1 to {len(records)}.")
     words = facts(changed(alike, "comparisons", p_adjusted=0.01))["Agrees best"]
-    assert f"significantly better than the next, {second}, but it may be anywhere from rank 1 to " in words
+    assert (
+        f"significantly better than the next, {second}, but it may be anywhere from rank 1 to "
+        in words
+    )
 
 
-def test_a_board_with_clusters_of_an_earlier_version_opens(rich_board: Path, tmp_path: Path) -> None:
+def test_a_board_with_clusters_of_an_earlier_version_opens(
+    rich_board: Path, tmp_path: Path
+) -> None:
     old = tmp_path / "old"
     shutil.copytree(rich_board, old)
     for table in ("raters", "generators", "comparisons"):
         path = old / "tables" / f"{table}.parquet"
         rows = pd.read_parquet(path)
-        rows = rows.drop(columns=[name for name in ("rank_low", "rank_high", "p_adjusted") if name in rows])
+        rows = rows.drop(
+            columns=[name for name in ("rank_low", "rank_high", "p_adjusted") if name in rows]
+        )
         rows.assign(cluster=1, at_most=False).to_parquet(path, index=False)
     run = Billboard.read(old)
     second = run.records("raters", criterion="overall", language="")[1]
-    assert f"The next is {second['rater']} ({figure(second['pearson'])})." in facts(run)["Agrees best"]
+    assert (
+        f"The next is {second['rater']} ({figure(second['pearson'])})." in facts(run)["Agrees best"]
+    )
     assert page(run).count("<h2") > 3
 
 
 def test_a_person_and_the_ensemble_are_told(rich: Billboard) -> None:
     best = rich.records("raters", criterion="overall", language="")[0]
     people = rich.records("people", criterion="overall", language="")[0]
-    ceiling, ends = people["one_against_others"], [people[f"one_against_others_{end}"] for end in ("low", "high")]
-    assert facts(rich)["Against a person"] == (
-        f"One of the people against the mean of the others reaches r {figure(ceiling)} {interval(*ends)}; judge stays "
-        f"{figure(ceiling - best['pearson'])} below. The line is dashed in the chart."
+    ceiling, ends = (
+        people["one_against_others"],
+        [people[f"one_against_others_{end}"] for end in ("low", "high")],
     )
-    above = facts(changed(rich, "people", one_against_others=best["pearson"] - 0.1))["Against a person"]
+    assert (
+        facts(rich)["Against a person"]
+        == f"One of the people against the mean of the others reaches r {figure(ceiling)}"
+        f" {interval(*ends)}; judge stays {figure(ceiling - best['pearson'])} below. The line is"
+        " dashed in the chart."
+    )
+    above = facts(changed(rich, "people", one_against_others=best["pearson"] - 0.1))[
+        "Against a person"
+    ]
     assert "judge goes 0.10 beyond" in above
     words = facts(changed(rich, "comparisons", p_adjusted=0.4))["Ensemble"]
     assert "not shown to differ from the best single metric, m0" in words
-    unseen = next(row for row in rich.records("raters", criterion="overall", language="") if row["rater"] == NAME)
+    unseen = next(
+        row
+        for row in rich.records("raters", criterion="overall", language="")
+        if row["rater"] == NAME
+    )
     assert f"r {figure(unseen['pearson'])} " in facts(rich)["Ensemble"]
 
 
@@ -252,15 +308,27 @@ def test_one_rater_and_nothing_else(bare: Billboard) -> None:
     assert "there is one person only" in words["Against a person"]
     assert words["Ensemble"] == "None was fitted here; the warnings say why."
     assert "Overrating" not in words
-    assert (generators.fitted(bare), generators.member_table(bare), raters.overrating_charts(bare)) == (None, None, [])
-    assert (raters.language_maps(bare), raters.criterion_map(bare), raters.further_rankings(bare)) == ([], None, [])
+    assert (
+        generators.fitted(bare),
+        generators.member_table(bare),
+        raters.overrating_charts(bare),
+    ) == (None, None, [])
+    assert (
+        raters.language_maps(bare),
+        raters.criterion_map(bare),
+        raters.further_rankings(bare),
+    ) == ([], None, [])
     assert history_table(bare).rows == ()
 
 
 def test_maps_hold_every_cell(rich: Billboard) -> None:
     languages = raters.language_maps(rich)
-    assert [table.columns for table in languages] == [("", "all languages", "Arabic", "English", "Hindi")] * 3
-    by = {(row["rater"], row["language"]): row for row in rich.records("raters", criterion="overall")}
+    assert [table.columns for table in languages] == [
+        ("", "all languages", "Arabic", "English", "Hindi")
+    ] * 3
+    by = {
+        (row["rater"], row["language"]): row for row in rich.records("raters", criterion="overall")
+    }
     for row in languages[0].rows:
         for code, cell in zip(("", "ar", "en", "hi"), row[1:], strict=True):
             assert cell.text == figure(by[row[0].text, code]["pearson"])
@@ -274,7 +342,9 @@ def test_shades_follow_r_and_a_dash_has_its_reason(rich: Billboard) -> None:
     values = [-0.5, 0.0, 0.45, None]
     pearson = [values[place % 4] for place in range(len(table))]
     undefined = ["pearson: no two scores differ" if value is None else "" for value in pearson]
-    shown = raters.generator_map(changed(rich, "within_generators", pearson=pearson, undefined=undefined))
+    shown = raters.generator_map(
+        changed(rich, "within_generators", pearson=pearson, undefined=undefined)
+    )
     assert shown is not None
     marks = {cell.text: cell.mark for row in shown.rows for cell in row[1:]}
     assert marks == {"−0.50": "q0", "0.00": "q1", "0.45": "q5", "–": "none"}
@@ -292,11 +362,17 @@ def test_generators_are_ranked_side_by_side(rich: Billboard) -> None:
     # A generator that the judge did not score is left out of the lines, and that is said.
     rows = rich.tables["generators"]
     fewer = replace(
-        rich, tables={**rich.tables, "generators": rows[(rows["by"] != "judge") | (rows["generator"] != "g0")]}
+        rich,
+        tables={
+            **rich.tables,
+            "generators": rows[(rows["by"] != "judge") | (rows["generator"] != "g0")],
+        },
     )
     lines = generators.generator_charts(fewer)[0]
     assert lines.notes == ("Ranks among the 3 generators that all of these ranked; without g0.",)
-    assert [row[0].text for row in lines.numbers.rows] == [row[0].text for row in table.rows if row[0].text != "g0"]
+    assert [row[0].text for row in lines.numbers.rows] == [
+        row[0].text for row in table.rows if row[0].text != "g0"
+    ]
     assert generators.generator_table(fewer, "overall", "").rows[-1][3].text == "–"
 
 
@@ -306,7 +382,10 @@ def test_the_formula_gives_what_the_ensemble_gives(rich: Billboard) -> None:
     record = next(one for one in rich.ensembles if one["ensemble"] == found.signature)
     assert len(found.formula) == 1 + len(record["members"])
     assert found.command == f"metal billboard apply {found.signature} outputs.jsonl"
-    turned = tuple({**one, "members": [{**each, "negated": True} for each in one["members"]]} for one in rich.ensembles)
+    turned = tuple(
+        {**one, "members": [{**each, "negated": True} for each in one["members"]]}
+        for one in rich.ensembles
+    )
     shown = generators.member_table(replace(rich, ensembles=turned))
     assert shown is not None
     assert shown.notes[0].startswith("Lower is better by ")
@@ -319,10 +398,17 @@ def test_overrating_is_sorted_and_tells_who_has_none(rich: Billboard) -> None:
     assert [row[2].text for row in family.rows] == ["own"]
     table = rich.tables["overrating"]
     nobody = changed(
-        rich, "overrating", value=None, low=None, high=None, undefined=["value: no human output"] * len(table)
+        rich,
+        "overrating",
+        value=None,
+        low=None,
+        high=None,
+        undefined=["value: no human output"] * len(table),
     )
     assert [chart.name for chart in raters.overrating_charts(nobody)] == ["self_preference"]
-    assert raters.overrating_tables(nobody)[0].notes[0].startswith("– overrating: no human output (")
+    assert (
+        raters.overrating_tables(nobody)[0].notes[0].startswith("– overrating: no human output (")
+    )
 
 
 def test_history_is_newest_first_and_tells_what_went(rich: Billboard) -> None:
@@ -335,8 +421,10 @@ def test_history_is_newest_first_and_tells_what_went(rich: Billboard) -> None:
 
 
 def test_settings_are_told_also_where_they_are_0(rich: Billboard) -> None:
-    assert settings_in_words(rich) == (
-        "members metric, nonzero 3, rule smallest, resamples 100, permutations 100, seed 0, version 4"
+    assert (
+        settings_in_words(rich)
+        == "members metric, nonzero 3, rule smallest, resamples 100, permutations 100, seed 0,"
+        " version 4"
     )
 
 
@@ -350,7 +438,10 @@ def test_crowd_has_its_place(rich: Billboard) -> None:
     assert chart.alt.startswith("Scatter")
     answers = {(row[0].text, row[1].text): row[2].text for row in further.tables[0].rows}
     assert set(answers.values()) == {"judge only"}
-    without = replace(rich, tables={key: rows for key, rows in rich.tables.items() if not key.startswith("crowd_")})
+    without = replace(
+        rich,
+        tables={key: rows for key, rows in rich.tables.items() if not key.startswith("crowd_")},
+    )
     assert raters.crowd_sections(without) == ()
 
 
@@ -375,11 +466,14 @@ def test_charts_stand_where_figures_are(rich: Billboard) -> None:
     ends = interval(first["pearson_low"], first["pearson_high"])
     assert f"judge: {figure(first['pearson'])} {ends}" in titles
     raters_in_all = len(rich.records("raters", criterion="overall", language=""))
-    assert raters.ranking_chart(rich, "first", 2).notes == (f"The first 2 of {raters_in_all}; all are in the table.",)
+    assert raters.ranking_chart(rich, "first", 2).notes == (
+        f"The first 2 of {raters_in_all}; all are in the table.",
+    )
 
 
 @pytest.mark.parametrize(
-    "values", [[0.0], [0.3, 0.31], [-5.0, 5.0], [1e-9, 2e-9], [83.1, 77.4], [-0.2, 1.0], [1.0, 1.0 - 2e-16]]
+    "values",
+    [[0.0], [0.3, 0.31], [-5.0, 5.0], [1e-9, 2e-9], [83.1, 77.4], [-0.2, 1.0], [1.0, 1.0 - 2e-16]],
 )
 def test_ticks_hold_all_values(values: list[float]) -> None:
     ticks = ticks_for(values)
@@ -393,22 +487,36 @@ def test_ticks_hold_all_values(values: list[float]) -> None:
 def test_nothing_is_drawn_of_nothing() -> None:
     assert interval_dots([Dot("a", float("nan"))], {}) == ""
     assert ">–<" in interval_dots([Dot("a", float("nan")), Dot("b", 0.5)], {})
-    assert interval_dots([Dot("a", 1.0), Dot("b", 1.0 - 2e-16)], {"": (0, "")})  # they differ by rounding only
+    # they differ by rounding only
+    assert interval_dots([Dot("a", 1.0), Dot("b", 1.0 - 2e-16)], {"": (0, "")})
 
 
 def test_names_are_on_lines_of_their_own_and_not_cut() -> None:
-    change, judge = "outputs in a wrong language or script", "constructed:lenient-middling/with-references"
+    change, judge = (
+        "outputs in a wrong language or script",
+        "constructed:lenient-middling/with-references",
+    )
     dots = interval_dots([Dot(change, 0.5), Dot(judge, 0.25), Dot("b", 1.0)], {})
-    lines = ["outputs in a wrong", "language or script", "constructed:lenient-", "middling/with-references", "b"]
+    lines = [
+        "outputs in a wrong",
+        "language or script",
+        "constructed:lenient-",
+        "middling/with-references",
+        "b",
+    ]
     assert re.findall("<tspan[^>]*>([^<]*)<", dots) == lines
-    assert re.findall('<path d="M[0-9.]+ ([0-9.]+)m', dots) == ["35", "65", "88.5"]  # 17, and 13 for a second line
+    # 17, and 13 for a second line
+    assert re.findall('<path d="M[0-9.]+ ([0-9.]+)m', dots) == ["35", "65", "88.5"]
     ranks = rank_lines(Ranks({judge: {change: 1, "b": 2}, "m": {change: 2, "b": 1}}))
     assert "…" not in ranks + dots
     assert re.findall("<tspan[^>]*>([^<]*)<", ranks) == [*lines[:2], "b"]
 
 
 def test_lines_are_coloured_where_rankings_disagree() -> None:
-    shown = Ranks({"people": {"a": 1, "b": 2, "c": 3, "d": 4}, "m": {"a": 4, "b": 1, "c": 2, "d": 3}}, frozenset("b"))
+    shown = Ranks(
+        {"people": {"a": 1, "b": 2, "c": 3, "d": 4}, "m": {"a": 4, "b": 1, "c": 2, "d": 3}},
+        frozenset("b"),
+    )
     assert [shown.moved(one) for one in "abcd"] == [3, -1, -1, -1]
     drawn = rank_lines(shown)
     assert drawn.count('class="way s1"') == 2  # the line and its entry in the legend

@@ -13,7 +13,9 @@ from metal.show.view import Remark
 
 
 def planned(run: LabelPlan) -> list[Row]:
-    """The rows that say a number, of the first criterion and of the judge that needs the fewest labels there."""
+    """The rows that say a number, of the first criterion and of the judge that needs the fewest
+    labels there.
+    """
     rows = [row for row in run.records("labels") if known(row["labels"])]
     return [row for row in rows if (row["criterion"], row["judge"]) == _first(rows)]
 
@@ -21,8 +23,14 @@ def planned(run: LabelPlan) -> list[Row]:
 def _first(rows: Sequence[Row]) -> tuple[str, str]:
     """The criterion and the judge that the headline speaks of."""
     keys = dict.fromkeys((row["criterion"], row["judge"]) for row in rows)
-    of = {key: [row["labels"] for row in rows if (row["criterion"], row["judge"]) == key] for key in keys}
-    return min((key for key in keys if key[0] == rows[0]["criterion"]), key=lambda key: (-len(of[key]), sum(of[key])))
+    of = {
+        key: [row["labels"] for row in rows if (row["criterion"], row["judge"]) == key]
+        for key in keys
+    }
+    return min(
+        (key for key in keys if key[0] == rows[0]["criterion"]),
+        key=lambda key: (-len(of[key]), sum(of[key])),
+    )
 
 
 def headline(run: LabelPlan) -> str:
@@ -32,7 +40,9 @@ def headline(run: LabelPlan) -> str:
         return f"Nothing could be planned: {commonest_reason(run.records('labels'))}."
     criterion, judge = rows[0]["criterion"], within(rows[0]["judge"])
     every = len({row["language"] for row in run.records("labels")})
-    places = plural(every, "language") if len(rows) == every else f"{len(rows)} of {every} languages"
+    places = (
+        plural(every, "language") if len(rows) == every else f"{len(rows)} of {every} languages"
+    )
     where = f"on {criterion_in_words(run, criterion)} in {places}"
     if len(rows) == 1:
         where = f"on {criterion_in_words(run, criterion)} in {language_name(rows[0]['language'])}"
@@ -57,13 +67,18 @@ def cards(run: LabelPlan) -> Iterator[Remark]:
     if rows:
         best = max(rows, key=lambda row: row["saved_at_most"])
         words = (
-            f"However many outputs {within(best['judge'])} rates, a label beside it is worth at most "
-            f"{figure(best['saved_at_most'])} labels, in {language_name(best['language'])}: 1 / (1 − rho²)."
+            f"However many outputs {within(best['judge'])} rates, a label beside it is worth at"
+            f" most {figure(best['saved_at_most'])} labels, in {language_name(best['language'])}: 1"
+            " / (1 − rho²)."
         )
         yield Remark("The most that it can save", words)
         first, data = in_a_folder(run)
         most = max(int(row["labels"]) for row in rows)
-        yield Remark("What to do next", "Draw the sources:", f"{first}metal sample labels {data} --labels {most}")
+        yield Remark(
+            "What to do next",
+            "Draw the sources:",
+            f"{first}metal sample labels {data} --labels {most}",
+        )
 
 
 def scope(run: LabelPlan) -> str:

@@ -1,8 +1,8 @@
 """How many labels a corrected score needs beside a judge, and whether the judge pays; from a pilot.
 
-With n labelled of N sources the variance is sd^2 / n (1 - rho^2 (1 - n / N)): rho^2 of what people's labels vary by is
-known from the judge, as far as it rated other sources. rho is taken at its lower bound, so that a lucky pilot promises
-nothing.
+With n labelled of N sources the variance is sd^2 / n (1 - rho^2 (1 - n / N)): rho^2 of what
+people's labels vary by is known from the judge, as far as it rated other sources. rho is taken at
+its lower bound, so that a lucky pilot promises nothing.
 """
 
 from __future__ import annotations
@@ -31,16 +31,29 @@ BOUND = 0.8  # one-sided, of rho
 LEAST_PILOT = 10  # labelled sources
 MOST_LABELS = 1_000_000
 LABELS = (
-    *("language", "criterion", "judge", "pilot", "sd", "rho", "rho_low", "saved_at_most", "pays", "labels", "sources"),
+    *(
+        "language",
+        "criterion",
+        "judge",
+        "pilot",
+        "sd",
+        "rho",
+        "rho_low",
+        "saved_at_most",
+        "pays",
+        "labels",
+        "sources",
+    ),
     *("labels_alone", "half_width", "usd", "usd_alone", "undefined"),
 )
 
 
 @dataclass(frozen=True)
 class LabelSettings:
-    """half_width: of the 95% interval that is asked for, as a share of the scale. budget: USD for all languages of a
-    criterion together, in its place. sources: that the judge rates in each language; 0: those that it has rated.
-    judge_price: USD for the judge to rate an output; 0: it has been paid.
+    """half_width: of the 95% interval that is asked for, as a share of the scale. budget: USD for
+    all languages of a criterion together, in its place. sources: that the judge rates in each
+    language; 0: those that it has rated. judge_price: USD for the judge to rate an output; 0: it
+    has been paid.
     """
 
     half_width: float = 0.05
@@ -51,25 +64,31 @@ class LabelSettings:
 
     def __post_init__(self) -> None:
         if not 0 < self.half_width < 0.5:
-            raise UsageError(f"`half_width` {self.half_width:g}: above 0 and below 0.5, half of the scale")
+            raise UsageError(
+                f"`half_width` {self.half_width:g}: above 0 and below 0.5, half of the scale"
+            )
         if self.budget is not None and not 0 < self.budget < math.inf:
             raise UsageError(f"`budget` {self.budget:g}: use a number above 0")
         if (self.budget or self.judge_price) and self.prices.pay is None:
-            raise UsageError("`budget` and `judge_price` need `pay`, what a person gets for an output")
+            raise UsageError(
+                "`budget` and `judge_price` need `pay`, what a person gets for an output"
+            )
         if self.sources < 0 or not 0 <= self.judge_price < math.inf:
             raise UsageError("`sources` and `judge_price`: use 0 or more")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.toml; what is not set is left out."""
         plain = asdict(self)
-        plain["prices"] = {key: value for key, value in plain["prices"].items() if value is not None}
+        plain["prices"] = {
+            key: value for key, value in plain["prices"].items() if value is not None
+        }
         return {key: value for key, value in plain.items() if value is not None}
 
 
 @dataclass(frozen=True)
 class Pilot:
-    """What a pilot says of a cell. sources: that the judge rates. label, judged: USD of a label and of the judge, for
-    a source; label is 1 where no pay is known."""
+    """What a pilot says of a cell. sources: that the judge rates. label, judged: USD of a label and
+    of the judge, for a source; label is 1 where no pay is known."""
 
     sd: float
     rho: float
@@ -80,9 +99,15 @@ class Pilot:
 
     @property
     def share(self) -> float:
-        """Of the judge's sources, the share to label that costs least; 0 where the judge's part is paid."""
+        """Of the judge's sources, the share to label that costs least; 0 where the judge's part is
+        paid.
+        """
         squared = self.rho_low**2
-        return min(math.sqrt(self.judged * (1 - squared) / (self.label * squared)), 1.0) if squared else 1.0
+        return (
+            min(math.sqrt(self.judged * (1 - squared) / (self.label * squared)), 1.0)
+            if squared
+            else 1.0
+        )
 
     @property
     def pays(self) -> bool:
@@ -100,14 +125,20 @@ class Pilot:
 
     def half_width(self, labels: int) -> float:
         """Of the 95% interval; infinite from fewer than 3 labels."""
-        return t_quantile(0.975, labels - 2) * math.sqrt(self.variance(labels)) if labels > 2 else math.inf
+        return (
+            t_quantile(0.975, labels - 2) * math.sqrt(self.variance(labels))
+            if labels > 2
+            else math.inf
+        )
 
     def labels_for(self, half_width: float) -> int:
         """The fewest labels that a corrected score may have and whose interval is no wider."""
         low, high = LEAST, MOST_LABELS
         while low < high:
             middle = (low + high) // 2
-            low, high = (low, middle) if self.half_width(middle) <= half_width else (middle + 1, high)
+            low, high = (
+                (low, middle) if self.half_width(middle) <= half_width else (middle + 1, high)
+            )
         return low
 
     def price(self, labels: float) -> float:
@@ -117,16 +148,27 @@ class Pilot:
     @property
     def weight(self) -> float:
         """Neyman's, of a budget: the root of the variance of a label over its price."""
-        return math.sqrt(self.sd**2 * (1 - self.rho_low**2 * (1 - (self.share if self.judged else 0))) / self.price(1))
+        return math.sqrt(
+            self.sd**2
+            * (1 - self.rho_low**2 * (1 - (self.share if self.judged else 0)))
+            / self.price(1)
+        )
 
 
-def plan_labels(dataset: Dataset, settings: AuditSettings, asked: LabelSettings, *, progress: Progress) -> Analysed:
-    """Labels for the half-width asked for, or what a budget gives, from the people and judges in the data.
+def plan_labels(
+    dataset: Dataset, settings: AuditSettings, asked: LabelSettings, *, progress: Progress
+) -> Analysed:
+    """Labels for the half-width asked for, or what a budget gives, from the people and judges in
+    the data.
 
-    Returns the table `labels`, a row for each language, criterion and judge. Raises UsageError where there is no judge,
-    or nothing that people and a judge rated.
+    Returns the table `labels`, a row for each language, criterion and judge. Raises UsageError
+    where there is no judge, or nothing that people and a judge rated.
     """
-    every = [cell for cell in cells(dataset, settings, continuous=True) if cell.criterion.scale.ends and cell.people]
+    every = [
+        cell
+        for cell in cells(dataset, settings, continuous=True)
+        if cell.criterion.scale.ends and cell.people
+    ]
     rows: list[tuple[dict[str, Any], Pilot | None]] = []
     for cell in followed(every, progress):
         generators = [dataset.outputs[output].generator for output in cell.matrix.outputs]
@@ -134,11 +176,18 @@ def plan_labels(dataset: Dataset, settings: AuditSettings, asked: LabelSettings,
             means = source_means(cell, judge, generators)
             rows.append(_pilot(cell, judge, means.get(ALL) or next(iter(means.values())), asked))
     if not rows:
-        raise UsageError("no criterion with ends that people and a judge rated: there is no pilot to plan from")
+        raise UsageError(
+            "no criterion with ends that people and a judge rated: there is no pilot to plan from"
+        )
     table = pd.DataFrame(_planned(rows, asked), columns=list(LABELS))
     prices = asked.prices
     warnings = (
-        (f"{dollars(prices.hourly)} an hour is below {dollars(prices.min_hourly)}: people are paid too little",)
+        (
+            (
+                f"{dollars(prices.hourly)} an hour is below {dollars(prices.min_hourly)}: people"
+                " are paid too little"
+            ),
+        )
         if prices.underpaid
         else ()
     )
@@ -160,13 +209,22 @@ def _pilot(
         "undefined": "",
     }
     if both.sum() < LEAST_PILOT:
-        return row | {
-            "undefined": f"labels: {int(both.sum())} sources with people and judge, {LEAST_PILOT} needed"
-        }, None
+        return (
+            row
+            | {
+                "undefined": (
+                    f"labels: {int(both.sum())} sources with people and judge, {LEAST_PILOT} needed"
+                )
+            },
+            None,
+        )
     labels, answers = people[both], sources.judge[both]
     sd = float(labels.std(ddof=1))
     if sd == 0:
-        return row | {"undefined": "labels: people gave all sources of the pilot the same score"}, None
+        return (
+            row | {"undefined": "labels: people gave all sources of the pilot the same score"},
+            None,
+        )
     rho = float(np.corrcoef(labels, answers)[0, 1]) if answers.std() > 0 else 0.0
     near = math.atanh(min(abs(rho), 1 - 1e-9)) if rho > 0 else 0.0
     low = max(math.tanh(near - NormalDist().inv_cdf(BOUND) / math.sqrt(len(labels) - 3)), 0.0)
@@ -175,10 +233,21 @@ def _pilot(
     price = 1.0 if asked.prices.pay is None else asked.prices.cost(1, 1)["usd"]
     number = asked.sources or int(judged.sum())
     pilot = Pilot(sd, rho, low, number, outputs * people_each * price, outputs * asked.judge_price)
-    return row | {"sd": sd, "rho": rho, "rho_low": low, "saved_at_most": 1 / max(1 - rho**2, 1e-9)}, pilot
+    return (
+        row
+        | {
+            "sd": sd,
+            "rho": rho,
+            "rho_low": low,
+            "saved_at_most": 1 / max(1 - rho**2, 1e-9),
+        },
+        pilot,
+    )
 
 
-def _planned(rows: list[tuple[dict[str, Any], Pilot | None]], asked: LabelSettings) -> Iterator[dict[str, Any]]:
+def _planned(
+    rows: list[tuple[dict[str, Any], Pilot | None]], asked: LabelSettings
+) -> Iterator[dict[str, Any]]:
     for row, pilot in rows:
         if pilot is None:
             yield row
@@ -187,7 +256,10 @@ def _planned(rows: list[tuple[dict[str, Any], Pilot | None]], asked: LabelSettin
         if asked.budget is None:
             labels, alone = (way.labels_for(asked.half_width) for way in (chosen, pilot.alone()))
             if labels > pilot.sources and not pilot.judged:
-                reason = f"labels: {alone:,} without a judge, and there are {plural(pilot.sources, 'source')}"
+                reason = (
+                    f"labels: {alone:,} without a judge, and there are"
+                    f" {plural(pilot.sources, 'source')}"
+                )
                 yield row | {"labels_alone": alone, "undefined": reason}
                 continue
             if labels >= alone:
@@ -199,14 +271,29 @@ def _planned(rows: list[tuple[dict[str, Any], Pilot | None]], asked: LabelSettin
                 for about, other in rows
                 if other and (about["criterion"], about["judge"]) == key
             ]
-            spent = asked.budget * chosen.weight * chosen.price(1) / sum(part.weight * part.price(1) for part in each)
+            spent = (
+                asked.budget
+                * chosen.weight
+                * chosen.price(1)
+                / sum(part.weight * part.price(1) for part in each)
+            )
             labels = int(spent / chosen.price(1))
             alone = int(spent / pilot.alone().price(1))
         pays = chosen.rho_low > 0
         if labels < LEAST:
-            yield row | {"undefined": f"labels: the budget gives {labels}, and a corrected score needs {LEAST}"}
+            yield row | {
+                "undefined": (
+                    f"labels: the budget gives {labels}, and a corrected score needs {LEAST}"
+                )
+            }
             continue
-        priced = {} if asked.prices.pay is None else {"usd": chosen.price(labels), "usd_alone": alone * pilot.label}
-        sources = math.ceil(labels / chosen.share) if chosen.judged else pilot.sources if pays else labels
+        priced = (
+            {}
+            if asked.prices.pay is None
+            else {"usd": chosen.price(labels), "usd_alone": alone * pilot.label}
+        )
+        sources = (
+            math.ceil(labels / chosen.share) if chosen.judged else pilot.sources if pays else labels
+        )
         figures = {"pays": pays, "labels": labels, "sources": sources, "labels_alone": alone}
         yield row | figures | {"half_width": chosen.half_width(labels)} | priced

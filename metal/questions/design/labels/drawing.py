@@ -21,18 +21,23 @@ DRAWN = ("language", "judge_from", "judge_to", "sources", "drawn", "probability"
 def draw(
     dataset: Dataset, labels: int, judge: str, languages: Collection[str], seed: int
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], int]:
-    """So many sources of each language: a record for each, a row for each group that they were drawn from (DRAWN), and
-    how many sources the judge did not rate, which cannot be drawn.
+    """So many sources of each language: a record for each, a row for each group that they were
+    drawn from (DRAWN), and how many sources the judge did not rate, which cannot be drawn.
 
-    All sources with a chosen output. judge: empty for equal probabilities; else sources are grouped by
-    its mean score, as a share of the scale, into fifths at most, and each group gets as many labels as any other, so
-    that scores that are rare, often the bad ones, are seen. A larger number keeps what a smaller one drew.
+    All sources with a chosen output. judge: empty for equal probabilities; else sources are grouped
+    by its mean score, as a share of the scale, into fifths at most, and each group gets as many
+    labels as any other, so that scores that are rare, often the bad ones, are seen. A larger number
+    keeps what a smaller one drew.
     """
     asked = {output.source for output in dataset.outputs.values() if output.chosen}
     scores = mean_shares(dataset, judge) if judge else {}
     records, rows, without = [], [], 0
     for language in languages:
-        sources = [dataset.sources[name] for name in sorted(asked) if dataset.sources[name].language == language]
+        sources = [
+            dataset.sources[name]
+            for name in sorted(asked)
+            if dataset.sources[name].language == language
+        ]
         kept = [source for source in sources if not judge or source.source in scores]
         without += len(sources) - len(kept)
         if not kept:
@@ -42,16 +47,28 @@ def draw(
         for group, size in shared_out(score_groups(values), labels):
             members: list[Source] = [kept[place] for place in group]
             chosen = sources_chosen(members, size, seed) if size else frozenset()
-            row = {"language": language, "sources": len(members), "drawn": size, "probability": size / len(members)}
+            row = {
+                "language": language,
+                "sources": len(members),
+                "drawn": size,
+                "probability": size / len(members),
+            }
             ends = values[group]
             rows.append({"judge_from": float(ends.min()), "judge_to": float(ends.max())} | row)
-            about = {"language": language, "probability": size / len(members), "seed": seed, "judge": judge}
+            about = {
+                "language": language,
+                "probability": size / len(members),
+                "seed": seed,
+                "judge": judge,
+            }
             records += [{"source": name} | about for name in sorted(chosen)]
     return records, rows, without
 
 
 def mean_shares(dataset: Dataset, judge: str) -> dict[str, float]:
-    """Source -> the judge's mean share of the scale, over criteria that have ends; people's where no judge is named."""
+    """Source -> the judge's mean share of the scale, over criteria that have ends; people's where
+    no judge is named.
+    """
     table = dataset.ratings
     table = table[table["rater"] == judge if judge else table["kind"] == "human"]
     shares = np.full(len(table), np.nan)
@@ -60,7 +77,8 @@ def mean_shares(dataset: Dataset, judge: str) -> dict[str, float]:
         shares[rows] = criterion.share(table["score"].to_numpy(dtype=np.float64)[rows])
     if np.isnan(shares).all():
         raise UsageError(
-            f"{judge or 'nobody'} gave no score on a scale with ends, to group sources by; leave `judge` out"
+            f"{judge or 'nobody'} gave no score on a scale with ends, to group sources by; leave"
+            " `judge` out"
         )
     means = table.assign(share=shares).groupby("source", observed=True)["share"].mean().dropna()
     return {str(source): float(share) for source, share in means.items()}

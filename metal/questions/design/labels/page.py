@@ -12,7 +12,9 @@ from metal.show.parts import reasons
 from metal.show.view import Section, TableView
 
 MOST_ROWS = 60
-EXPLAINED = "95% intervals of means, as shares of the scale; the correlation at its lower 80% bound."
+EXPLAINED = (
+    "95% intervals of means, as shares of the scale; the correlation at its lower 80% bound."
+)
 
 
 def answer(run: LabelPlan) -> TableView:
@@ -20,9 +22,16 @@ def answer(run: LabelPlan) -> TableView:
     rows = run.records("labels")
     notes = (EXPLAINED, *reasons(run, "labels", rows, "language"))
     without = [] if "pay" in run.manifest["settings"].get("prices", {}) else ["usd"]
-    alone = [head for head in ("criterion", "judge") if len({row[head] for row in rows}) == 1]  # the headline names it
-    options: dict[str, Any] = {"without": (*without, *alone), "heads": 3 - len(alone), "notes": notes}
-    return TableView.of_figures(run, "labels", "Labels for corrected means", rows, most=MOST_ROWS, **options)
+    # the headline names it
+    alone = [head for head in ("criterion", "judge") if len({row[head] for row in rows}) == 1]
+    options: dict[str, Any] = {
+        "without": (*without, *alone),
+        "heads": 3 - len(alone),
+        "notes": notes,
+    }
+    return TableView.of_figures(
+        run, "labels", "Labels for corrected means", rows, most=MOST_ROWS, **options
+    )
 
 
 def sections(run: LabelPlan) -> list[Section]:

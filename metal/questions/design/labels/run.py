@@ -23,7 +23,9 @@ DESCRIBED: Tables = {
             Column("labels_alone", "without judge", count),
             Column("sources", "of sources", count),
             Column("half_width", "half-width", share),
-            Column("rho", "correlation", figure, below=lambda row: f"at least {figure(row['rho_low'])}"),
+            Column(
+                "rho", "correlation", figure, below=lambda row: f"at least {figure(row['rho_low'])}"
+            ),
             Column("saved_at_most", "worth at most", figure),
             Column("pilot", "pilot", count),
             Column("usd", "cost", dollars),

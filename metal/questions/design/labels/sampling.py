@@ -1,9 +1,11 @@
-"""Panels drawn from larger ones, samples of sources, and budgets of labels simulated (GENIE section 4, Figures 2, 3).
+"""Panels drawn from larger ones, samples of sources, and budgets of labels simulated (GENIE section
+4, Figures 2, 3).
 
-A design of k people per item is what the data would be if only k of an item's people had been asked. Those k are
-drawn at random, several times over; each drawing is a *version* of the item.
+A design of k people per item is what the data would be if only k of an item's people had been
+asked. Those k are drawn at random, several times over; each drawing is a *version* of the item.
 
-labels: (items, raters) shares of the scale, NaN where a rater gave none (metal.data.records.Criterion.share).
+labels: (items, raters) shares of the scale, NaN where a rater gave none
+(metal.data.records.Criterion.share).
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from metal.stats.patterns import Codes, Numbers
 
 Aggregation = Literal["mean", "majority"]
 Labelling = Literal["unilabelling", "multilabelling"]
-VERSIONS = 16  # of each item, where k of more people are drawn: 16 hold 15/16 of the variance between versions
+# of each item, where k of more people are drawn: 16 hold 15/16 of the variance between versions
+VERSIONS = 16
 _MOST = 20_000_000  # numbers held at once
 
 
@@ -40,7 +43,8 @@ def usual_panel(rated: Codes) -> int:
 def draw_panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
     """(versions, items, raters): which `size` of an item's raters are asked, in each version.
 
-    rated: (items, raters) whether there is a rating; every item has `size` or more. One version where none has more.
+    rated: (items, raters) whether there is a rating; every item has `size` or more. One version
+    where none has more.
     """
     if (rated.sum(axis=1) <= size).all():
         return rated[None]
@@ -55,9 +59,9 @@ def draw_panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
 class Pool:
     """What samples of sources are drawn from.
 
-    sums: (rows, columns) what a source adds to each statistic; chances: (rows,) that a draw is this row. Rows are
-    versions of sources, equal ones put together: with one output per source there are as many as rating patterns.
-    sources: how many there are in the data.
+    sums: (rows, columns) what a source adds to each statistic; chances: (rows,) that a draw is this
+    row. Rows are versions of sources, equal ones put together: with one output per source there are
+    as many as rating patterns. sources: how many there are in the data.
     """
 
     sums: Numbers
@@ -82,7 +86,9 @@ def _counts(chances: Numbers, draws: int, rounds: int, rng: np.random.Generator)
     if draws > len(chances) / 4:
         return rng.multinomial(draws, chances, size=rounds)
     upto = np.cumsum(chances)
-    hit = np.minimum(np.searchsorted(upto, rng.random((rounds, draws)), side="right"), len(chances) - 1)
+    hit = np.minimum(
+        np.searchsorted(upto, rng.random((rounds, draws)), side="right"), len(chances) - 1
+    )
     flat = np.arange(rounds)[:, None] * len(chances) + hit
     return np.bincount(flat.ravel(), minlength=rounds * len(chances)).reshape(rounds, len(chances))
 
@@ -90,8 +96,8 @@ def _counts(chances: Numbers, draws: int, rounds: int, rng: np.random.Generator)
 def pool_of(rows: Numbers, sources: Codes) -> Pool:
     """The pool of sources.
 
-    rows: (versions, items, columns) what each item adds to each statistic; sources: (items,) any whole number naming
-    the source of an item.
+    rows: (versions, items, columns) what each item adds to each statistic; sources: (items,) any
+    whole number naming the source of an item.
     """
     names, source = np.unique(sources, return_inverse=True)
     versions, items, columns = rows.shape
@@ -99,7 +105,9 @@ def pool_of(rows: Numbers, sources: Codes) -> Pool:
     if len(names) < items:
         place = (np.arange(versions)[:, None] * len(names) + source).ravel()
         size = versions * len(names)
-        by_source = np.stack([np.bincount(place, column, minlength=size) for column in by_source.T], axis=1)
+        by_source = np.stack(
+            [np.bincount(place, column, minlength=size) for column in by_source.T], axis=1
+        )
     which = np.zeros(len(by_source), dtype=np.int64)  # of each row, equal for equal rows
     for column in by_source.T:
         value = np.unique(column, return_inverse=True)[1]
@@ -110,8 +118,8 @@ def pool_of(rows: Numbers, sources: Codes) -> Pool:
 
 @dataclass(frozen=True)
 class Simulated:
-    """A design in many rounds. labels: an item has; items: in a round; mean, sd: of the score over rounds; low, high:
-    the central 95% of the rounds.
+    """A design in many rounds. labels: an item has; items: in a round; mean, sd: of the score over
+    rounds; low, high: the central 95% of the rounds.
     """
 
     labels: int
@@ -134,15 +142,19 @@ def binarised(labels: Numbers) -> Numbers:
 def item_scores(labels: Numbers, chosen: Codes, aggregation: Aggregation) -> Numbers:
     """(...,) one score of each item from its chosen labels.
 
-    labels: (items, raters); chosen: (..., items, raters), one or more per item. majority: the label given more often
-    than any other; where there is none, the mean.
+    labels: (items, raters); chosen: (..., items, raters), one or more per item. majority: the label
+    given more often than any other; where there is none, the mean.
     """
     size = chosen.sum(axis=-1)
     mean = np.where(chosen, labels, 0.0).sum(axis=-1) / size
     if aggregation == "mean":
         return np.asarray(mean)
     values = np.unique(labels[~np.isnan(labels)])
-    best, most, tied = np.full(mean.shape, np.nan), np.zeros(mean.shape, dtype=np.int64), np.zeros(mean.shape, bool)
+    best, most, tied = (
+        np.full(mean.shape, np.nan),
+        np.zeros(mean.shape, dtype=np.int64),
+        np.zeros(mean.shape, bool),
+    )
     for value in values:
         votes = (chosen & (labels == value)).sum(axis=-1)
         tied = np.where(votes > most, False, tied | (votes == most))
@@ -151,15 +163,19 @@ def item_scores(labels: Numbers, chosen: Codes, aggregation: Aggregation) -> Num
 
 
 def simulate(
-    labels: Numbers, labelling: Labelling, aggregation: Aggregation, rounds: int, rng: np.random.Generator
+    labels: Numbers,
+    labelling: Labelling,
+    aggregation: Aggregation,
+    rounds: int,
+    rng: np.random.Generator,
 ) -> Simulated:
     """The score of a set of outputs under a design, in many rounds at the same budget.
 
-    Items with k labels or more count, k being how many an item usually has. The budget is a k-th of their labels, k
-    an item: multilabelling draws a k-th of the items, with k labels each; unilabelling k times as many, with one
-    label each (which leaves nothing to aggregate). Items are drawn with replacement. Source: GENIE section 4,
-    footnotes 4 to 7, where k is 3.
-    Raises Undefined for multilabelling where items have one label, and where nothing is rated.
+    Items with k labels or more count, k being how many an item usually has. The budget is a k-th of
+    their labels, k an item: multilabelling draws a k-th of the items, with k labels each;
+    unilabelling k times as many, with one label each (which leaves nothing to aggregate). Items are
+    drawn with replacement. Source: GENIE section 4, footnotes 4 to 7, where k is 3. Raises
+    Undefined for multilabelling where items have one label, and where nothing is rated.
     """
     rated = ~np.isnan(labels)
     panel = usual_panel(rated)
@@ -178,10 +194,11 @@ def simulate(
 def by_panel(
     labels: Numbers, fixed: Literal["labels", "items"], rounds: int, rng: np.random.Generator
 ) -> Iterator[Simulated]:
-    """The same for 1 up to as many labels per item as usual: with as many labels in all, or as many items.
+    """The same for 1 up to as many labels per item as usual: with as many labels in all, or as many
+    items.
 
-    fixed: "labels": the budget is that of `simulate`; "items": every round has as many items as there are. The score is
-    the mean of means.
+    fixed: "labels": the budget is that of `simulate`; "items": every round has as many items as
+    there are. The score is the mean of means.
     """
     rated = ~np.isnan(labels)
     panel = usual_panel(rated)
@@ -194,11 +211,17 @@ def by_panel(
 
 
 def _scored(
-    labels: Numbers, size: int, items: int, aggregation: Aggregation, rounds: int, rng: np.random.Generator
+    labels: Numbers,
+    size: int,
+    items: int,
+    aggregation: Aggregation,
+    rounds: int,
+    rng: np.random.Generator,
 ) -> Simulated:
     chosen = _panels(~np.isnan(labels), size, rng)
     scores = item_scores(labels, chosen, aggregation)
-    # An item of a round is a version of an item, each as likely: what counts is how often each score is drawn.
+    # An item of a round is a version of an item, each as likely: what counts is how often each
+    # score is drawn.
     drawn = means_of_draws(scores.ravel(), items, rounds, rng)
     low, high = percentile_interval(drawn) or (np.nan, np.nan)
     sd = float(drawn.std(ddof=1)) if rounds > 1 else float("nan")
@@ -206,7 +229,9 @@ def _scored(
 
 
 def _panels(rated: Codes, size: int, rng: np.random.Generator) -> Codes:
-    """Every single label once where one is drawn and all items have as many, else panels drawn at random."""
+    """Every single label once where one is drawn and all items have as many, else panels drawn at
+    random.
+    """
     given = rated.sum(axis=1)
     if size == 1 and (given == given[0]).all():
         order = np.argsort(~rated, axis=1, kind="stable")[:, : given[0]]

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Unpack
 
-from metal.api.options import Judges, Languages, Names, Option, Progress, documented, no_progress, settings_of
+from metal.api.options import (
+    Judges,
+    Languages,
+    Names,
+    Option,
+    Progress,
+    documented,
+    no_progress,
+    settings_of,
+)
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
 
@@ -20,7 +29,9 @@ def design_labels(
     judges: Judges = (),
     criteria: Annotated[Names, Option("Criteria; default all whose scale has ends.", "-c")] = (),
     languages: Languages = (),
-    reference: Annotated[str, Option("Whose labels: group=expert, or rater=A1,A2.", metavar="PEOPLE")] = "",
+    reference: Annotated[
+        str, Option("Whose labels: group=expert, or rater=A1,A2.", metavar="PEOPLE")
+    ] = "",
     half_width: Annotated[
         float, Option("Of the 95% interval of a mean that you want, as a share of the scale.")
     ] = 0.05,
@@ -30,35 +41,45 @@ def design_labels(
     sources: Annotated[
         int,
         Option(
-            "That the judge rates in each language. [default: those it has rated; with `judge_price` what costs least]",
+            "That the judge rates in each language. [default: those it has rated; with"
+            " `judge_price` what costs least]",
             metavar="N",
             least=0,
         ),
     ] = 0,
-    pay: Annotated[float | None, Option("For one task: one person rates one output.", metavar="USD")] = None,
+    pay: Annotated[
+        float | None, Option("For one task: one person rates one output.", metavar="USD")
+    ] = None,
     judge_price: Annotated[
         float, Option("For the judge to rate one output; 0 where it has been paid.", metavar="USD")
     ] = 0.0,
     seconds: Annotated[float | None, Option("A task takes.", rare=True)] = None,
-    fee: Annotated[float, Option("The platform's share of the pay, on top of it.", rare=True)] = 0.2,
-    min_hourly: Annotated[float, Option("Least pay of an hour; below, a warning.", metavar="USD", rare=True)] = 15.0,
+    fee: Annotated[
+        float, Option("The platform's share of the pay, on top of it.", rare=True)
+    ] = 0.2,
+    min_hourly: Annotated[
+        float, Option("Least pay of an hour; below, a warning.", metavar="USD", rare=True)
+    ] = 15.0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> LabelPlan:
-    """Plan how many labels by people `metal.correct` needs beside a judge, from those there are: a pilot.
+    """Plan how many labels by people `metal.correct` needs beside a judge, from those there are: a
+    pilot.
 
-    For each language, criterion and judge: the labels whose corrected mean has an interval as narrow as `half_width`,
-    and as many as that takes without a judge. Or what a `budget` gives, spread over the languages so that their
-    intervals are narrowest together (Neyman). Where the judge does not pay, that is said: then label at random. How
-    well the judge goes with people is taken at the lower bound of what the pilot shows.
+    For each language, criterion and judge: the labels whose corrected mean has an interval as
+    narrow as `half_width`, and as many as that takes without a judge. Or what a `budget` gives,
+    spread over the languages so that their intervals are narrowest together (Neyman). Where the
+    judge does not pay, that is said: then label at random. How well the judge goes with people is
+    taken at the lower bound of what the pilot shows.
 
-    With `pay` and `judge_price` the plan also says how many sources the judge should rate for each label.
+    With `pay` and `judge_price` the plan also says how many sources the judge should rate for each
+    label.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`. progress: called
-    with the parts done and the parts in all.
+    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    progress: called with the parts done and the parts in all.
 
-    Returns the table `labels` and the page. Nothing is written before `save`. Raises UsageError where people and a
-    judge rated nothing in common.
+    Returns the table `labels` and the page. Nothing is written before `save`. Raises UsageError
+    where people and a judge rated nothing in common.
     """
     from metal.auditing.settings import AuditSettings
     from metal.data.pairs import one_item_per_pair

@@ -1,4 +1,6 @@
-"""`metal.sample_labels`: which sources people should rate, so that a judge's scores can be corrected."""
+"""`metal.sample_labels`: which sources people should rate, so that a judge's scores can be
+corrected.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, repr=False)
 class DrawnSources:
-    """What was drawn. table: a row for each language, and each group by the judge's score. file: where it is kept."""
+    """What was drawn. table: a row for each language, and each group by the judge's score. file:
+    where it is kept.
+    """
 
     table: pd.DataFrame
     file: Path
@@ -33,25 +37,33 @@ class DrawnSources:
 def sample_labels(
     data: StrPath,
     *ratings: Ratings,
-    labels: Annotated[int, Option("Sources of each language that people are to rate.", "-n", metavar="N", least=1)],
+    labels: Annotated[
+        int, Option("Sources of each language that people are to rate.", "-n", metavar="N", least=1)
+    ],
     judge: Annotated[
-        str, Option("Draw as many from each fifth of this judge's scores, so that rare ones are seen. [default: equal]")
+        str,
+        Option(
+            "Draw as many from each fifth of this judge's scores, so that rare ones are seen."
+            " [default: equal]"
+        ),
     ] = "",
     languages: Languages = (),
     seed: Seed = 0,
     force: Annotated[bool, Option("Replace a draw that is there by another.", rare=True)] = False,
 ) -> DrawnSources:
-    """Draw the sources that people should rate, with known probabilities, and keep them with the dataset.
+    """Draw the sources that people should rate, with known probabilities, and keep them with the
+    dataset.
 
-    Each source of a language is as likely as any other; with `judge` those whose scores are rare are likelier. The
-    probabilities are kept in annotation/drawn.jsonl: `metal.annotate_export(..., drawn=True)` hands these sources out,
-    with all their outputs, and `metal.correct` weighs what people say by them. A larger `labels` keeps the sources of
-    a smaller one. `ratings` are run folders with the judge's ratings.
+    Each source of a language is as likely as any other; with `judge` those whose scores are rare
+    are likelier. The probabilities are kept in annotation/drawn.jsonl: `metal.annotate_export(...,
+    drawn=True)` hands these sources out, with all their outputs, and `metal.correct` weighs what
+    people say by them. A larger `labels` keeps the sources of a smaller one. `ratings` are run
+    folders with the judge's ratings.
 
     data: the dataset's folder.
 
-    Returns what was drawn. Raises UsageError where sources that were drawn before would no longer be (unless `force`),
-    or nothing can be drawn; UnknownName for an unknown judge or language.
+    Returns what was drawn. Raises UsageError where sources that were drawn before would no longer
+    be (unless `force`), or nothing can be drawn; UnknownName for an unknown judge or language.
     """
     import pandas as pd
 
@@ -75,8 +87,16 @@ def sample_labels(
         others = [entry for entry in read_drawn(folder).values() if entry["language"] not in asked]
         note_drawn(folder, [*others, *records], "labels", force=force)
     columns = [name for name in DRAWN if judge or not name.startswith("judge")]
-    all_drawn = {code: sum(row["drawn"] for row in rows if row["language"] == code) for code in asked}
-    few = [f"{language_name(code)} {drawn:,}" for code, drawn in all_drawn.items() if drawn < labels]
+    all_drawn = {
+        code: sum(row["drawn"] for row in rows if row["language"] == code) for code in asked
+    }
+    few = [
+        f"{language_name(code)} {drawn:,}" for code, drawn in all_drawn.items() if drawn < labels
+    ]
     warnings = [f"{without:,} sources that {judge} did not rate cannot be drawn"] if without else []
-    warnings += [f"fewer than {labels:,} sources, so that all are drawn: {first_few(few)}"] if few else []
-    return DrawnSources(pd.DataFrame(rows, columns=columns), folder / FOLDER / FILE, tuple(warnings))
+    warnings += (
+        [f"fewer than {labels:,} sources, so that all are drawn: {first_few(few)}"] if few else []
+    )
+    return DrawnSources(
+        pd.DataFrame(rows, columns=columns), folder / FOLDER / FILE, tuple(warnings)
+    )

@@ -51,12 +51,15 @@ class BatchJudge:
         self.fruitless = 0  # batches in a row without an answer
         self.hold_until = 0.0  # time.monotonic() before which nothing is submitted
         self.looks = 0  # status requests since something changed
-        self.lost_at = 0.0  # time.monotonic() since which the service is out of reach; 0 while it is not
+        # time.monotonic() since which the service is out of reach; 0 while it is not
+        self.lost_at = 0.0
         self._show_progress()
 
     async def close(self) -> None:
         """Close connections."""
-        await asyncio.gather(self.attempts.client.close(), self.service.close(), return_exceptions=True)
+        await asyncio.gather(
+            self.attempts.client.close(), self.service.close(), return_exceptions=True
+        )
 
     async def work(self) -> None:
         """Until nothing is left to ask or to wait for."""
@@ -85,10 +88,14 @@ class BatchJudge:
 
     def _closed(self) -> bool:
         """Whether nothing more may be asked."""
-        return bool(self.progress.stopped) or self.options.cancelling or self.attempts.closed.is_set()
+        return (
+            bool(self.progress.stopped) or self.options.cancelling or self.attempts.closed.is_set()
+        )
 
     def _waits_out(self, failure: CallFailed) -> bool:
-        """Whether to wait although the service is out of reach: it has batches of ours, perhaps for a day."""
+        """Whether to wait although the service is out of reach: it has batches of ours, perhaps for
+        a day.
+        """
         submitted = any(batch.id for batch in self.open)
         if failure.kind not in calls.TRANSIENT or not self.options.wait or not submitted:
             return False
@@ -106,7 +113,8 @@ class BatchJudge:
         if self.model.batch.poll:
             pause = float(self.model.batch.poll)
         else:
-            first = LAST_LOOK if self.model.provider == "azure" else FIRST_LOOK  # Azure asks for no more
+            # Azure asks for no more
+            first = LAST_LOOK if self.model.provider == "azure" else FIRST_LOOK
             pause = min(LAST_LOOK, first * 1.1**self.looks)
         held = self.hold_until - time.monotonic()
         return min(pause, held) if held > 0 else pause
@@ -179,7 +187,9 @@ class BatchJudge:
             except CallFailed as failure:
                 if failure.kind != calls.TOO_LONG or batch.requests == 1:
                     raise
-                self.questions.limits = replace(self.questions.limits, bytes=file.stat().st_size // 2)
+                self.questions.limits = replace(
+                    self.questions.limits, bytes=file.stat().st_size // 2
+                )
                 await self._refused(batch, CallFailed(calls.BUSY, failure.message))
                 return
         batch_id = await self._find(batch) if batch.state == states.SUBMITTING else None
@@ -196,7 +206,8 @@ class BatchJudge:
                 batch_id = await self._find(batch)  # the provider may have begun it all the same
                 if not batch_id and failures >= self.rules.attempts:
                     raise
-                if not batch_id and failures > 1:  # providers keep uploaded files for a limited time
+                # providers keep uploaded files for a limited time
+                if not batch_id and failures > 1:
                     await self._upload(batch)
         self.ledger.note(batch, states.SUBMITTED, id=batch_id)
         self.progress.sent += batch.requests
@@ -205,11 +216,15 @@ class BatchJudge:
         self._show_progress()
 
     async def _upload(self, batch: Batch) -> None:
-        uploaded = await self._retry(self.service.upload, self.ledger.requests(batch.token), batch.token)
+        uploaded = await self._retry(
+            self.service.upload, self.ledger.requests(batch.token), batch.token
+        )
         self.ledger.note(batch, states.UPLOADED, uploaded=uploaded)
 
     async def _find(self, batch: Batch) -> str | None:
-        """The id of a batch whose submission was not answered; None when the provider surely does not have it."""
+        """The id of a batch whose submission was not answered; None when the provider surely does
+        not have it.
+        """
         batch_id = await self._retry(self.service.find, batch.token)
         if not batch_id:  # however long ago it was by the clock, which may have been set since
             if await sleep_until(self.run.stopping, self.model.batch.settle or SETTLE):
@@ -223,7 +238,9 @@ class BatchJudge:
         return answer
 
     async def _refused(self, batch: Batch, failure: CallFailed) -> None:
-        """Free the questions of a batch that the provider did not take. Holds back, or stops the judge."""
+        """Free the questions of a batch that the provider did not take. Holds back, or stops the
+        judge.
+        """
         self.attempts.hide_secrets(failure)
         first = self.questions.of(batch, self.ledger.keys(batch)[:1])
         self._drop(batch)
@@ -254,7 +271,9 @@ class BatchJudge:
         if "token" not in failure.message.lower() and (self.open or self.fruitless < 2):
             return  # too many requests at this moment
         limits = self.questions.limits
-        most = tokens_that_may_wait(batch, sum(other.tokens for other in self.open), failure.message)
+        most = tokens_that_may_wait(
+            batch, sum(other.tokens for other in self.open), failure.message
+        )
         self.questions.limits = replace(limits, tokens=min(most, limits.tokens or most))
 
     def _hold(self, wait: float) -> None:
@@ -317,7 +336,9 @@ class BatchJudge:
         await self._forget(batch)
 
     async def _fetch(self, batch: Batch, results: Path) -> None:
-        """Write a batch's results to a file. Cancelling gives up those that the provider no longer has."""
+        """Write a batch's results to a file. Cancelling gives up those that the provider no longer
+        has.
+        """
         try:
             await self._retry(self.service.fetch, batch.id, results)
             self.run.session.secrets.hide_in(results)
@@ -325,7 +346,9 @@ class BatchJudge:
             if failure.kind != calls.UNKNOWN_MODEL:
                 raise
             if not self.options.cancelling:
-                failure.message += f"; the results of batch {batch.id} are not there any more: {GIVE_UP}"
+                failure.message += (
+                    f"; the results of batch {batch.id} are not there any more: {GIVE_UP}"
+                )
                 raise
             results.write_bytes(b"")
 
@@ -334,7 +357,9 @@ class BatchJudge:
         self.fruitless = 0 if answered or self.options.cancelling else self.fruitless + 1
         if not self.fruitless or not failure:
             return
-        hopeless = failure.kind in (calls.REJECTED, calls.PARAMETER) and not self.attempts.ever_answered
+        hopeless = (
+            failure.kind in (calls.REJECTED, calls.PARAMETER) and not self.attempts.ever_answered
+        )
         hopeless &= not self.questions.again
         if hopeless or self.fruitless >= self.rules.attempts:
             self._stop(failure)
@@ -350,7 +375,11 @@ class BatchJudge:
     async def _cancel(self) -> None:
         """Cancel the batches that the provider has, and drop those that were never submitted."""
         for batch in [batch for batch in self.open if batch.state != states.FETCHED]:
-            if not batch.id and batch.state == states.SUBMITTING and (batch_id := await self._find(batch)):
+            if (
+                not batch.id
+                and batch.state == states.SUBMITTING
+                and (batch_id := await self._find(batch))
+            ):
                 self.ledger.note(batch, states.SUBMITTED, id=batch_id)
             if not batch.id:
                 self._drop(batch)
@@ -365,7 +394,9 @@ class BatchJudge:
 
 
 async def cancel_batch(service: BatchClient, batch: str) -> None:
-    """Cancel a batch; one that has ended or is being cancelled refuses, which is as good. Raises CallFailed."""
+    """Cancel a batch; one that has ended or is being cancelled refuses, which is as good. Raises
+    CallFailed.
+    """
     try:
         await service.cancel(batch)
     except CallFailed:

@@ -1,15 +1,14 @@
 """The ledger of a run's batches: what each is and how far it has come, on disk before it counts.
 
-batches.jsonl has a line for every step of a batch, synced before the next step is taken. batches/ contains, for those
-still open, the request file, the keys of its requests, and the results once they are fetched.
+batches.jsonl has a line for every step of a batch, synced before the next step is taken. batches/
+contains, for those still open, the request file, the keys of its requests, and the results once
+they are fetched.
 
     made        the request file and its keys are complete on the disk; the provider knows nothing
-    uploaded    the provider has the file
-    submitting  from now on the provider may have the batch: if no answer came, the batch is looked for by its token
-    submitted   the provider has it, under this id
-    fetched     its results are complete on the disk
-    merged      all of them are in the journal
-    dropped     nothing of it was or will be asked; its questions are free again
+    uploaded    the provider has the file submitting  from now on the provider may have the batch:
+    if no answer came, the batch is looked for by its token submitted   the provider has it, under
+    this id fetched     its results are complete on the disk merged      all of them are in the
+    journal dropped     nothing of it was or will be asked; its questions are free again
 """
 
 from __future__ import annotations
@@ -30,17 +29,24 @@ from metal.raters.judges.journal import heal, read_line
 FILE = "batches.jsonl"
 FOLDER = "batches"
 KEY = 16  # bytes
-MADE, UPLOADED, SUBMITTING, SUBMITTED, FETCHED = "made", "uploaded", "submitting", "submitted", "fetched"
+MADE, UPLOADED, SUBMITTING, SUBMITTED, FETCHED = (
+    "made",
+    "uploaded",
+    "submitting",
+    "submitted",
+    "fetched",
+)
 MERGED, DROPPED = "merged", "dropped"
 STATES = (MADE, UPLOADED, SUBMITTING, SUBMITTED, FETCHED, MERGED, DROPPED)
 
 
 @dataclass
 class Batch:
-    """One batch. token: ours; id: the provider's. judge: the model's name. tokens, dollars: as estimated.
+    """One batch. token: ours; id: the provider's. judge: the model's name. tokens, dollars: as
+    estimated.
 
-    begins: place in the plan of its first question. without: parameters that its requests leave out because the model
-    rejects them. stage, done: the provider's last status, which is not kept.
+    begins: place in the plan of its first question. without: parameters that its requests leave out
+    because the model rejects them. stage, done: the provider's last status, which is not kept.
     """
 
     token: str
@@ -81,7 +87,8 @@ class Ledger:
         self.batches = {batch.token: batch for batch in read_ledger(out)}
         self.folder.mkdir(exist_ok=True)
         still_open = {token for token, batch in self.batches.items() if batch.open}
-        for path in self.folder.iterdir():  # files of batches that are done with, or were never complete
+        # files of batches that are done with, or were never complete
+        for path in self.folder.iterdir():
             if path.name.lstrip(".").partition(".")[0] not in still_open:
                 path.unlink()
 
@@ -91,7 +98,12 @@ class Ledger:
 
     def note(self, batch: Batch, state: str, **changes: str) -> None:
         """Record that a batch has reached a state. Raises OSError, for example of a full disk."""
-        record: dict[str, Any] = {"token": batch.token, "state": state, "at": round(time.time(), 3), **changes}
+        record: dict[str, Any] = {
+            "token": batch.token,
+            "state": state,
+            "at": round(time.time(), 3),
+            **changes,
+        }
         if batch.token not in self.batches:
             record |= {name: getattr(batch, name) for name in _MADE_OF}
         line = json.dumps(record, ensure_ascii=True, separators=(",", ":")).encode() + b"\n"
@@ -104,7 +116,10 @@ class Ledger:
         self.batches[batch.token] = batch
         batch.apply(record)
         if not batch.open:
-            for path in [*self.folder.glob(f"{batch.token}.*"), *self.folder.glob(f".{batch.token}.*")]:
+            for path in [
+                *self.folder.glob(f"{batch.token}.*"),
+                *self.folder.glob(f".{batch.token}.*"),
+            ]:
                 path.unlink(missing_ok=True)
 
     def requests(self, token: str) -> Path:
@@ -132,7 +147,9 @@ _MADE_OF = ("judge", "requests", "tokens", "dollars", "begins", "without")
 
 
 def read_ledger(out: Path) -> list[Batch]:
-    """The batches of a run folder, oldest first; none where it has no ledger. Raises DataError for a damaged line."""
+    """The batches of a run folder, oldest first; none where it has no ledger. Raises DataError for
+    a damaged line.
+    """
     path = out / FILE
     if not path.is_file():
         return []
@@ -149,13 +166,17 @@ def read_ledger(out: Path) -> list[Batch]:
                 batches[token] = Batch(token, **{name: record[name] for name in _MADE_OF})
             batches[token].apply(record)
         except (KeyError, TypeError, ValueError):
-            raise DataError(f"{path} line {number}", "not a line of a ledger", "Restore the file") from None
+            raise DataError(
+                f"{path} line {number}", "not a line of a ledger", "Restore the file"
+            ) from None
     return list(batches.values())
 
 
 def open_calls(out: Path) -> set[bytes]:
     """The keys of all questions in open batches of a run folder."""
-    return {key for batch in read_ledger(out) if batch.open for key in _read_keys(out / FOLDER, batch)}
+    return {
+        key for batch in read_ledger(out) if batch.open for key in _read_keys(out / FOLDER, batch)
+    }
 
 
 def _sync(path: Path) -> None:
@@ -168,6 +189,8 @@ def _read_keys(folder: Path, batch: Batch) -> list[bytes]:
     content = path.read_bytes() if path.is_file() else b""
     if len(content) != KEY * batch.requests:
         raise DataError(
-            path, f"the keys of {batch.requests:,} calls are not all there", "Restore the run folder as it was"
+            path,
+            f"the keys of {batch.requests:,} calls are not all there",
+            "Restore the run folder as it was",
         )
     return [content[place : place + KEY] for place in range(0, len(content), KEY)]

@@ -1,4 +1,6 @@
-"""One judge's questions in batches: which are still to be asked, request files, and what becomes of each answer."""
+"""One judge's questions in batches: which are still to be asked, request files, and what becomes of
+each answer.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from metal.data.files import naming
 from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import Attempts, request_for
 from metal.raters.judges.batch.ledger import Batch
-from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Question, Reply
+from metal.raters.judges.call import (
+    BatchClient,
+    BatchLimits,
+    CallFailed,
+    ModelRequest,
+    Question,
+    Reply,
+)
 from metal.raters.judges.journal import LASTING, Attempt, Record, scan
 from metal.raters.judges.prices import Price
 
@@ -25,13 +34,16 @@ if TYPE_CHECKING:
     from metal.raters.judges.batch.run import BatchRun
 
 TURN = 256  # lines written or read without giving other judges a turn
-ROOM = 0.25  # of the tokens that may wait: with less room than that, the next batch waits for another to end
+# of the tokens that may wait: with less room than that, the next batch waits for another to end
+ROOM = 0.25
 SAMPLE = 100  # answers that show what questions cost at most; one answer alone does not
 
 
 @dataclass(frozen=True)
 class PackedRequest:
-    """A question to ask in a batch. line: of the request file. place: in the plan. tokens, dollars: as estimated."""
+    """A question to ask in a batch. line: of the request file. place: in the plan. tokens, dollars:
+    as estimated.
+    """
 
     question: Question
     key: bytes
@@ -42,7 +54,9 @@ class PackedRequest:
 
 
 class BatchQuestions:
-    """The questions of one model in a batch run. again: whether some came back that have to be asked again."""
+    """The questions of one model in a batch run. again: whether some came back that have to be
+    asked again.
+    """
 
     def __init__(self, run: BatchRun, attempts: Attempts, service: BatchClient) -> None:
         self.run, self.attempts, self.service = run, attempts, service
@@ -70,15 +84,20 @@ class BatchQuestions:
         return enumerate(self.plan.questions(self.model, self.begins), self.begins)
 
     def take(self) -> PackedRequest | None:
-        """The next question that is neither answered, given up, nor under way; None when there is none."""
-        return next((item for place, question in self._queue if (item := self._item(place, question))), None)
+        """The next question that is neither answered, given up, nor under way; None when there is
+        none.
+        """
+        return next(
+            (item for place, question in self._queue if (item := self._item(place, question))), None
+        )
 
     def put_back(self, item: PackedRequest) -> None:
         """It was not asked; next time it comes first, and its item is made again."""
         self._queue = chain([(item.place, item.question)], self._queue)
 
     def room(self, waiting: Sequence[float]) -> BatchLimits | None:
-        """What the next batch may hold beside open batches of so many tokens; None while it has to wait for one to end.
+        """What the next batch may hold beside open batches of so many tokens; None while it has to
+        wait for one to end.
 
         With a budget, and too few answers to show what questions cost, a small batch comes first.
         """
@@ -93,10 +112,11 @@ class BatchQuestions:
         return replace(limits, tokens=left) if not waiting or left >= ROOM * limits.tokens else None
 
     async def pack(self, batch: Batch, limits: BatchLimits, path: Path) -> list[bytes]:
-        """Write a batch's request file, synced. Returns the keys of its questions; without any there is no file.
+        """Write a batch's request file, synced. Returns the keys of its questions; without any
+        there is no file.
 
-        As many as the limits, the budget and the rules allow, in the plan's order. A question that is larger than a
-        batch may be is packed alone: the provider says what is wrong with it.
+        As many as the limits, the budget and the rules allow, in the plan's order. A question that
+        is larger than a batch may be is packed alone: the provider says what is wrong with it.
         """
         keys = await self._pack(batch, limits, path)
         if not keys and self.again:  # go through the plan once more, for what came back
@@ -139,26 +159,33 @@ class BatchQuestions:
         except CallFailed as failure:  # the provider's format cannot express it
             self.fail(question, key, failure)
             return None
-        tokens_in, _ = self.attempts.estimator.expected(question.rough_tokens, question.answer_tokens)
+        tokens_in, _ = self.attempts.estimator.expected(
+            question.rough_tokens, question.answer_tokens
+        )
         return PackedRequest(question, key, line, place, tokens_in, dollars)
 
     def _done(self, key: bytes) -> bool:
         return key in self.answered.settled or key in self.given_up
 
     def free(self, keys: Iterable[bytes]) -> None:
-        """These questions are no longer under way; those without an answer have to be asked (again)."""
+        """These questions are no longer under way; those without an answer have to be asked
+        (again).
+        """
         for key in keys:
             self.run.claimed.discard(key)
             self.again |= not self._done(key)
 
     def of(self, batch: Batch, keys: Iterable[bytes]) -> dict[bytes, Question]:
-        """The questions of a batch, by key: from where it began when it was made, then from anywhere in the plan.
+        """The questions of a batch, by key: from where it began when it was made, then from
+        anywhere in the plan.
 
         The plan may have changed since: more criteria in another order, an output that is gone.
         """
         wanted, questions = set(keys), dict[bytes, Question]()
         from_start = self.plan.questions(self.model)
-        for question in chain(self.plan.questions(self.model, batch.begins), islice(from_start, batch.begins)):
+        for question in chain(
+            self.plan.questions(self.model, batch.begins), islice(from_start, batch.begins)
+        ):
             if not wanted:
                 break
             key = bytes.fromhex(question.key)
@@ -176,9 +203,11 @@ class BatchQuestions:
     async def take_in(
         self, batch: Batch, results: Path, keys: Iterable[bytes], written: set[bytes]
     ) -> tuple[int, CallFailed | None]:
-        """Merge the results of a batch. Returns how many answers it has, and one of its failures, if there are any.
+        """Merge the results of a batch. Returns how many answers it has, and one of its failures,
+        if there are any.
 
-        written: the keys of its answers that are in the journal already. What the results lack has to be asked again.
+        written: the keys of its answers that are in the journal already. What the results lack has
+        to be asked again.
         """
         missing, answered, failure = self.of(batch, keys), len(written), None
         gone = set(keys) - missing.keys()  # a text or a prompt has changed since
@@ -204,10 +233,14 @@ class BatchQuestions:
                     self.fail(question, key, result, batch)
                 else:
                     answered += 1
-                    self.settle(question, key, result, self.attempt(question, key, batch), self.price)
+                    self.settle(
+                        question, key, result, self.attempt(question, key, batch), self.price
+                    )
         for key, question in missing.items():
             if key not in written:
-                failure = failure or CallFailed(calls.SERVER, "the batch ended without an answer to it")
+                failure = failure or CallFailed(
+                    calls.SERVER, "the batch ended without an answer to it"
+                )
                 self.fail(question, key, failure, batch)
         return answered, failure
 
@@ -220,8 +253,12 @@ class BatchQuestions:
         sent = {**request.parameters, "structured": request.structured}
         return Attempt(number, self.failures[key], took=None, batch=batch.token, sent=sent)
 
-    def settle(self, question: Question, key: bytes, reply: Reply, attempt: Attempt, price: Price | None) -> None:
-        """Record a reply; its question is asked again when the reply cannot be read, as often as the rules allow."""
+    def settle(
+        self, question: Question, key: bytes, reply: Reply, attempt: Attempt, price: Price | None
+    ) -> None:
+        """Record a reply; its question is asked again when the reply cannot be read, as often as
+        the rules allow.
+        """
         record, cost = self.attempts.record_reply(question, reply, attempt, price)
         self.run.budget.spent += cost
         self._write(record)
@@ -232,12 +269,19 @@ class BatchQuestions:
             self.answered.unreadable[key] += 1
             self.free([key])
 
-    def fail(self, question: Question, key: bytes, failure: CallFailed, batch: Batch | None = None) -> None:
-        """Ask a question without a reply again, or record its failure. A fatal failure stops the judge."""
+    def fail(
+        self, question: Question, key: bytes, failure: CallFailed, batch: Batch | None = None
+    ) -> None:
+        """Ask a question without a reply again, or record its failure. A fatal failure stops the
+        judge.
+        """
         self.attempts.hide_secrets(failure)
         if failure.kind in calls.FATAL:
             self.progress.stopped = self.progress.stopped or str(failure)
-        elif failure.kind in calls.TRANSIENT and self.failures[key] + 1 < self.attempts.rules.attempts:
+        elif (
+            failure.kind in calls.TRANSIENT
+            and self.failures[key] + 1 < self.attempts.rules.attempts
+        ):
             self.failures[key] += 1
             self.progress.retries[failure.kind] += 1
         elif not self.drops(failure, question, batch):
@@ -248,12 +292,18 @@ class BatchQuestions:
         self.free([key])
 
     def drops(self, failure: CallFailed, question: Question, batch: Batch | None) -> bool:
-        """Whether a request that failed can be sent again without the parameter that the model rejects."""
+        """Whether a request that failed can be sent again without the parameter that the model
+        rejects.
+        """
         request = self.request(question, batch)
-        return failure.kind == calls.PARAMETER and self.attempts.drop_rejected(failure, question, request)
+        return failure.kind == calls.PARAMETER and self.attempts.drop_rejected(
+            failure, question, request
+        )
 
     def _write(self, record: Record) -> None:
-        self.run.session.journal.append(record.line, partial(self.progress.count, record.kind, record.settled))
+        self.run.session.journal.append(
+            record.line, partial(self.progress.count, record.kind, record.settled)
+        )
 
 
 def written_of(journal: Path, token: str) -> set[bytes]:
@@ -263,7 +313,8 @@ def written_of(journal: Path, token: str) -> set[bytes]:
 
 
 def tokens_that_may_wait(refused: Batch, others: float, message: str) -> float:
-    """How many tokens may wait at most, by the message that refused a batch beside others of so many tokens.
+    """How many tokens may wait at most, by the message that refused a batch beside others of so
+    many tokens.
 
     If the message has no number, half-way between what was waiting without the batch and with it.
     >>> tokens_that_may_wait(Batch("token", "judge", requests=9, tokens=1000), 20, "Enqueued token limit reached.")

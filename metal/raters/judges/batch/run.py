@@ -1,7 +1,9 @@
-"""The batch engine: batches are made, submitted, watched until they end, and merged into the journal.
+"""The batch engine: batches are made, submitted, watched until they end, and merged into the
+journal.
 
-The first question of a judge is asked directly: a wrong key, an unknown model, or a parameter that the model rejects
-shows within seconds instead of a day, and the reply shows how many tokens to expect.
+The first question of a judge is asked directly: a wrong key, an unknown model, or a parameter that
+the model rejects shows within seconds instead of a day, and the reply shows how many tokens to
+expect.
 """
 
 from __future__ import annotations
@@ -19,12 +21,13 @@ from metal.raters.judges.providers import open_batch_client
 
 
 class BatchRun:
-    """A run through providers' batch services (metal.raters.judges.engine.Engine), and what its judges share.
+    """A run through providers' batch services (metal.raters.judges.engine.Engine), and what its
+    judges share.
 
-    options.wait: until everything is answered; otherwise only what can be done now is done. options.cancelling: the
-    open batches are cancelled, what they have answered is merged, and nothing is asked. claimed: keys of questions
-    under way, of any judge, so that each is asked once. begun: how often each question was begun, as far as the rules'
-    limit needs to know.
+    options.wait: until everything is answered; otherwise only what can be done now is done.
+    options.cancelling: the open batches are cancelled, what they have answered is merged, and
+    nothing is asked. claimed: keys of questions under way, of any judge, so that each is asked
+    once. begun: how often each question was begun, as far as the rules' limit needs to know.
     """
 
     def __init__(self, session: Session) -> None:
@@ -58,13 +61,22 @@ class BatchRun:
         return f"stopping; {waiting:,} calls stay with the provider" if waiting else "stopping"
 
     async def go(self) -> None:
-        """Until everything is answered, nothing more can be done, or it is stopped. Raises OSError of the disk."""
-        await run_together((judge.work() for judge in self.judges), lambda: (judge.close() for judge in self.judges))
+        """Until everything is answered, nothing more can be done, or it is stopped. Raises OSError
+        of the disk.
+        """
+        await run_together(
+            (judge.work() for judge in self.judges),
+            lambda: (judge.close() for judge in self.judges),
+        )
 
     def may_begin(self, key: bytes, dollars: float) -> bool:
-        """Whether a question may be asked, by limit and budget and unless the run stops; counts and claims it."""
+        """Whether a question may be asked, by limit and budget and unless the run stops; counts and
+        claims it.
+        """
         limit = self.session.rules.limit
-        if self.stopping.is_set() or (limit is not None and key not in self.begun and len(self.begun) >= limit):
+        if self.stopping.is_set() or (
+            limit is not None and key not in self.begun and len(self.begun) >= limit
+        ):
             return False
         if not self.budget.take(dollars):
             self.over_budget = True

@@ -1,7 +1,9 @@
-"""The Ray engine: asks the same questions under the same keys as the local engine, with actors on a cluster.
+"""The Ray engine: asks the same questions under the same keys as the local engine, with actors on a
+cluster.
 
-The driver writes the open questions as shards (shards.py). Ray Data reads them on the driver's node, and its async
-actors (asker.py) ask them with the local engine's attempts, reply parser and journal records. One coordinator
-(coordinator.py) on the driver's node holds what exists once: a judge's rate, places and budget (leases.py), and the
-journals of the shards, so that workers need no shared disk. engine.py puts these together.
+The driver writes the open questions as shards (shards.py). Ray Data reads them on the driver's
+node, and its async actors (asker.py) ask them with the local engine's attempts, reply parser and
+journal records. One coordinator (coordinator.py) on the driver's node holds what exists once: a
+judge's rate, places and budget (leases.py), and the journals of the shards, so that workers need no
+shared disk. engine.py puts these together.
 """

@@ -1,7 +1,8 @@
-"""The asker: Ray Data's async actor, one or more for each judge. It asks the questions of several shards at a time.
+"""The asker: Ray Data's async actor, one or more for each judge. It asks the questions of several
+shards at a time.
 
-Questions are settled by the local engine's attempt loop. The judge's places, rate and budget are leased from the
-coordinator (leases.py), which also keeps the records.
+Questions are settled by the local engine's attempt loop. The judge's places, rate and budget are
+leased from the coordinator (leases.py), which also keeps the records.
 """
 
 from __future__ import annotations
@@ -17,7 +18,13 @@ from typing import Any
 from metal.errors import MetalError
 from metal.raters.judges.attempts import Attempts
 from metal.raters.judges.call import Question
-from metal.raters.judges.cluster.leases import JudgeStatus, Leases, SharedPace, WorkerReport, WorkerSetup
+from metal.raters.judges.cluster.leases import (
+    JudgeStatus,
+    Leases,
+    SharedPace,
+    WorkerReport,
+    WorkerSetup,
+)
 from metal.raters.judges.cluster.shards import read_shards
 from metal.raters.judges.engine import JudgeSetup
 from metal.raters.judges.journal import Answered, Record, rejected_line
@@ -49,7 +56,9 @@ class Asker:
 
 
 class Worker:
-    """One judge in one worker process: its connection and attempts, and the exchange with the coordinator."""
+    """One judge in one worker process: its connection and attempts, and the exchange with the
+    coordinator.
+    """
 
     def __init__(self, coordinator: Any, setup: WorkerSetup) -> None:
         self.id = uuid.uuid4().hex
@@ -60,7 +69,8 @@ class Worker:
         judge = JudgeSetup(self.model, self.rules, secrets, rejected=setup.judge.rejected)
         self.report, self.reportable = WorkerReport(), asyncio.Event()
         self.delivered = asyncio.Event()  # of the report that is being made
-        self.reporting = asyncio.Lock()  # one report at a time: Ray may execute an actor's calls in another order
+        # one report at a time: Ray may execute an actor's calls in another order
+        self.reporting = asyncio.Lock()
         self.leases = Leases(judge, coordinator, self.id)
         self.attempts = Attempts(judge, open_client(self.model), self._note_rejected)
         self.attempts.ever_answered = self.attempts.reached = setup.ever_answered
@@ -80,7 +90,9 @@ class Worker:
     async def ask(self, table: Any) -> None:
         """Ask the open questions of a table's shards. Raises OSError of the driver's disk."""
         for number, rows in read_shards(table):
-            answered: Answered | None = await self.coordinator.begin.remote(self.id, self.model.name, number)
+            answered: Answered | None = await self.coordinator.begin.remote(
+                self.id, self.model.name, number
+            )
             if answered is None:
                 continue
             for question, asked in rows:
@@ -122,7 +134,9 @@ class Worker:
             await asyncio.sleep(EVERY)
 
     async def flush(self) -> None:
-        """Report what has happened since the last report; when this returns, the coordinator has every report."""
+        """Report what has happened since the last report; when this returns, the coordinator has
+        every report.
+        """
         async with self.reporting:
             self.reportable.clear()
             report, self.report = self.report, WorkerReport()
@@ -164,7 +178,9 @@ class Worker:
         if status.closed:
             self.attempts.closed.set()
             self.leases.close()
-        self.pace.allow(self.model.concurrency if status.closed else status.places, self._note_places)
+        self.pace.allow(
+            self.model.concurrency if status.closed else status.places, self._note_places
+        )
 
     def _note_places(self, places: int) -> None:
         self.report.places = places
@@ -174,18 +190,24 @@ class Worker:
 class ShardRun:
     """The open questions of one shard. An attempts.Account, on lease from the coordinator."""
 
-    def __init__(self, worker: Worker, number: int, questions: Sequence[Question], answered: Answered) -> None:
+    def __init__(
+        self, worker: Worker, number: int, questions: Sequence[Question], answered: Answered
+    ) -> None:
         self.worker, self.number, self.attempts = worker, number, worker.attempts
         self.questions = self._open_questions(questions, answered)
 
-    def _open_questions(self, questions: Sequence[Question], answered: Answered) -> Iterator[tuple[Question, int]]:
+    def _open_questions(
+        self, questions: Sequence[Question], answered: Answered
+    ) -> Iterator[tuple[Question, int]]:
         for question in questions:
             key = bytes.fromhex(question.key)
             if key not in answered.settled and answered.unreadable[key] <= self.worker.rules.reasks:
                 yield question, answered.unreadable[key]
 
     async def work(self, *, first: bool) -> None:
-        """Ask question after question, while there are any. first: it does not wait for a first answer."""
+        """Ask question after question, while there are any. first: it does not wait for a first
+        answer.
+        """
         if not first:
             await self.attempts.tried.wait()
         try:
@@ -204,12 +226,15 @@ class ShardRun:
                 reserved = await self.reserve(question)
                 if reserved is not None:
                     await self.attempts.settle(self, question, asked, reserved)
-                    await self.worker.kept()  # only then is its place free: a lost worker loses what was in flight
+                    # only then is its place free: a lost worker loses what was in flight
+                    await self.worker.kept()
             finally:
                 self.attempts.pace.leave()
 
     async def reserve(self, question: Question) -> float | None:
-        """Reserve a question's highest cost from the run's budget and return it; None if it must not be asked."""
+        """Reserve a question's highest cost from the run's budget and return it; None if it must
+        not be asked.
+        """
         cost = self.attempts.highest_cost(question, self.worker.model.price)
         if self.attempts.closed.is_set() or not await self.worker.leases.call(cost):
             return None
@@ -236,11 +261,16 @@ def _described(error: Exception) -> str:
     if isinstance(error, MetalError):
         return str(error)
     place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__} at a worker: {error} ({Path(place.filename).name} line {place.lineno})"
+    return (
+        f"{type(error).__name__} at a worker: {error} ({Path(place.filename).name} line"
+        f" {place.lineno})"
+    )
 
 
 def _set_environment(environment: Mapping[str, str | None]) -> None:
-    """Use the driver's keys and addresses: a node's own would go to another's address, or bill another account."""
+    """Use the driver's keys and addresses: a node's own would go to another's address, or bill
+    another account.
+    """
     for name, value in environment.items():
         if value is None:
             os.environ.pop(name, None)

@@ -1,7 +1,9 @@
-"""The coordinator: one actor for each run, on the driver's node. It grants leases, and keeps the shards' journals.
+"""The coordinator: one actor for each run, on the driver's node. It grants leases, and keeps the
+shards' journals.
 
-A worker's record is written to its shard's journal when it arrives, and counts once it is on the disk. When a shard is
-begun again because its worker was lost, the new worker is told what the shard's journal contains.
+A worker's record is written to its shard's journal when it arrives, and counts once it is on the
+disk. When a shard is begun again because its worker was lost, the new worker is told what the
+shard's journal contains.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ LOSSES = 4  # of the workers that asked one shard, after which its judge is stop
 
 @dataclass(frozen=True)
 class RunStatus:
-    """The state of the run. failure: of the disk, as the arguments of OSError. at_work: shards in progress."""
+    """The state of the run. failure: of the disk, as the arguments of OSError. at_work: shards in
+    progress.
+    """
 
     progress: list[Progress]
     over_budget: bool
@@ -49,12 +53,21 @@ class Coordinator:
     """Becomes an actor in metal.raters.judges.cluster.nodes; nothing here knows of Ray."""
 
     async def start(
-        self, folder: Path, rules: Rules, spent: float, judges: Sequence[tuple[leases.WorkerSetup, Progress]]
+        self,
+        folder: Path,
+        rules: Rules,
+        spent: float,
+        judges: Sequence[tuple[leases.WorkerSetup, Progress]],
     ) -> None:
-        """Called before any worker. folder: of the shards' journals. spent: US dollars before this session."""
+        """Called before any worker. folder: of the shards' journals. spent: US dollars before this
+        session.
+        """
         self.folder, self.rules = folder, rules
         shared = leases.SharedBudget(rules.max_cost, spent, most_calls=rules.limit)
-        self.judges = {setup.judge.model.name: leases.ClusterJudge(setup, done, shared) for setup, done in judges}
+        self.judges = {
+            setup.judge.model.name: leases.ClusterJudge(setup, done, shared)
+            for setup, done in judges
+        }
         self.shards: dict[int, Shard] = {}
         self.heard: dict[str, float] = {}
         self.changed = asyncio.Event()
@@ -85,7 +98,11 @@ class Coordinator:
             all(judge.closed for judge in judges),
             sum(shard.worker in self.heard for shard in self.shards.values()),
             sum(sum(judge.in_flight.values()) for judge in judges),
-            (failure.errno or 0, failure.strerror or "", str(failure.filename)) if failure else None,
+            (
+                (failure.errno or 0, failure.strerror or "", str(failure.filename))
+                if failure
+                else None
+            ),
         )
 
     async def close(self) -> None:
@@ -97,7 +114,9 @@ class Coordinator:
     # ------------------------------------------------------------ shards
 
     async def begin(self, worker: str, name: str, number: int) -> Answered | None:
-        """A worker was given a shard. Returns what its journal contains; None: it need not be asked any more."""
+        """A worker was given a shard. Returns what its journal contains; None: it need not be asked
+        any more.
+        """
         judge = self.judges[name]
         self.heard[worker] = time.monotonic()
         shard = self.shards.setdefault(number, Shard(name))
@@ -112,7 +131,9 @@ class Coordinator:
         return answered
 
     async def end(self, worker: str, number: int) -> None:
-        """A worker is done with a shard; its records are on the disk when this returns. Raises OSError."""
+        """A worker is done with a shard; its records are on the disk when this returns. Raises
+        OSError.
+        """
         shard = self.shards[number]
         if shard.worker != worker:
             return
@@ -149,14 +170,16 @@ class Coordinator:
                 shard.losses += 1
                 if shard.losses >= LOSSES:
                     self.judges[shard.judge].stop(
-                        f"{shard.losses} workers were lost while asking the same calls; Ray's logs say why "
-                        "(out of memory?); resume then"
+                        f"{shard.losses} workers were lost while asking the same calls; Ray's logs"
+                        " say why (out of memory?); resume then"
                     )
         self._silent(worker)
 
     # ------------------------------------------------------------ workers
 
-    async def lease(self, worker: str, name: str, turns: Sequence[float], calls: Sequence[float]) -> leases.Lease:
+    async def lease(
+        self, worker: str, name: str, turns: Sequence[float], calls: Sequence[float]
+    ) -> leases.Lease:
         """See leases.ClusterJudge.lease."""
         judge = self.judges[name]
         closed = judge.closed
@@ -173,7 +196,11 @@ class Coordinator:
         judge = self.judges[name]
         self.heard[worker] = time.monotonic()
         before = _signature(judge)
-        new = [line for parameter, (_, line) in report.rejected.items() if parameter not in judge.rejected]
+        new = [
+            line
+            for parameter, (_, line) in report.rejected.items()
+            if parameter not in judge.rejected
+        ]
         judge.hear(worker, report, time.monotonic())
         try:
             for line in new:
@@ -187,10 +214,16 @@ class Coordinator:
         if _signature(judge) != before:
             self._wake_workers()
 
-    async def news(self, worker: str, name: str, seen: leases.JudgeStatus | None) -> leases.JudgeStatus:
-        """The status of a judge, as soon as it differs from what the worker has seen, or after a while."""
+    async def news(
+        self, worker: str, name: str, seen: leases.JudgeStatus | None
+    ) -> leases.JudgeStatus:
+        """The status of a judge, as soon as it differs from what the worker has seen, or after a
+        while.
+        """
         judge = self.judges[name]
-        if worker not in judge.places.held and any(shard.worker == worker for shard in self.shards.values()):
+        if worker not in judge.places.held and any(
+            shard.worker == worker for shard in self.shards.values()
+        ):
             judge.places.join(worker)  # it was silent for long
             self._wake_workers()
         until = time.monotonic() + PATIENCE

@@ -21,12 +21,19 @@ from metal.raters.judges.models import Model
 
 EVERY = 0.2  # seconds between two looks at the run's status
 PATIENCE = 60.0  # seconds within which a cluster at an address has to admit us
-HEADLESS = 15.0  # seconds for which the head of the cluster may be silent; after 60 Ray ends this process
+# seconds for which the head of the cluster may be silent; after 60 Ray ends this process
+HEADLESS = 15.0
 GRACE = 2.0  # seconds within which the pipelines of a stopped run may end by themselves
 SPREAD = 6  # shards for each worker, at least, so that none runs out of work while others have much
 
 # What the libraries read from the environment. Every worker uses the driver's.
-KEYS = ("OPENAI_API_KEY", "AZURE_OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_COMPATIBLE_API_KEY")
+KEYS = (
+    "OPENAI_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+    "GEMINI_API_KEY",
+    "GOOGLE_API_KEY",
+    "OPENAI_COMPATIBLE_API_KEY",
+)
 ADDRESSES = (
     "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "AZURE_OPENAI_ENDPOINT", "OPENAI_API_VERSION",
     "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION",
@@ -35,7 +42,8 @@ ADDRESSES = (
 
 
 class RayRun:
-    """A run on a Ray cluster (metal.raters.judges.engine.Engine). options.address: of the cluster; empty: a new one.
+    """A run on a Ray cluster (metal.raters.judges.engine.Engine). options.address: of the cluster;
+    empty: a new one.
 
     Raises MissingExtra when Ray is not installed.
     """
@@ -48,7 +56,8 @@ class RayRun:
         self.stopping = asyncio.Event()
         begins = session.answered.begins
         self.progress = [
-            Progress(model, self.plan.questions_per_model, begins.get(model.name, 0)) for model in self.plan.models
+            Progress(model, self.plan.questions_per_model, begins.get(model.name, 0))
+            for model in self.plan.models
         ]
         self._coordinator: Any = None
         self._in_flight = 0
@@ -68,8 +77,11 @@ class RayRun:
         return f"finishing {self._in_flight} calls in flight; Ctrl-C again to drop them"
 
     async def go(self) -> None:
-        """Until nothing is left to ask. Raises OSError of the disk, UsageError when there is no cluster."""
-        await shards.merge(self.session.journal, self.folder)  # usually done before the journal was read
+        """Until nothing is left to ask. Raises OSError of the disk, UsageError when there is no
+        cluster.
+        """
+        # usually done before the journal was read
+        await shards.merge(self.session.journal, self.folder)
         try:
             with nodes.only_ours():
                 await self._on_cluster()
@@ -99,7 +111,8 @@ class RayRun:
                 return False
             if self.address and time.monotonic() > until:
                 raise UsageError(
-                    f'`address="{self.address}"`: what answers there is no Ray cluster, or does not let us in'
+                    f'`address="{self.address}"`: what answers there is no Ray cluster, or does not'
+                    " let us in"
                 )
             await asyncio.sleep(EVERY)
         if connecting.failure:
@@ -113,7 +126,9 @@ class RayRun:
         coming = self.plan.questions_per_model if limit is None else limit
         rows = max(LEAST_ROWS, min(MOST_ROWS, coming // (workers * SPREAD)))
         folder = self.folder / REQUESTS
-        return write_shards(self.plan, self.session.answered, limit, folder, rows, self.stopping.is_set)
+        return write_shards(
+            self.plan, self.session.answered, limit, folder, rows, self.stopping.is_set
+        )
 
     async def _judge(self, written: Shards) -> None:
         import ray
@@ -121,7 +136,9 @@ class RayRun:
         for progress in self.progress:
             progress.done = written.left_out[progress.model.name]
         self._coordinator = nodes.new_coordinator()
-        judges = [(self._worker_setup(progress.model, written), progress) for progress in self.progress]
+        judges = [
+            (self._worker_setup(progress.model, written), progress) for progress in self.progress
+        ]
         spent, folder = self.session.answered.spent, self.folder / shards.FOLDER
         await self._coordinator.start.remote(folder, self.session.rules, spent, judges)
         if self.stopping.is_set():  # while the coordinator started
@@ -141,7 +158,11 @@ class RayRun:
             if isinstance(error, OSError):  # of the coordinator's disk
                 raise
             failure = await asyncio.to_thread(nodes.unanswered, address)
-            why = _headless(address, failure) if failure else f"the Ray cluster failed: {_last_line(error)}"
+            why = (
+                _headless(address, failure)
+                if failure
+                else f"the Ray cluster failed: {_last_line(error)}"
+            )
             raise JudgeStopped(f"{why}; resume when there is a cluster again") from None
         finally:
             head.cancel()
@@ -152,7 +173,8 @@ class RayRun:
     async def _watch(self, pipelines: list[Pipeline], head: asyncio.Task[str]) -> None:
         """Follow the run until all judges are done, or all are closed and nothing is in progress.
 
-        In the second case the pipelines may still have shards. They will not be asked and are not awaited.
+        In the second case the pipelines may still have shards. They will not be asked and are not
+        awaited.
         """
         idle = 0.0
         while True:
@@ -175,11 +197,20 @@ class RayRun:
             await asyncio.sleep(EVERY)
 
     def _worker_setup(self, model: Model, written: Shards) -> WorkerSetup:
-        named = [model.api_key_env, *(value[1:] for value in model.headers.values() if value.startswith("$"))]
-        named += [f"{model.model.partition(':')[0].upper()}_API_KEY"] if model.provider == "langchain" else []
+        named = [
+            model.api_key_env,
+            *(value[1:] for value in model.headers.values() if value.startswith("$")),
+        ]
+        named += (
+            [f"{model.model.partition(':')[0].upper()}_API_KEY"]
+            if model.provider == "langchain"
+            else []
+        )
         keys = {name: os.environ[name] for name in (*named, *KEYS) if name and name in os.environ}
         addresses = {name: os.environ.get(name) for name in ADDRESSES}
-        return WorkerSetup(self.session.setup(model), written.left_out[model.name] > 0, keys | addresses)
+        return WorkerSetup(
+            self.session.setup(model), written.left_out[model.name] > 0, keys | addresses
+        )
 
     def _await(self, what: str) -> None:
         for progress in self.progress:
@@ -187,7 +218,9 @@ class RayRun:
 
 
 async def _without_head(head: str) -> str:
-    """Wait until the head of the cluster, HOST:PORT, has not answered for a while. Returns the failure's message."""
+    """Wait until the head of the cluster, HOST:PORT, has not answered for a while. Returns the
+    failure's message.
+    """
     heard = time.monotonic()
     while True:
         failure = await asyncio.to_thread(nodes.unanswered, head)
@@ -203,10 +236,11 @@ def _headless(head: str, failure: str) -> str:
 
 
 class Connecting(threading.Thread):
-    """Joins or starts the cluster; a daemon, so that the program can end while Ray still tries. failure: if it fails.
+    """Joins or starts the cluster; a daemon, so that the program can end while Ray still tries.
+    failure: if it fails.
 
-    The thread lives until the run leaves the cluster: the kernel kills the processes of a cluster that was started here
-    together with the thread that started them.
+    The thread lives until the run leaves the cluster: the kernel kills the processes of a cluster
+    that was started here together with the thread that started them.
     """
 
     def __init__(self, address: str) -> None:
@@ -255,9 +289,13 @@ def _cause(error: Exception, model: Model) -> Exception:
         if isinstance(inner, MetalError | OSError):
             return inner
         cause = inner if inner is not cause else None
-    return JudgeStopped(f"judge {model.name}: its pipeline on the Ray cluster failed: {_last_line(error)}")
+    return JudgeStopped(
+        f"judge {model.name}: its pipeline on the Ray cluster failed: {_last_line(error)}"
+    )
 
 
 def _last_line(error: Exception) -> str:
-    line = next((line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__)
+    line = next(
+        (line for line in reversed(str(error).splitlines()) if line.strip()), type(error).__name__
+    )
     return line.strip()[:300]

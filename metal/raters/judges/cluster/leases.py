@@ -1,9 +1,10 @@
-"""What a judge has once on a whole cluster (its places, its rate, its share of the run's budget), and who is told what.
+"""What a judge has once on a whole cluster (its places, its rate, its share of the run's budget),
+and who is told what.
 
-A worker asks for what its waiting calls need, all at once, and gets turns (when a request may be sent) and calls
-(dollars reserved). What a lost worker had reserved counts as spent, because its requests may have been answered. The
-coordinator's end neither waits nor knows of Ray; times are passed in. Times in messages are spans: the clocks of two
-machines differ.
+A worker asks for what its waiting calls need, all at once, and gets turns (when a request may be
+sent) and calls (dollars reserved). What a lost worker had reserved counts as spent, because its
+requests may have been answered. The coordinator's end neither waits nor knows of Ray; times are
+passed in. Times in messages are spans: the clocks of two machines differ.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ AGAIN = 0.05  # seconds until what could not be granted is requested again
 
 @dataclass(frozen=True)
 class WorkerSetup:
-    """What a worker has to know of its judge. environment: the driver's variables, never shown; None: not set."""
+    """What a worker has to know of its judge. environment: the driver's variables, never shown;
+    None: not set.
+    """
 
     judge: JudgeSetup
     ever_answered: bool
@@ -35,7 +38,8 @@ class WorkerSetup:
 
 @dataclass(frozen=True)
 class Lease:
-    """What a worker gets: every turn, the first after `delay` seconds and one each `spacing`; the first `calls` calls.
+    """What a worker gets: every turn, the first after `delay` seconds and one each `spacing`; the
+    first `calls` calls.
 
     over: no further call will be granted. estimator: of tokens, by all replies of the judge so far.
     """
@@ -49,9 +53,11 @@ class Lease:
 
 @dataclass(frozen=True)
 class JudgeStatus:
-    """The state of a judge. places: calls that the worker may have in flight. halted: the run was asked to stop.
+    """The state of a judge. places: calls that the worker may have in flight. halted: the run was
+    asked to stop.
 
-    hold: seconds for which nothing may be sent, because the provider asked for a wait; holds: how often it has.
+    hold: seconds for which nothing may be sent, because the provider asked for a wait; holds: how
+    often it has.
     """
 
     places: int
@@ -68,10 +74,11 @@ class JudgeStatus:
 class WorkerReport:
     """What has happened at a worker since its last report.
 
-    records: (shard, record) for the shards' journals. ended: calls that it had a lease for; released: US dollars of
-    these leases; spent: US dollars of replies. learned: of replies, (rough tokens in, out, tokens in, out). busy: the
-    longest wait that the provider asked for. rejected: parameter -> what was said, the line for the journal. places:
-    the most calls it will have in flight from now on.
+    records: (shard, record) for the shards' journals. ended: calls that it had a lease for;
+    released: US dollars of these leases; spent: US dollars of replies. learned: of replies, (rough
+    tokens in, out, tokens in, out). busy: the longest wait that the provider asked for. rejected:
+    parameter -> what was said, the line for the journal. places: the most calls it will have in
+    flight from now on.
     """
 
     records: list[tuple[int, Record]] = field(default_factory=list)
@@ -93,7 +100,9 @@ class WorkerReport:
 
 @dataclass
 class Places:
-    """Calls in flight, shared evenly by the workers that have something to ask. held: worker -> its places."""
+    """Calls in flight, shared evenly by the workers that have something to ask. held: worker -> its
+    places.
+    """
 
     most: int
     held: dict[str, int] = field(default_factory=dict)
@@ -132,7 +141,9 @@ class Places:
 
 @dataclass
 class SharedBudget(Budget):
-    """The budget of the run, for all judges, in dollars and in calls: at most `most_calls`, `begun` so far."""
+    """The budget of the run, for all judges, in dollars and in calls: at most `most_calls`, `begun`
+    so far.
+    """
 
     most_calls: int | None = None
     begun: int = 0
@@ -160,8 +171,12 @@ class ClusterJudge:
         self.ever_answered = setup.ever_answered
         self.closed = self.over_budget = False
 
-    def lease(self, worker: str, turns: Sequence[float], calls: Sequence[float], now: float) -> Lease:
-        """Turns for requests of so many tokens each, and as many calls of so many dollars as the budget allows."""
+    def lease(
+        self, worker: str, turns: Sequence[float], calls: Sequence[float], now: float
+    ) -> Lease:
+        """Turns for requests of so many tokens each, and as many calls of so many dollars as the
+        budget allows.
+        """
         delay = spacing = 0.0
         count = len(turns)
         if self.requests and count:
@@ -180,8 +195,11 @@ class ClusterJudge:
         if self.closed or budget.all_begun:
             self.closed = True
             return False
-        cost_unknown = budget.limit is not None and self.model.price is not None and not self.estimator.answers
-        if cost_unknown and any(self.reserved.values()):  # one call at a time, until a reply shows what calls cost
+        cost_unknown = (
+            budget.limit is not None and self.model.price is not None and not self.estimator.answers
+        )
+        # one call at a time, until a reply shows what calls cost
+        if cost_unknown and any(self.reserved.values()):
             return False
         if not budget.take(dollars):
             if budget.spent_up(dollars) or budget.committed <= 1e-9:
@@ -250,11 +268,15 @@ class ClusterJudge:
 
 @dataclass
 class SharedEstimator(TokenEstimator):
-    """An estimator that remembers what the coordinator does not know yet, and adopts the coordinator's."""
+    """An estimator that remembers what the coordinator does not know yet, and adopts the
+    coordinator's.
+    """
 
     unreported: list[tuple[float, float, int | None, int | None]] = field(default_factory=list)
 
-    def learn(self, rough: float, answer: float, tokens_in: int | None, tokens_out: int | None) -> None:
+    def learn(
+        self, rough: float, answer: float, tokens_in: int | None, tokens_out: int | None
+    ) -> None:
         """Take a reply into account; None: not counted by the provider."""
         super().learn(rough, answer, tokens_in, tokens_out)
         self.unreported.append((rough, answer, tokens_in, tokens_out))
@@ -270,7 +292,9 @@ class SharedEstimator(TokenEstimator):
 
 
 class Leases:
-    """What the calls of one judge in this worker wait for: turns of its rate, and permission to begin."""
+    """What the calls of one judge in this worker wait for: turns of its rate, and permission to
+    begin.
+    """
 
     def __init__(self, setup: JudgeSetup, coordinator: Any, worker: str) -> None:
         self.model, self.coordinator, self.worker = setup.model, coordinator, worker
@@ -342,7 +366,9 @@ def _answer(waiting: asyncio.Future[Any], answer: Any) -> None:
 
 
 class SharedPace(Pace):
-    """This worker's part of a judge's pace. report_wait(seconds): a wait that the provider asked for."""
+    """This worker's part of a judge's pace. report_wait(seconds): a wait that the provider asked
+    for.
+    """
 
     def __init__(self, leases: Leases, report_wait: Callable[[float], None]) -> None:
         super().__init__(0)
@@ -357,7 +383,9 @@ class SharedPace(Pace):
         await super().hold(tokens, over)
 
     def busy(self, wait: float, sent_at: float) -> None:
-        """Too many requests: fewer calls in flight here, and all workers wait as long as the provider asks."""
+        """Too many requests: fewer calls in flight here, and all workers wait as long as the
+        provider asks.
+        """
         super().busy(wait, sent_at)
         if wait > 0:
             self.report_wait(wait)
@@ -367,7 +395,9 @@ class SharedPace(Pace):
         self._open_at = max(self._open_at, time.monotonic() + seconds)
 
     def allow(self, places: int, keeps: Callable[[int], None]) -> None:
-        """Allow so many calls in flight here. keeps(places): called once there are no more, if there were."""
+        """Allow so many calls in flight here. keeps(places): called once there are no more, if
+        there were.
+        """
         uncut = self.limit >= self.most
         fewer, self.most = places < self.most, places
         self.limit = float(places) if uncut else min(self.limit, float(places))

@@ -1,7 +1,9 @@
-"""The Ray cluster of a run: joined or started, its coordinator, and a Ray Data pipeline for each judge.
+"""The Ray cluster of a run: joined or started, its coordinator, and a Ray Data pipeline for each
+judge.
 
-A local cluster listens on 127.0.0.1 only, without dashboard and usage statistics. METAL has to be installed on every
-node: nothing is shipped, and no key is put into a runtime environment, which Ray would log.
+A local cluster listens on 127.0.0.1 only, without dashboard and usage statistics. METAL has to be
+installed on every node: nothing is shipped, and no key is put into a runtime environment, which Ray
+would log.
 """
 
 from __future__ import annotations
@@ -27,23 +29,30 @@ from metal.raters.judges.models import Model
 
 PLACES = 8  # calls in flight for which another worker is worth its memory
 OBJECT_STORE = 256 << 20  # bytes, of a cluster started here: enough for some shards of requests
-# Makes Ray serve on 127.0.0.1 as on macOS and Windows, which _node_ip_address does not; read when Ray is imported.
+# Makes Ray serve on 127.0.0.1 as on macOS and Windows, which _node_ip_address does not; read when
+# Ray is imported.
 ONLY_HERE = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0"
 KNOCK = 5.0  # seconds within which an address has to answer; Ray itself tries for minutes
-WORKER_CORES = 0.01  # a worker waits for replies; above 0, so that it does not run on a node without cores
+# a worker waits for replies; above 0, so that it does not run on a node without cores
+WORKER_CORES = 0.01
 AT_ONCE = 2  # shards that a worker asks: when one comes to its end, the other still has questions
 
 
 def check_ray() -> None:
     """Raises MissingExtra when Ray Data is not installed; nothing is imported."""
-    if not all(importlib.util.find_spec(library) for library in ("ray", "fsspec")):  # fsspec: of ray[data]
+    # fsspec: of ray[data]
+    if not all(importlib.util.find_spec(library) for library in ("ray", "fsspec")):
         raise MissingExtra('`engine="ray"`', "ray")
 
 
 def connect(address: str) -> None:
-    """Join the cluster at the address, or start one of this machine's cores. Raises UsageError when none answers."""
+    """Join the cluster at the address, or start one of this machine's cores. Raises UsageError when
+    none answers.
+    """
     if address.startswith("ray://"):
-        raise UsageError(f'`address="{address}"`: run metal on a node of the cluster, with `address="auto"`')
+        raise UsageError(
+            f'`address="{address}"`: run metal on a node of the cluster, with `address="auto"`'
+        )
     knock(address)
     before_import()
     if not address:
@@ -56,12 +65,18 @@ def connect(address: str) -> None:
     if address:
         settings["address"] = address
     else:
-        settings |= {"address": "local", "include_dashboard": False, "object_store_memory": OBJECT_STORE}
+        settings |= {
+            "address": "local",
+            "include_dashboard": False,
+            "object_store_memory": OBJECT_STORE,
+        }
     try:
         ray.init(**settings)
     except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         message = " ".join(str(error).split())[:200]
-        raise UsageError(f'`address="{address or "local"}"`: no Ray cluster answers there ({message})') from None
+        raise UsageError(
+            f'`address="{address or "local"}"`: no Ray cluster answers there ({message})'
+        ) from None
     after_import()
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
@@ -73,12 +88,15 @@ def knock(address: str) -> None:
     failure = unanswered(address)
     if failure:
         raise UsageError(
-            f'`address="{address}"`: no Ray cluster answers there ({failure}); `ray start --head` says its address'
+            f'`address="{address}"`: no Ray cluster answers there ({failure}); `ray start --head`'
+            " says its address"
         )
 
 
 def unanswered(address: str) -> str:
-    """Why nobody answers at HOST:PORT; empty when somebody does, and for an address of another form."""
+    """Why nobody answers at HOST:PORT; empty when somebody does, and for an address of another
+    form.
+    """
     host, _, port = address.rpartition(":")
     if not host or not port.isdigit():
         return ""
@@ -90,7 +108,9 @@ def unanswered(address: str) -> str:
 
 
 def head() -> str:
-    """HOST:PORT of the cluster's head. Without it nothing begins, and after a minute Ray ends every process."""
+    """HOST:PORT of the cluster's head. Without it nothing begins, and after a minute Ray ends every
+    process.
+    """
     import ray
 
     return str(ray.get_runtime_context().gcs_address)
@@ -112,12 +132,16 @@ def cpus() -> int:
 
 
 def workers_for(model: Model, shards: int, cores: int) -> int:
-    """How many actors ask a judge: at most as many as there are cores and shards, and one for each PLACES calls."""
+    """How many actors ask a judge: at most as many as there are cores and shards, and one for each
+    PLACES calls.
+    """
     return max(1, min(cores, shards, ceil(model.concurrency / PLACES)))
 
 
 def new_coordinator() -> Any:
-    """Start the coordinator's actor, on this node because it writes to this node's disk. Returns its handle."""
+    """Start the coordinator's actor, on this node because it writes to this node's disk. Returns
+    its handle.
+    """
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -134,7 +158,9 @@ def judge_shards(model: Model, shards: Shards, coordinator: Any, workers: int) -
     from ray.data import ActorPoolStrategy
 
     paths = [shards.path(number) for number in shards.numbers[model.name]]
-    requests = ray.data.read_datasource(_shard_source(paths), override_num_blocks=len(paths), num_cpus=0, concurrency=1)
+    requests = ray.data.read_datasource(
+        _shard_source(paths), override_num_blocks=len(paths), num_cpus=0, concurrency=1
+    )
     judged = requests.map_batches(
         Asker,
         batch_size=None,
@@ -142,7 +168,9 @@ def judge_shards(model: Model, shards: Shards, coordinator: Any, workers: int) -
         zero_copy_batch=True,
         fn_constructor_args=(coordinator, model.name),
         compute=ActorPoolStrategy(
-            size=workers, max_tasks_in_flight_per_actor=AT_ONCE, max_concurrent_calls_per_actor=AT_ONCE
+            size=workers,
+            max_tasks_in_flight_per_actor=AT_ONCE,
+            max_concurrent_calls_per_actor=AT_ONCE,
         ),
         num_cpus=WORKER_CORES,
     )
@@ -151,10 +179,11 @@ def judge_shards(model: Model, shards: Shards, coordinator: Any, workers: int) -
 
 
 def _shard_source(paths: list[Path]) -> Any:
-    """Ray Data's source of shards: one read task and one block for each, read on this node, which has the files.
+    """Ray Data's source of shards: one read task and one block for each, read on this node, which
+    has the files.
 
-    `read_parquet` would put several files into a block, or one into several, and reads this node's files only through
-    local://, which is deprecated.
+    `read_parquet` would put several files into a block, or one into several, and reads this node's
+    files only through local://, which is deprecated.
     """
     from ray.data import Datasource
     from ray.data.block import BlockMetadata
@@ -173,7 +202,9 @@ def _shard_source(paths: list[Path]) -> Any:
         ) -> list[Any]:
             unknown: dict[str, Any] = {"num_rows": None, "size_bytes": None, "exec_stats": None}
             return [
-                ReadTask(partial(_read, str(path)), BlockMetadata(input_files=(str(path),), **unknown))
+                ReadTask(
+                    partial(_read, str(path)), BlockMetadata(input_files=(str(path),), **unknown)
+                )
                 for path in paths
             ]
 
@@ -187,11 +218,13 @@ def _read(path: str) -> Iterator[Any]:
 
 
 # ---------------------------------------------------------------- silence
-# Ray writes to the terminal from many places, some of them below Python; during a run only METAL may.
+# Ray writes to the terminal from many places, some of them below Python; during a run only METAL
+# may.
 
 
 def before_import() -> None:
-    """Set what Ray reads when it is imported: no statistics, no lines of other processes, no automatic cluster.
+    """Set what Ray reads when it is imported: no statistics, no lines of other processes, no
+    automatic cluster.
 
     Otherwise a pipeline that still works when the run leaves the cluster would start another one.
     """
@@ -208,7 +241,9 @@ def after_import() -> None:
 
 @contextmanager
 def only_ours() -> Iterator[None]:
-    """Drop what is written to standard error below Python, or by Ray's warnings; sys.stderr keeps working."""
+    """Drop what is written to standard error below Python, or by Ray's warnings; sys.stderr keeps
+    working.
+    """
     shown = sys.stderr
     kept = os.dup(2)
     try:
@@ -216,7 +251,9 @@ def only_ours() -> Iterator[None]:
     except (AttributeError, OSError, ValueError):
         is_stderr = False
     if is_stderr:
-        sys.stderr = os.fdopen(os.dup(2), "w", encoding=shown.encoding, errors=shown.errors, buffering=1)
+        sys.stderr = os.fdopen(
+            os.dup(2), "w", encoding=shown.encoding, errors=shown.errors, buffering=1
+        )
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 2)
     os.close(nowhere)

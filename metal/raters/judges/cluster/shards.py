@@ -1,12 +1,12 @@
 """Shards: the open questions as Parquet files, and the journals of what came of them.
 
-OUT/requests/NNNNNN.parquet is written by the driver, read by Ray Data, and asked by a worker. A shard is one row: its
-number, and its questions pickled together, so that what they share (the prompt, a source that several criteria ask
-about) is stored once.
+OUT/requests/NNNNNN.parquet is written by the driver, read by Ray Data, and asked by a worker. A
+shard is one row: its number, and its questions pickled together, so that what they share (the
+prompt, a source that several criteria ask about) is stored once.
 
-OUT/shards/NNNNNN.jsonl, the journal of a shard, is kept beside that of the run until it is merged into it, and only
-deleted when its lines are on the disk there. A killed driver leaves journals behind, and some of their lines may be in
-the run's journal already: those are not merged twice.
+OUT/shards/NNNNNN.jsonl, the journal of a shard, is kept beside that of the run until it is merged
+into it, and only deleted when its lines are on the disk there. A killed driver leaves journals
+behind, and some of their lines may be in the run's journal already: those are not merged twice.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from filelock import BaseFileLock
 
 REQUESTS, FOLDER = "requests", "shards"
-MOST_ROWS = 2000  # questions in a shard, which is read, journaled and, after a loss, begun again as one
+# questions in a shard, which is read, journaled and, after a loss, begun again as one
+MOST_ROWS = 2000
 MOST_TOKENS = 4e6  # in a shard, about; bounds workers' memory however long the texts are
 LEAST_ROWS = 16
 PATIENCE = 60.0  # seconds within which a killed driver's coordinator has to be gone
@@ -80,7 +81,9 @@ def write_shards(
             if stopping():
                 return shards
             number += 1
-            rows_of_shard = [(question, answered.unreadable[bytes.fromhex(question.key)]) for question in part]
+            rows_of_shard = [
+                (question, answered.unreadable[bytes.fromhex(question.key)]) for question in part
+            ]
             table = pa.table({"shard": [number], "questions": [pickle.dumps(rows_of_shard)]})
             pq.write_table(table, shards.path(number), compression="zstd")
             shards.numbers[model.name].append(number)
@@ -88,7 +91,9 @@ def write_shards(
 
 
 def read_shards(table: Any) -> Iterator[tuple[int, list[tuple[Question, int]]]]:
-    """(number, questions with how many unreadable replies each has had) of the shards in an Arrow table."""
+    """(number, questions with how many unreadable replies each has had) of the shards in an Arrow
+    table.
+    """
     for row in table.to_pylist():
         yield row["shard"], pickle.loads(row["questions"])  # noqa: S301 - written by this run
 
@@ -128,14 +133,17 @@ def shard_journal(folder: Path, number: int) -> Path:
 
 
 def journals(out: Path) -> list[Path]:
-    """Every journal of a run: its own, and those that a killed driver left; a line may be in two of them."""
+    """Every journal of a run: its own, and those that a killed driver left; a line may be in two of
+    them.
+    """
     return [out / JOURNAL, *_leftovers(out)]
 
 
 async def merge_leftovers(out: Path) -> int:
     """Merge what a killed driver left into OUT/journal.jsonl; how many lines. Hold the run's lock.
 
-    Raises DataError for a damaged line, UsageError while the killed driver's coordinator still runs, OSError.
+    Raises DataError for a damaged line, UsageError while the killed driver's coordinator still
+    runs, OSError.
     """
     if not _leftovers(out):
         clear(out)
@@ -148,7 +156,8 @@ async def merge_leftovers(out: Path) -> int:
 
 
 async def merge(journal: Journal, out: Path) -> int:
-    """Append the shards' journals to the run's, each line once, and delete their folder; how many lines.
+    """Append the shards' journals to the run's, each line once, and delete their folder; how many
+    lines.
 
     Raises as merge_leftovers does.
     """
@@ -157,7 +166,9 @@ async def merge(journal: Journal, out: Path) -> int:
         lock = await asyncio.to_thread(lock_shards, out / FOLDER)
         try:
             coming = {_digest(line) for path in _leftovers(out) for *_, line in scan(path)}
-            present = {digest for *_, line in scan(journal.path) if (digest := _digest(line)) in coming}
+            present = {
+                digest for *_, line in scan(journal.path) if (digest := _digest(line)) in coming
+            }
             for path in _leftovers(out):
                 heal(path)
                 new = [line for *_, line in scan(path) if _digest(line) not in present]
@@ -173,14 +184,18 @@ async def merge(journal: Journal, out: Path) -> int:
 
 
 def lock_shards(folder: Path) -> BaseFileLock:
-    """Hold OUT/shards, as its only writer; the lock ends with the process, however that ends. Raises UsageError."""
+    """Hold OUT/shards, as its only writer; the lock ends with the process, however that ends.
+    Raises UsageError.
+    """
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / ".lock", thread_local=False)
     try:
         return lock.acquire(timeout=PATIENCE).lock
     except Timeout:
-        raise UsageError(f"{folder}: another run's coordinator still writes there; wait until it has ended") from None
+        raise UsageError(
+            f"{folder}: another run's coordinator still writes there; wait until it has ended"
+        ) from None
 
 
 def clear(out: Path) -> None:

@@ -1,7 +1,8 @@
 """Providers: the services and libraries through which judge models are called.
 
-A provider is a `Provider` record, named by an entry point of the group `metal.providers`. METAL declares its own in
-pyproject.toml (the records are at the end of this file); another package adds one with a file and an entry point:
+A provider is a `Provider` record, named by an entry point of the group `metal.providers`. METAL
+declares its own in pyproject.toml (the records are at the end of this file); another package adds
+one with a file and an entry point:
 
     # pyproject.toml
     [project.entry-points."metal.providers"]
@@ -10,8 +11,9 @@ pyproject.toml (the records are at the end of this file); another package adds o
     # my_package/echo.py
     PROVIDER = Provider("echo:MODEL", "repeats the question", open_client)
 
-Everything that lists or opens providers reads these entry points. Listing names imports nothing; a record is imported
-when it is used, so a record's module imports heavy libraries inside functions only.
+Everything that lists or opens providers reads these entry points. Listing names imports nothing; a
+record is imported when it is used, so a record's module imports heavy libraries inside functions
+only.
 """
 
 from __future__ import annotations
@@ -38,26 +40,26 @@ GROUP = "metal.providers"
 class Provider:
     """What METAL has to know of a provider before any of its libraries is imported.
 
-    form              how its models are named: `openai:MODEL`
-    summary           what it is, for lists
-    open_client       a connection to a model, for the running event loop; raises UsageError when a key is missing
-    open_batch_client the same for its batch service; None where it has none
-    variables         environment variables that must be set; "A or B": one of the two
-    libraries, extra  modules that open_client imports, and the extra of metal-eval that brings them (empty: none does)
-    batch_libraries, batch_extra  the same for open_batch_client, where it needs others
+    form              how its models are named: `openai:MODEL` summary           what it is, for
+    lists open_client       a connection to a model, for the running event loop; raises UsageError
+    when a key is missing open_batch_client the same for its batch service; None where it has none
+    variables         environment variables that must be set; "A or B": one of the two libraries,
+    extra  modules that open_client imports, and the extra of metal-eval that brings them (empty:
+    none does) batch_libraries, batch_extra  the same for open_batch_client, where it needs others
     half_price_batches  whether a question in a batch costs half of one that is asked directly
     asks_directly     whether each model with a batch service surely answers single questions too
-    url_variable      the environment variable that leads its client elsewhere: another place gives other answers
-    needs_url         whether an address must be given, as `base_url` or in url_variable
-    located           whether its models are known by Google Cloud project and location, beside their names
-    maker             whose models it calls, for prices and families; empty: the provider's own name
-    lines             how the names of models begin that are asked through it, for those who name a model alone
-    names_maker       whether the maker stands in the name instead: langchain:anthropic:claude-sonnet-4
-    probabilities     parameters that ask for the probabilities of the likeliest tokens (empty: it does not give them)
-    direct            whether its models get the texts without a prompt, and give a score
-    classes           whether what they give may be probabilities of classes
-    through           providers that it calls in turn: a model is named THIS:PROVIDER:MODEL
-    settings          (MODEL, place) -> settings of that model unless judges.toml says otherwise; raises DataError
+    url_variable      the environment variable that leads its client elsewhere: another place gives
+    other answers needs_url         whether an address must be given, as `base_url` or in
+    url_variable located           whether its models are known by Google Cloud project and
+    location, beside their names maker             whose models it calls, for prices and families;
+    empty: the provider's own name lines             how the names of models begin that are asked
+    through it, for those who name a model alone names_maker       whether the maker stands in the
+    name instead: langchain:anthropic:claude-sonnet-4 probabilities     parameters that ask for the
+    probabilities of the likeliest tokens (empty: it does not give them) direct            whether
+    its models get the texts without a prompt, and give a score classes           whether what they
+    give may be probabilities of classes through           providers that it calls in turn: a model
+    is named THIS:PROVIDER:MODEL settings          (MODEL, place) -> settings of that model unless
+    judges.toml says otherwise; raises DataError
                       about `place` where MODEL cannot be a model's name
     """
 
@@ -86,10 +88,18 @@ class Provider:
 
     @property
     def state(self) -> str:
-        """What is still to be done before it can be asked; `ready` when nothing is. Nothing is imported."""
+        """What is still to be done before it can be asked; `ready` when nothing is. Nothing is
+        imported.
+        """
         if not _installed(self.libraries):
-            return f"pip install 'metal-eval[{self.extra}]'" if self.extra else f"install {', '.join(self.libraries)}"
-        missing = [names for names in self.variables if not any(map(os.environ.get, names.split(" or ")))]
+            return (
+                f"pip install 'metal-eval[{self.extra}]'"
+                if self.extra
+                else f"install {', '.join(self.libraries)}"
+            )
+        missing = [
+            names for names in self.variables if not any(map(os.environ.get, names.split(" or ")))
+        ]
         return f"set {', '.join(missing)}" if missing else "ready"
 
 
@@ -99,7 +109,9 @@ def provider_names() -> list[str]:
 
 
 def find_provider(name: str) -> Provider:
-    """The provider of that name. Raises UnknownName, and UsageError when its record cannot be imported."""
+    """The provider of that name. Raises UnknownName, and UsageError when its record cannot be
+    imported.
+    """
     record = load_plugin(GROUP, "provider", name)
     if not isinstance(record, Provider):
         raise UsageError(f"provider {name} ({plugins(GROUP)[name].value}) is not a Provider")
@@ -107,7 +119,9 @@ def find_provider(name: str) -> Provider:
 
 
 def called(provider: str, model: str) -> tuple[str, str]:
-    """The provider that is called in the end, and its model: guidance:openai:gpt-4o calls openai's gpt-4o."""
+    """The provider that is called in the end, and its model: guidance:openai:gpt-4o calls openai's
+    gpt-4o.
+    """
     if not find_provider(provider).through:
         return provider, model
     beneath, _, name = model.partition(":")
@@ -115,7 +129,8 @@ def called(provider: str, model: str) -> tuple[str, str]:
 
 
 def provider_states() -> list[tuple[str, str, str]]:
-    """(how its models are named, what it is, what is still to be done) of every provider, in the order of their names.
+    """(how its models are named, what it is, what is still to be done) of every provider, in the
+    order of their names.
 
     For a provider that cannot be loaded the last says why.
     """
@@ -132,7 +147,8 @@ def provider_states() -> list[tuple[str, str, str]]:
 def open_client(model: Model) -> Client:
     """A connection to the model, for the running event loop.
 
-    Raises MissingExtra when its library is not installed, UsageError when a key or an address is missing.
+    Raises MissingExtra when its library is not installed, UsageError when a key or an address is
+    missing.
     """
     provider = find_provider(model.provider)
     _check_installed(provider.libraries, provider.extra, f"judge {model.name}")
@@ -147,16 +163,21 @@ def open_batch_client(model: Model) -> BatchClient:
     provider = find_provider(model.provider)
     if provider.open_batch_client is None:
         raise UsageError(
-            f"judge {model.name}: {model.provider} has no batch service; {', '.join(batch_providers())} have. Ask it "
-            "without `batch=True`"
+            f"judge {model.name}: {model.provider} has no batch service;"
+            f" {', '.join(batch_providers())} have. Ask it without `batch=True`"
         )
-    libraries, extra = provider.batch_libraries or provider.libraries, provider.batch_extra or provider.extra
+    libraries, extra = (
+        provider.batch_libraries or provider.libraries,
+        provider.batch_extra or provider.extra,
+    )
     _check_installed(libraries, extra, f"batches of {model.name}")
     return provider.open_batch_client(model)
 
 
 def batch_providers() -> list[str]:
-    """The names of the providers that have a batch service; a provider that cannot be loaded has none."""
+    """The names of the providers that have a batch service; a provider that cannot be loaded has
+    none.
+    """
     names = []
     for name in provider_names():
         with suppress(UsageError):
@@ -180,25 +201,33 @@ def _installed(libraries: tuple[str, ...]) -> bool:
         return False
 
 
-# ---------------------------------------------------------------- METAL's own, as pyproject.toml declares them
+# ---------------------------------------------------------------- METAL's own, as pyproject.toml
+# declares them
 
 THROUGH_GUIDANCE = ("openai", "azure", "openai-compatible")
 STRUCTURED_IN_LANGCHAIN = ("openai", "azure_openai", "anthropic")
 
 
 def imported(function: str) -> Callable[[Model], Any]:
-    """The function `module:name` of a module in this folder, which is imported when it is first called."""
+    """The function `module:name` of a module in this folder, which is imported when it is first
+    called.
+    """
     return lambda model: resolve_name(f"{__name__}.{function}")(model)
 
 
 def langchain_settings(model: str, place: str) -> Mapping[str, Any]:
     """Plain text, except from the providers whose way of asking for JSON is known.
 
-    LangChain's own structured output is not a common way: it loses the text of a reply that is not as it should be.
+    LangChain's own structured output is not a common way: it loses the text of a reply that is not
+    as it should be.
     """
     provider, colon, _ = model.partition(":")
     if not colon:
-        raise DataError(place, "no LangChain provider", "Write langchain:PROVIDER:MODEL, e.g. langchain:anthropic:...")
+        raise DataError(
+            place,
+            "no LangChain provider",
+            "Write langchain:PROVIDER:MODEL, e.g. langchain:anthropic:...",
+        )
     return {} if provider in STRUCTURED_IN_LANGCHAIN else {"structured": "none"}
 
 
@@ -253,7 +282,9 @@ VLLM_CLASSIFY = replace(
     direct=True,
     classes=True,
 )
-VLLM_SCORE = replace(VLLM_CLASSIFY, form="vllm-score:MODEL", summary="a cross-encoder on vLLM", classes=False)
+VLLM_SCORE = replace(
+    VLLM_CLASSIFY, form="vllm-score:MODEL", summary="a cross-encoder on vLLM", classes=False
+)
 VLLM_REWARD = replace(VLLM_SCORE, form="vllm-reward:MODEL", summary="a reward model on vLLM")
 GEMINI = Provider(
     "gemini:MODEL",

@@ -1,8 +1,9 @@
 """Anthropic's Message Batches: half the price, an answer within a day.
 
-A batch is submitted with its requests in one call, and has no place for a token of ours. So the token stands in the
-`custom_id` of each request, behind our key; `find` sees it in the results of batches that have ended. While one is
-under way that this client did not begin, nobody can tell whose it is: `find` says so rather than let it be paid twice.
+A batch is submitted with its requests in one call, and has no place for a token of ours. So the
+token stands in the `custom_id` of each request, behind our key; `find` sees it in the results of
+batches that have ended. While one is under way that this client did not begin, nobody can tell
+whose it is: `find` says so rather than let it be paid twice.
 """
 
 from __future__ import annotations
@@ -21,8 +22,20 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import anthropic_messages
-from metal.raters.judges.providers.failures import as_object, encoded, key_in, read_json, retry_after
-from metal.raters.judges.providers.posting import BYTES_A_SECOND, PATIENCE, BatchConnection, id_in, write_lines
+from metal.raters.judges.providers.failures import (
+    as_object,
+    encoded,
+    key_in,
+    read_json,
+    retry_after,
+)
+from metal.raters.judges.providers.posting import (
+    BYTES_A_SECOND,
+    PATIENCE,
+    BatchConnection,
+    id_in,
+    write_lines,
+)
 
 LIMITS = BatchLimits(100_000, 250_000_000)  # 256 MB by the documentation
 _PATH = "/v1/messages/batches"
@@ -50,14 +63,23 @@ class AnthropicBatch(BatchConnection):
 
     limits = LIMITS
 
-    def __init__(self, client: anthropic.AsyncAnthropic, http: httpx2.AsyncClient, model: Model) -> None:
-        super().__init__(anthropic, client, anthropic_messages.whose(model, client), anthropic_messages.read_failure)
+    def __init__(
+        self, client: anthropic.AsyncAnthropic, http: httpx2.AsyncClient, model: Model
+    ) -> None:
+        super().__init__(
+            anthropic,
+            client,
+            anthropic_messages.whose(model, client),
+            anthropic_messages.read_failure,
+        )
         self._http, self._model = http, model
         self._begun: set[str] = set()  # by this client
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
         """The line of a request."""
-        return encoded({"custom_id": key, "params": anthropic_messages.request_body(self._model.model, ask)})
+        return encoded(
+            {"custom_id": key, "params": anthropic_messages.request_body(self._model.model, ask)}
+        )
 
     async def upload(self, file: Path, token: str) -> str:
         """Where the file is: it goes along when the batch is submitted."""
@@ -78,9 +100,11 @@ class AnthropicBatch(BatchConnection):
         return name
 
     async def find(self, token: str) -> str | None:
-        """The batch whose requests have this token. Raises CallFailed while one that may be it is under way.
+        """The batch whose requests have this token. Raises CallFailed while one that may be it is
+        under way.
 
-        Whether results are still kept is the service's word (`archived_at`): our clock may be wrong by weeks.
+        Whether results are still kept is the service's word (`archived_at`): our clock may be wrong
+        by weeks.
         """
         after, seen, unseen = "", set[str](), 0
         while True:
@@ -100,7 +124,10 @@ class AnthropicBatch(BatchConnection):
             if not page.get("has_more") or not after or batches[-1].get("archived_at"):
                 break
         if unseen:
-            raise CallFailed(calls.SERVER, f"{unseen} batches are under way, and show whose they are at their end only")
+            raise CallFailed(
+                calls.SERVER,
+                f"{unseen} batches are under way, and show whose they are at their end only",
+            )
         return None
 
     async def status(self, batch: str) -> Status:
@@ -108,8 +135,14 @@ class AnthropicBatch(BatchConnection):
         content = await self._get(f"{_PATH}/{quote(batch, safe='')}")
         stage = str(content.get("processing_status") or "")
         counts = as_object(content.get("request_counts"))
-        done = [count for name, count in counts.items() if name != "processing" and type(count) is int]
-        return Status({"canceling": "cancelling"}.get(stage, stage), stage == "ended", sum(done) if done else None)
+        done = [
+            count for name, count in counts.items() if name != "processing" and type(count) is int
+        ]
+        return Status(
+            {"canceling": "cancelling"}.get(stage, stage),
+            stage == "ended",
+            sum(done) if done else None,
+        )
 
     async def cancel(self, batch: str) -> None:
         """Ask a batch to stop."""
@@ -122,11 +155,16 @@ class AnthropicBatch(BatchConnection):
         """Write the lines of results. A download that breaks off leaves nothing under `into`."""
         most = 4 * LIMITS.bytes
         with new_file(into) as partial, naming(partial), partial.open("wb") as file:
-            async with self._guarded(PATIENCE + most / BYTES_A_SECOND), self._results(batch) as answer:
+            async with (
+                self._guarded(PATIENCE + most / BYTES_A_SECOND),
+                self._results(batch) as answer,
+            ):
                 await write_lines(answer.aiter_bytes(1 << 20), file, most)
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
-        """(key, reply or failure) of a line of results. Raises CallFailed (SERVER) for one that has no key."""
+        """(key, reply or failure) of a line of results. Raises CallFailed (SERVER) for one that has
+        no key.
+        """
         content = read_json(line)
         key = key_in(line, str(content.get("custom_id") or "").partition("-")[0])
         result = as_object(content.get("result"))
@@ -139,7 +177,9 @@ class AnthropicBatch(BatchConnection):
             error = as_object(result.get("error"))
             inner = as_object(error.get("error", error))
             status = _STATUS.get(str(inner.get("type")), 500)
-            return key, anthropic_messages.read_failure(status, encoded({"error": inner}), self._whose)
+            return key, anthropic_messages.read_failure(
+                status, encoded({"error": inner}), self._whose
+            )
         except CallFailed as failed:
             return key, failed
 
@@ -158,10 +198,16 @@ class AnthropicBatch(BatchConnection):
     async def _results(self, batch: str) -> AsyncIterator[httpx2.Response]:
         """The lines of results as they come; the package would read each."""
         url = f"{str(self._client.base_url).rstrip('/')}{_PATH}/{quote(batch, safe='')}/results"
-        headers = {name: value for name, value in self._client.default_headers.items() if isinstance(value, str)}
+        headers = {
+            name: value
+            for name, value in self._client.default_headers.items()
+            if isinstance(value, str)
+        }
         async with self._http.stream("GET", url, headers=headers) as response:
             if response.is_error:
                 content = await response.aread()
                 wait = retry_after(response.headers)
-                raise anthropic_messages.read_failure(response.status_code, content, self._whose, wait)
+                raise anthropic_messages.read_failure(
+                    response.status_code, content, self._whose, wait
+                )
             yield response

@@ -24,7 +24,8 @@ from metal.raters.judges.providers.posting import Sender, settings_of
 from metal.raters.judges.secrets import key_from_environment
 
 KEY = "ANTHROPIC_API_KEY"
-# Of an answer, beside what it may think, unless judges.toml says otherwise: the API asks for a limit.
+# Of an answer, beside what it may think, unless judges.toml says otherwise: the API asks for a
+# limit.
 MOST_TOKENS = 4096
 OURS = {"stop": "stop_sequences"}  # METAL's name of a parameter -> Anthropic's
 ENDINGS = {
@@ -48,18 +49,24 @@ def connect(model: Model) -> tuple[anthropic.AsyncAnthropic, httpx2.AsyncClient]
     """The package's client, without retries, and the HTTP client that it uses."""
     key = key_from_environment([model.api_key_env or KEY], model.name)
     settings = settings_of(model, AnthropicHttpClient)
-    return anthropic.AsyncAnthropic(api_key=key, base_url=model.base_url or None, **settings), settings["http_client"]
+    return anthropic.AsyncAnthropic(
+        api_key=key, base_url=model.base_url or None, **settings
+    ), settings["http_client"]
 
 
 def whose(model: Model, client: anthropic.AsyncAnthropic) -> str:
     """Whose model and key a failure is about, for people."""
-    return f"model {model.model} with the key in {model.api_key_env or KEY} at {client.base_url.host}"
+    return (
+        f"model {model.model} with the key in {model.api_key_env or KEY} at {client.base_url.host}"
+    )
 
 
 class AnthropicMessages:
     """A connection to one model."""
 
-    def __init__(self, client: anthropic.AsyncAnthropic, http: httpx2.AsyncClient, model: Model) -> None:
+    def __init__(
+        self, client: anthropic.AsyncAnthropic, http: httpx2.AsyncClient, model: Model
+    ) -> None:
         self._client, self._model, self._whose = client, model, whose(model, client)
         self._sender = Sender(anthropic, client, http, "/v1/messages")
 
@@ -70,7 +77,9 @@ class AnthropicMessages:
         """One call. Raises CallFailed."""
         response = await self._sender.response(request_body(self._model.model, ask), ask.timeout)
         if response.is_error:
-            raise read_failure(response.status_code, response.content, self._whose, retry_after(response.headers))
+            raise read_failure(
+                response.status_code, response.content, self._whose, retry_after(response.headers)
+            )
         return read_body(response.content)
 
 
@@ -78,7 +87,11 @@ def request_body(model: str, ask: ModelRequest) -> dict[str, Any]:
     """The body of a message. `json_object` has no counterpart: the prompt alone asks for JSON."""
     parameters = {OURS.get(name, name): value for name, value in ask.parameters.items()}
     thoughts = as_object(parameters.get("thinking")).get("budget_tokens", 0)
-    body = {"model": model, "max_tokens": MOST_TOKENS + (thoughts if type(thoughts) is int else 0), **parameters}
+    body = {
+        "model": model,
+        "max_tokens": MOST_TOKENS + (thoughts if type(thoughts) is int else 0),
+        **parameters,
+    }
     if ask.message.system:
         body["system"] = ask.message.system
     body["messages"] = [{"role": "user", "content": ask.message.user}]
@@ -101,7 +114,9 @@ def read_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> Cal
 
 
 def read_body(body: bytes) -> Reply:
-    """The reply in the body of a message; thoughts are no part of its text. Raises CallFailed for what is none."""
+    """The reply in the body of a message; thoughts are no part of its text. Raises CallFailed for
+    what is none.
+    """
     content = read_json(body, calls.NOT_A_REPLY)
     blocks, error = content.get("content"), content.get("error")
     if error and not blocks:
@@ -110,7 +125,10 @@ def read_body(body: bytes) -> Reply:
         return Reply("", calls.NO_CHOICES, one_line_json(body))
     parts = [as_object(block) for block in blocks]
     usage = as_object(content.get("usage"))
-    asked = [usage.get(name) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")]
+    asked = [
+        usage.get(name)
+        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+    ]
     counted = [count for count in asked if type(count) is int]
     answered = usage.get("output_tokens")  # thoughts included
     return Reply(

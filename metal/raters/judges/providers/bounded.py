@@ -1,8 +1,9 @@
-"""What may come back over HTTP, whoever's library asks: nothing from another host, and no reply above call.MOST_BYTES.
+"""What may come back over HTTP, whoever's library asks: nothing from another host, and no reply
+above call.MOST_BYTES.
 
-A redirect is followed on the same host and port only, or from http to https there, with its method kept: elsewhere, or
-unencrypted, it would take texts and headers along, and whoever answers there would count as the judge. Streams (the
-files of batches) have no limit here.
+A redirect is followed on the same host and port only, or from http to https there, with its method
+kept: elsewhere, or unencrypted, it would take texts and headers along, and whoever answers there
+would count as the judge. Streams (the files of batches) have no limit here.
 """
 
 from __future__ import annotations
@@ -19,13 +20,22 @@ HOPS = 5
 PIECE = 1 << 16  # bytes
 
 
-def check_redirect(status: int, asked: tuple[str, str], following: tuple[str, str], hops: int = 1) -> None:
-    """Raises CallFailed for a redirect that is not to be followed. asked, following: (method, address)."""
+def check_redirect(
+    status: int, asked: tuple[str, str], following: tuple[str, str], hops: int = 1
+) -> None:
+    """Raises CallFailed for a redirect that is not to be followed. asked, following: (method,
+    address).
+    """
     (method, address), (next_method, to) = asked, following
     here, target = urlsplit(address), urlsplit(to)
     same_server = (here.scheme, here.netloc) == (target.scheme, target.netloc)
     encrypted = (here.scheme, target.scheme) == ("http", "https")
-    if hops and method == next_method and here.hostname == target.hostname and (same_server or encrypted):
+    if (
+        hops
+        and method == next_method
+        and here.hostname == target.hostname
+        and (same_server or encrypted)
+    ):
         return
     place = without_secrets(target._replace(query="", fragment="").geturl())
     message = f"{here.netloc} sends on to {place}; give that address if it is the model's"
@@ -39,15 +49,23 @@ def _add(body: bytearray, piece: bytes) -> None:
 
 def _whole(response: Any, body: bytearray) -> Any:
     """The response with its body, decompressed. Headers stay bytes: a server may send any."""
-    headers = [(name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"]
-    return type(response)(response.status_code, headers=headers, content=bytes(body), request=response.request)
+    headers = [
+        (name, value) for name, value in response.headers.raw if name.lower() != b"content-encoding"
+    ]
+    return type(response)(
+        response.status_code, headers=headers, content=bytes(body), request=response.request
+    )
 
 
 class BoundedAsync:
     """For a class whose other parent is an asynchronous client of httpx or httpx2."""
 
-    async def send(self, request: Any, *, stream: bool = False, hops: int = HOPS, **how: Any) -> Any:
-        """The response. Raises CallFailed for a redirect elsewhere and for a reply that is too large."""
+    async def send(
+        self, request: Any, *, stream: bool = False, hops: int = HOPS, **how: Any
+    ) -> Any:
+        """The response. Raises CallFailed for a redirect elsewhere and for a reply that is too
+        large.
+        """
         response = await super().send(request, stream=True, **how | {"follow_redirects": False})  # type: ignore[misc]
         body, following = bytearray(), response.next_request
         if stream and not following:
@@ -68,7 +86,9 @@ class Bounded:
     """For a class whose other parent is a synchronous client of httpx or httpx2."""
 
     def send(self, request: Any, *, stream: bool = False, hops: int = HOPS, **how: Any) -> Any:
-        """The response. Raises CallFailed for a redirect elsewhere and for a reply that is too large."""
+        """The response. Raises CallFailed for a redirect elsewhere and for a reply that is too
+        large.
+        """
         response = super().send(request, stream=True, **how | {"follow_redirects": False})  # type: ignore[misc]
         body, following = bytearray(), response.next_request
         if stream and not following:

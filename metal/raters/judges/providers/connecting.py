@@ -12,7 +12,8 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import CallFailed
 from metal.raters.judges.providers.failures import one_line
 
-# Classes of errors before there is a connection. Those of httpx, made of others, are no proof of that.
+# Classes of errors before there is a connection. Those of httpx, made of others, are no proof of
+# that.
 _CONNECTING = re.compile(
     r"(aiohttp|httpcore|urllib3)\..*(ConnectError|Connect(ion)?Timeout(Error)?|NewConnectionError|ClientConnector\w*)"
 )
@@ -20,7 +21,8 @@ _UNROUTED = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
 
 
 def connection_failure(error: BaseException, to: str = "") -> CallFailed:
-    """The failure behind an error of a connection. to: the address that was asked, where the error may not tell.
+    """The failure behind an error of a connection. to: the address that was asked, where the error
+    may not tell.
 
     It is UNREACHED where no connection was made; else a timeout or a lost connection.
     """
@@ -30,8 +32,13 @@ def connection_failure(error: BaseException, to: str = "") -> CallFailed:
     to = to or next(filter(None, map(_address, causes)), "the server")
     if why := next(filter(None, map(_unreached, causes)), ""):
         return CallFailed(calls.UNREACHED, f"{to}: {why}")
-    if any(_CONNECTING.fullmatch(f"{type(cause).__module__}.{type(cause).__name__}") for cause in causes):
-        return CallFailed(calls.UNREACHED, one_line(f"{to}: {str(innermost) or 'no connection in time'}"))
+    if any(
+        _CONNECTING.fullmatch(f"{type(cause).__module__}.{type(cause).__name__}")
+        for cause in causes
+    ):
+        return CallFailed(
+            calls.UNREACHED, one_line(f"{to}: {str(innermost) or 'no connection in time'}")
+        )
     kind = calls.TIMEOUT if isinstance(innermost, TimeoutError) else calls.DROPPED
     return CallFailed(kind, one_line(f"{to}: {str(innermost) or type(innermost).__name__}"))
 
@@ -47,18 +54,28 @@ def _causes(error: BaseException) -> list[BaseException]:
     """The error and everything that it came of."""
     causes = [error]
     for cause in causes:  # which grows
-        inner = cause.exceptions if isinstance(cause, BaseExceptionGroup) else (cause.__cause__, cause.__context__)
+        inner = (
+            cause.exceptions
+            if isinstance(cause, BaseExceptionGroup)
+            else (cause.__cause__, cause.__context__)
+        )
         causes += [each for each in inner if each is not None and each not in causes]
     return causes
 
 
 def _unreached(cause: BaseException) -> str:
     """Why there was no connection; empty where the cause does not say that there was none."""
-    if distrust := getattr(cause, "verify_message", ""):  # of ssl's own error, not of those that are made of it
+    # of ssl's own error, not of those that are made of it
+    if distrust := getattr(cause, "verify_message", ""):
         return f"its certificate is not trusted ({distrust})"
     reason = getattr(cause, "reason", None) if isinstance(cause, ssl.SSLError) else None
-    if reason and not isinstance(cause, ssl.SSLCertVerificationError | ssl.SSLEOFError | ssl.SSLZeroReturnError):
-        return f"no encrypted connection ({reason.replace('_', ' ').lower()}); is it an http:// address?"
+    if reason and not isinstance(
+        cause, ssl.SSLCertVerificationError | ssl.SSLEOFError | ssl.SSLZeroReturnError
+    ):
+        return (
+            f"no encrypted connection ({reason.replace('_', ' ').lower()}); is it an http://"
+            " address?"
+        )
     if isinstance(cause, socket.gaierror):
         return "the host's name is not known (DNS)"
     if isinstance(cause, ConnectionRefusedError):

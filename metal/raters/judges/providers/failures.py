@@ -1,4 +1,6 @@
-"""What a provider's error means: one reading of HTTP status, error code and message for all providers."""
+"""What a provider's error means: one reading of HTTP status, error code and message for all
+providers.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,16 @@ LONGEST = 300  # characters of a provider's message that are kept
 MOST_BODY = 20_000  # characters of a body that is not a reply
 
 _REJECTS = re.compile(
-    r"unsupported|not support|n't support|not enabled|not allowed|not permitted|not available|only the default|unknown|"
+    r"unsupported|not support|n't support|not enabled|not allowed|not permitted|not available|only"
+    r" the default|unknown|"
     r"unrecognized|unexpected|extra inputs|invalid|deprecated|cannot find field|must be",
     re.I,
 )
-# How messages speak of a parameter -> its name in Model.parameters; response_format is `structured`.
+# How messages speak of a parameter -> its name in Model.parameters; response_format is
+# `structured`.
 _PARAMETERS = {
-    r"response_?format|output_config|output_?format|json_?schema|json mode|json_object|structured output|"
+    r"response_?format|output_config|output_?format|json_?schema|json mode|json_object|structured"
+    r" output|"
     r"response_?(?:json_?)?schema|response_?mime_?type|guided": "response_format",
     r"temperature": "temperature",
     r"\bseed\b": "seed",
@@ -31,18 +36,28 @@ _PARAMETERS = {
     r"top_k|topk": "top_k",
     r"logprobs": "logprobs",
 }
-_TOO_LONG = re.compile(r"context.{0,20}length|maximum context|too long|too large|token count .{0,40}exceeds", re.I)
+_TOO_LONG = re.compile(
+    r"context.{0,20}length|maximum context|too long|too large|token count .{0,40}exceeds", re.I
+)
 _QUOTA = re.compile(r"insufficient_quota|billing|credit balance|payment", re.I)
-_FILTER = re.compile(r"content_filter|content management policy|responsible.?ai|safety|prohibited", re.I)
+_FILTER = re.compile(
+    r"content_filter|content management policy|responsible.?ai|safety|prohibited", re.I
+)
 
 
 def failure(
-    status: int, message: str, *, code: str = "", parameter: str = "", wait: float = 0.0, whose: str = ""
+    status: int,
+    message: str,
+    *,
+    code: str = "",
+    parameter: str = "",
+    wait: float = 0.0,
+    whose: str = "",
 ) -> CallFailed:
     """The failure behind an HTTP error.
 
-    code, parameter: as the error names them. wait: seconds that the provider asks for. whose: the key, model or
-    deployment that the error is about, for people.
+    code, parameter: as the error names them. wait: seconds that the provider asks for. whose: the
+    key, model or deployment that the error is about, for people.
     """
     text = f"HTTP {status}: {one_line(message) or 'no message'}"
     code_and_message = f"{code} {message}"
@@ -50,7 +65,9 @@ def failure(
         return CallFailed(calls.DENIED, f"{whose}; {text}", status=status)
     if status == 404:
         return CallFailed(calls.UNKNOWN_MODEL, f"{whose}; {text}", status=status)
-    if status == 402 or (status == 429 and not wait and "rate_limit" not in code and _QUOTA.search(code_and_message)):
+    if status == 402 or (
+        status == 429 and not wait and "rate_limit" not in code and _QUOTA.search(code_and_message)
+    ):
         return CallFailed(calls.QUOTA, text, status=status)
     if status == 429:
         return CallFailed(calls.BUSY, text, status=status, wait=wait)
@@ -58,11 +75,20 @@ def failure(
         return CallFailed(calls.SERVER, text, status=status, wait=wait)
     if code == "content_filter" or (status == 400 and _FILTER.search(code_and_message)):
         return CallFailed(calls.BLOCKED, text, status=status)
-    about_texts = parameter in ("", "messages", "prompt", "input", "contents")  # and not, say, a max_tokens too large
-    if status == 413 or code == "context_length_exceeded" or (about_texts and _TOO_LONG.search(message)):
+    # and not, say, a max_tokens too large
+    about_texts = parameter in ("", "messages", "prompt", "input", "contents")
+    if (
+        status == 413
+        or code == "context_length_exceeded"
+        or (about_texts and _TOO_LONG.search(message))
+    ):
         return CallFailed(calls.TOO_LONG, text, status=status)
-    rejected = _parameter(parameter, message) if parameter or _REJECTS.search(code_and_message) else ""
-    return CallFailed(calls.PARAMETER if rejected else calls.REJECTED, text, status=status, parameter=rejected)
+    rejected = (
+        _parameter(parameter, message) if parameter or _REJECTS.search(code_and_message) else ""
+    )
+    return CallFailed(
+        calls.PARAMETER if rejected else calls.REJECTED, text, status=status, parameter=rejected
+    )
 
 
 def _parameter(named: str, message: str) -> str:
@@ -74,7 +100,8 @@ def _parameter(named: str, message: str) -> str:
     return "" if "messages" in named else named.split(".")[0]
 
 
-# What a code in a reply's body says -> the HTTP status that says the same. Others say that nothing came of the call.
+# What a code in a reply's body says -> the HTTP status that says the same. Others say that nothing
+# came of the call.
 _SAME_AS = {
     r"quota|billing|credit": 402,
     r"rate.?limit|too many requests": 429,
@@ -88,14 +115,19 @@ _SAME_AS = {
 def error_in_reply(error: object, body: bytes, whose: str = "the model") -> CallFailed:
     """The failure behind an error that came with status 200, as some routers send it.
 
-    Where it has an HTTP status of its own, or a known code, it is what that is. All others are asked once: the same
-    question would bring the same, and may have been paid.
+    Where it has an HTTP status of its own, or a known code, it is what that is. All others are
+    asked once: the same question would bring the same, and may have been paid.
     """
     fields = error if isinstance(error, dict) else {"message": error}
-    message, codes = str(fields.get("message") or ""), [fields.get("code"), fields.get("type"), fields.get("status")]
+    message, codes = (
+        str(fields.get("message") or ""),
+        [fields.get("code"), fields.get("type"), fields.get("status")],
+    )
     status = next((code for code in codes if type(code) is int and 400 <= code < 600), 0)
     named = " ".join(code for code in codes if isinstance(code, str))
-    status = status or next((same for code, same in _SAME_AS.items() if re.search(code, named, re.I)), 0)
+    status = status or next(
+        (same for code, same in _SAME_AS.items() if re.search(code, named, re.I)), 0
+    )
     if status:
         return failure(status, message, code=named, whose=whose)
     text = f"an error instead of a reply: {one_line(message or json.dumps(error))}"
@@ -116,7 +148,9 @@ def one_line(text: str) -> str:
 
 
 def retry_after(headers: Mapping[str, Any]) -> float:
-    """Seconds a provider asks to wait: retry-after-ms, or Retry-After in seconds or as a date; 0 without."""
+    """Seconds a provider asks to wait: retry-after-ms, or Retry-After in seconds or as a date; 0
+    without.
+    """
     try:
         if milliseconds := headers.get("retry-after-ms"):
             return max(0.0, float(milliseconds) / 1000)
@@ -144,8 +178,11 @@ def retry_delay(details: object) -> float:
 
 def one_line_json(body: bytes) -> bytes:
     """A JSON text on one line, in UTF-8: line breaks can only stand between its parts."""
-    if body[:3] == b"\xef\xbb\xbf" or b"\0" in body:  # a byte order mark, or UTF-16: JSON, but not inside another
-        body = body.decode(json.detect_encoding(body), "surrogatepass").encode("utf-8", "surrogatepass")
+    # a byte order mark, or UTF-16: JSON, but not inside another
+    if body[:3] == b"\xef\xbb\xbf" or b"\0" in body:
+        body = body.decode(json.detect_encoding(body), "surrogatepass").encode(
+            "utf-8", "surrogatepass"
+        )
     try:
         body.decode()
     except UnicodeDecodeError:
@@ -154,7 +191,9 @@ def one_line_json(body: bytes) -> bytes:
 
 
 def read_json(body: bytes, kind: str = calls.SERVER) -> dict[str, Any]:
-    """The object in an answer's body; a byte that is not UTF-8 becomes U+FFFD. Raises CallFailed for anything else."""
+    """The object in an answer's body; a byte that is not UTF-8 becomes U+FFFD. Raises CallFailed
+    for anything else.
+    """
     try:
         value = json.loads(body.decode(json.detect_encoding(body), "replace"))
     except (ValueError, RecursionError):
@@ -162,7 +201,9 @@ def read_json(body: bytes, kind: str = calls.SERVER) -> dict[str, Any]:
     if isinstance(value, dict):
         return value
     text = body.decode("utf-8", "replace")
-    raise CallFailed(kind, f"not a JSON object: {one_line(text[:200]) or 'nothing'}", body=text[:MOST_BODY])
+    raise CallFailed(
+        kind, f"not a JSON object: {one_line(text[:200]) or 'nothing'}", body=text[:MOST_BODY]
+    )
 
 
 def as_object(value: object) -> dict[str, Any]:
@@ -175,10 +216,13 @@ def token_counts(
 ) -> tuple[int | None, int | None]:
     """Tokens in and out as a provider gives them; None where it does not.
 
-    Out is all that is paid, thoughts included: some leave these out of the answer's, but not of the total.
+    Out is all that is paid, thoughts included: some leave these out of the answer's, but not of the
+    total.
     """
     counts = [as_object(usage).get(name) for name in (*names, "total_tokens")]
-    asked, answered, total = (count if type(count) is int and count >= 0 else None for count in counts)
+    asked, answered, total = (
+        count if type(count) is int and count >= 0 else None for count in counts
+    )
     if asked is not None and total is not None:
         answered = max(answered or 0, total - asked)
     return asked, answered
@@ -193,8 +237,12 @@ def encoded(line: dict[str, Any]) -> bytes:
 
 
 def key_in(line: bytes, *candidates: object) -> str:
-    """The key of a line of a batch's results: the first candidate that is one. Raises CallFailed when none is."""
+    """The key of a line of a batch's results: the first candidate that is one. Raises CallFailed
+    when none is.
+    """
     for key in candidates:
         if isinstance(key, str) and key:
             return key
-    raise CallFailed(calls.SERVER, "a result without its key", body=line[:MOST_BODY].decode("utf-8", "replace"))
+    raise CallFailed(
+        calls.SERVER, "a result without its key", body=line[:MOST_BODY].decode("utf-8", "replace")
+    )

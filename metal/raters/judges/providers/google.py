@@ -1,7 +1,8 @@
 """Gemini, by API key (gemini:) or through Vertex AI (vertex:), with the google-genai package.
 
-The package is asked for the reply as it arrived and nothing is parsed by it. Its own retries are off, and it sends
-through a client of ours; it would otherwise send a second time, unasked, when a connection breaks.
+The package is asked for the reply as it arrived and nothing is parsed by it. Its own retries are
+off, and it sends through a client of ours; it would otherwise send a second time, unasked, when a
+connection breaks.
 """
 
 from __future__ import annotations
@@ -39,10 +40,16 @@ from metal.raters.judges.secrets import key_from_environment
 
 KEYS = ("GEMINI_API_KEY", "GOOGLE_API_KEY")
 LOCATION = "global"
-ENDINGS = {"STOP": calls.COMPLETE, "MAX_TOKENS": calls.TRUNCATED, "FINISH_REASON_UNSPECIFIED": calls.COMPLETE}
-OURS = {"max_tokens": "max_output_tokens", "stop": "stop_sequences"}  # METAL's name of a parameter -> Gemini's
+ENDINGS = {
+    "STOP": calls.COMPLETE,
+    "MAX_TOKENS": calls.TRUNCATED,
+    "FINISH_REASON_UNSPECIFIED": calls.COMPLETE,
+}
+# METAL's name of a parameter -> Gemini's
+OURS = {"max_tokens": "max_output_tokens", "stop": "stop_sequences"}
 OF_THE_DISK = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.ENOENT)
-# In batches, waiting requests are what RESOURCE_EXHAUSTED is about, though its words may speak of plans and billing.
+# In batches, waiting requests are what RESOURCE_EXHAUSTED is about, though its words may speak of
+# plans and billing.
 QUEUE_FULL = "rate_limit_exceeded"
 NO_LOGIN = "no Google Cloud login (run: gcloud auth application-default login)"
 
@@ -59,7 +66,9 @@ def open_client(model: Model) -> Client:
 
 
 def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
-    """The package's client for a gemini: or vertex: model, and whom its errors are about. http: further HttpOptions."""
+    """The package's client for a gemini: or vertex: model, and whom its errors are about. http:
+    further HttpOptions.
+    """
     options = types.HttpOptions(
         base_url=model.base_url or None,
         timeout=round(model.timeout * 1000),
@@ -95,15 +104,21 @@ def login_needed(model: Model) -> Iterator[None]:
 
 
 def project_and_location(model: Model) -> tuple[str, str]:
-    """Where on Google Cloud: judges.toml, else the environment. Raises UsageError without a project."""
+    """Where on Google Cloud: judges.toml, else the environment. Raises UsageError without a
+    project.
+    """
     project = model.project or os.environ.get("GOOGLE_CLOUD_PROJECT", "")
     if not project:
-        raise UsageError(f"{model.name}: which project? Set GOOGLE_CLOUD_PROJECT, or project in judges.toml")
+        raise UsageError(
+            f"{model.name}: which project? Set GOOGLE_CLOUD_PROJECT, or project in judges.toml"
+        )
     return project, model.location or os.environ.get("GOOGLE_CLOUD_LOCATION", "")
 
 
 def credentials(model: Model) -> Any:
-    """An access token from the environment variable that judges.toml names; None for Google's own defaults."""
+    """An access token from the environment variable that judges.toml names; None for Google's own
+    defaults.
+    """
     if not model.api_key_env:
         return None
     from google.oauth2.credentials import Credentials
@@ -114,7 +129,9 @@ def credentials(model: Model) -> Any:
 class Gemini:
     """A connection to one model."""
 
-    def __init__(self, client: genai.Client, http: GoogleHttpClient, model: Model, whose: str) -> None:
+    def __init__(
+        self, client: genai.Client, http: GoogleHttpClient, model: Model, whose: str
+    ) -> None:
         self._client, self._http, self._model, self._whose = client, http, model, whose
 
     async def close(self) -> None:
@@ -148,12 +165,15 @@ def configured(ask: ModelRequest) -> types.GenerateContentConfig:
             **parameters,
         )
     except ValueError as error:
-        raise CallFailed(calls.REJECTED, f"parameters {sorted(parameters)}: {one_line(str(error))}") from None
+        raise CallFailed(
+            calls.REJECTED, f"parameters {sorted(parameters)}: {one_line(str(error))}"
+        ) from None
 
 
 @contextmanager
 def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Iterator[None]:
-    """Errors of the package's become CallFailed. whose: whom they are about; seconds: within which it should answer.
+    """Errors of the package's become CallFailed. whose: whom they are about; seconds: within which
+    it should answer.
 
     batch: the call is about a batch. It may fail for the disk, which is raised as it is.
     """
@@ -163,7 +183,9 @@ def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Itera
     except errors.APIError as error:
         headers = getattr(error.response, "headers", None) or {}
         wait, code = retry_after(headers) or retry_delay(error.details), QUEUE_FULL if batch else ""
-        raise failure(error.code, f"{error.message or error.details}", code=code, wait=wait, whose=whose) from None
+        raise failure(
+            error.code, f"{error.message or error.details}", code=code, wait=wait, whose=whose
+        ) from None
     except google.auth.exceptions.GoogleAuthError as error:
         raise CallFailed(calls.DENIED, f"{whose}: {NO_LOGIN}; {one_line(str(error))}") from None
     except httpx.ConnectTimeout as error:
@@ -175,7 +197,9 @@ def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Itera
             raise
         raise connection_failure(error) from None
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise CallFailed(calls.SERVER if batch else calls.NOT_A_REPLY, f"{none}: {one_line(str(error))}") from None
+        raise CallFailed(
+            calls.SERVER if batch else calls.NOT_A_REPLY, f"{none}: {one_line(str(error))}"
+        ) from None
 
 
 def read_body(body: bytes) -> Reply:
@@ -191,11 +215,21 @@ def read_body(body: bytes) -> Reply:
         raise error_in_reply(error, body)
     finish = str(candidate.get("finishReason", ""))
     parts = (candidate.get("content") or {}).get("parts") or []
-    text = "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict) and not part.get("thought"))
+    text = "".join(
+        str(part.get("text", ""))
+        for part in parts
+        if isinstance(part, dict) and not part.get("thought")
+    )
     blocked = (content.get("promptFeedback") or {}).get("blockReason")
     if not text:
         text = f"blocked: {blocked}" if blocked else finish if finish not in ENDINGS else ""
-    ending = ENDINGS.get(finish, calls.FILTERED) if finish else calls.COMPLETE if candidate else calls.NO_CHOICES
+    ending = (
+        ENDINGS.get(finish, calls.FILTERED)
+        if finish
+        else calls.COMPLETE
+        if candidate
+        else calls.NO_CHOICES
+    )
     if error:
         ending = calls.WITH_ERROR
     elif not text and any("functionCall" in part for part in map(as_object, parts)):

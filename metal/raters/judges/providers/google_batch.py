@@ -1,10 +1,12 @@
-"""Batches of Gemini, by API key (gemini:) or through Vertex AI (vertex:), with the google-genai package.
+"""Batches of Gemini, by API key (gemini:) or through Vertex AI (vertex:), with the google-genai
+package.
 
-By key (https://ai.google.dev/gemini-api/docs/batch-api) a file of {"key", "request"} lines is uploaded; results
-have the key again, with "response" or "error". Through Vertex AI (https://docs.cloud.google.com/vertex-ai/generative-ai/
-docs/multimodal/batch-prediction-from-cloud-storage) requests and results are files in Cloud Storage; results come in
-any order, beside the request, whose labels have the key. The package is called synchronously, on threads: its
-asynchronous upload sleeps on the event loop.
+By key (https://ai.google.dev/gemini-api/docs/batch-api) a file of {"key", "request"} lines is
+uploaded; results have the key again, with "response" or "error". Through Vertex AI
+(https://docs.cloud.google.com/vertex-ai/generative-ai/
+docs/multimodal/batch-prediction-from-cloud-storage) requests and results are files in Cloud
+Storage; results come in any order, beside the request, whose labels have the key. The package is
+called synchronously, on threads: its asynchronous upload sleeps on the event loop.
 """
 
 from __future__ import annotations
@@ -24,13 +26,26 @@ from google.oauth2.credentials import Credentials
 
 from metal.data.files import naming, new_file
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, ModelRequest, Reply, Status
+from metal.raters.judges.call import (
+    BatchClient,
+    BatchLimits,
+    CallFailed,
+    ModelRequest,
+    Reply,
+    Status,
+)
 from metal.raters.judges.models import Model
 from metal.raters.judges.prompts import Message
 from metal.raters.judges.providers import google_cloud as cloud
 from metal.raters.judges.providers.bounded import Bounded
 from metal.raters.judges.providers.failures import as_object, encoded, key_in, one_line, read_json
-from metal.raters.judges.providers.google import configured, connect, gemini_failures, project_and_location, read_body
+from metal.raters.judges.providers.google import (
+    configured,
+    connect,
+    gemini_failures,
+    project_and_location,
+    read_body,
+)
 
 Json = dict[str, Any]
 
@@ -57,10 +72,12 @@ class BatchHttpClient(Bounded, httpx.Client):
 
 
 class GeminiBatches:
-    """Gemini's batches by API key: 2 GB per file; how many tokens may wait depends on the account and is not disclosed.
+    """Gemini's batches by API key: 2 GB per file; how many tokens may wait depends on the account
+    and is not disclosed.
 
-    Nothing limits the requests of a file; there are as many as Vertex AI takes. Uploaded files go by themselves after
-    two days, results stay. A batch that is not done within two days expires, and has no results.
+    Nothing limits the requests of a file; there are as many as Vertex AI takes. Uploaded files go
+    by themselves after two days, results stay. A batch that is not done within two days expires,
+    and has no results.
     """
 
     limits = BatchLimits(200_000, 2_000_000_000)
@@ -72,13 +89,19 @@ class GeminiBatches:
         self._client, self._whose = connect(model, httpx_client=self._http)
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
-        """A request with its key. Raises CallFailed(REJECTED) for parameters that Gemini does not have."""
+        """A request with its key. Raises CallFailed(REJECTED) for parameters that Gemini does not
+        have.
+        """
         return encoded({"key": key, "request": self._requests.body(ask)})
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
         """A line of results."""
         result = read_json(line)
-        key = key_in(line, result.get("key"), as_object(as_object(result.get("request")).get("labels")).get("metal"))
+        key = key_in(
+            line,
+            result.get("key"),
+            as_object(as_object(result.get("request")).get("labels")).get("metal"),
+        )
         response = result.get("response")
         if not (isinstance(response, dict) and response):
             return key, cloud.read_error(result.get("error") or result.get("status"), self._whose)
@@ -97,7 +120,9 @@ class GeminiBatches:
     @cloud.on_thread
     def upload(self, file: Path, token: str) -> str:
         """The name of the file there, files/..."""
-        settings = types.UploadFileConfig(mime_type="application/jsonl", display_name=cloud.batch_name(token))
+        settings = types.UploadFileConfig(
+            mime_type="application/jsonl", display_name=cloud.batch_name(token)
+        )
         with self._failures():
             uploaded = self._client.files.upload(file=str(file), config=settings)
         if not uploaded.name:
@@ -128,7 +153,9 @@ class GeminiBatches:
         """The batch with this token in its display name."""
         with self._failures():
             jobs = self._client.batches.list(config=self._listing(token))
-            return next((job.name for job in jobs if job.display_name == cloud.batch_name(token)), None)
+            return next(
+                (job.name for job in jobs if job.display_name == cloud.batch_name(token)), None
+            )
 
     def _listing(self, token: str) -> types.ListBatchJobsConfig:
         return types.ListBatchJobsConfig(page_size=100)  # the service has no filter
@@ -143,7 +170,8 @@ class GeminiBatches:
     def status(self, batch: str) -> Status:
         """As the service says; its state without JOB_STATE_."""
         _, raw = self._get(batch)
-        about = raw.get("metadata") or raw  # by API key the facts are in "metadata", and have other names
+        # by API key the facts are in "metadata", and have other names
+        about = raw.get("metadata") or raw
         counts = about.get("batchStats") or about.get("completionStats") or {}
         answered, failed = (
             int(counts.get(f"{result}RequestCount") or counts.get(f"{result}Count") or 0)
@@ -157,7 +185,9 @@ class GeminiBatches:
     def fetch(self, batch: str, into: Path) -> None:
         """Download the file of results; the file is empty where the batch wrote none."""
         job, raw = self._get(batch)
-        results = (job.dest and job.dest.file_name) or (raw.get("response") or {}).get("responsesFile")
+        results = (job.dest and job.dest.file_name) or (raw.get("response") or {}).get(
+            "responsesFile"
+        )
         with new_file(into) as partial, naming(partial), self._failures():
             if results:
                 self._client.files.download(file=results, destination=partial)
@@ -179,7 +209,9 @@ class GeminiBatches:
     def _keep(self, response: httpx.Response) -> None:
         """Remember how a batch is described."""
         folder, _, name = response.request.url.path.rpartition("/")
-        if response.request.method == "GET" and folder.endswith(("/batches", "/batchPredictionJobs")):
+        if response.request.method == "GET" and folder.endswith(
+            ("/batches", "/batchPredictionJobs")
+        ):
             self._raw[name] = response.read()
 
     def _failures(self) -> AbstractContextManager[None]:
@@ -187,10 +219,12 @@ class GeminiBatches:
 
 
 class VertexGeminiBatches(GeminiBatches):
-    """Gemini's batches through Vertex AI: 200,000 requests and 1 GB per file, which lies in the user's bucket.
+    """Gemini's batches through Vertex AI: 200,000 requests and 1 GB per file, which lies in the
+    user's bucket.
 
-    A batch may wait for three days, and is cancelled one day after it began. Whatever ends it, its results so far are
-    kept. The service agent of Vertex AI has to be allowed to read and write the bucket.
+    A batch may wait for three days, and is cancelled one day after it began. Whatever ends it, its
+    results so far are kept. The service agent of Vertex AI has to be allowed to read and write the
+    bucket.
     """
 
     limits = BatchLimits(200_000, 1_000_000_000)
@@ -200,9 +234,13 @@ class VertexGeminiBatches(GeminiBatches):
         self._bucket = bucket
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
-        """A request with its key, also as a label of the request, which is repeated beside the reply."""
+        """A request with its key, also as a label of the request, which is repeated beside the
+        reply.
+        """
         body = self._requests.body(ask)
-        return encoded({"key": key, "request": {**body, "labels": {**body.get("labels", {}), "metal": key}}})
+        return encoded(
+            {"key": key, "request": {**body, "labels": {**body.get("labels", {}), "metal": key}}}
+        )
 
     async def close(self) -> None:
         """Give back connections."""
@@ -222,7 +260,9 @@ class VertexGeminiBatches(GeminiBatches):
         )
 
     def _listing(self, token: str) -> types.ListBatchJobsConfig:
-        return types.ListBatchJobsConfig(page_size=100, filter=f'display_name="{cloud.batch_name(token)}"')
+        return types.ListBatchJobsConfig(
+            page_size=100, filter=f'display_name="{cloud.batch_name(token)}"'
+        )
 
     @cloud.on_thread
     def fetch(self, batch: str, into: Path) -> None:
@@ -237,29 +277,42 @@ class VertexGeminiBatches(GeminiBatches):
 
 
 class Requests:
-    """What the package would send for a question. It is asked once for all questions that differ in words alone."""
+    """What the package would send for a question. It is asked once for all questions that differ in
+    words alone.
+    """
 
     def __init__(self, model: Model) -> None:
         self._model, self._sent = model, b""
         self._shapes: dict[str, Json] = {}
 
     def body(self, ask: ModelRequest) -> Json:
-        """The body of generateContent. Raises CallFailed(REJECTED) for parameters that Gemini does not have."""
-        kind = json.dumps([bool(ask.message.system), ask.structured, ask.parameters, ask.schema], default=str)
+        """The body of generateContent. Raises CallFailed(REJECTED) for parameters that Gemini does
+        not have.
+        """
+        kind = json.dumps(
+            [bool(ask.message.system), ask.structured, ask.parameters, ask.schema], default=str
+        )
         if kind not in self._shapes:
             self._shapes[kind] = self._shape(ask)
         body = dict(self._shapes[kind])
         body["contents"] = [{**body["contents"][0], "parts": [{"text": ask.message.user}]}]
         if ask.message.system:
-            body["systemInstruction"] = {**body["systemInstruction"], "parts": [{"text": ask.message.system}]}
+            body["systemInstruction"] = {
+                **body["systemInstruction"],
+                "parts": [{"text": ask.message.system}],
+            }
         return body
 
     def _shape(self, ask: ModelRequest) -> Json:
         wordless = replace(ask, message=Message("." if ask.message.system else "", "."))
         try:
-            self._client.models.generate_content(model=self._model.model, contents=".", config=configured(wordless))
+            self._client.models.generate_content(
+                model=self._model.model, contents=".", config=configured(wordless)
+            )
         except ValueError as error:
-            raise CallFailed(calls.REJECTED, f"parameters {sorted(ask.parameters)}: {one_line(str(error))}") from None
+            raise CallFailed(
+                calls.REJECTED, f"parameters {sorted(ask.parameters)}: {one_line(str(error))}"
+            ) from None
         return read_json(self._sent)
 
     @cached_property
@@ -269,7 +322,13 @@ class Requests:
         if self._model.provider == "gemini":
             return genai.Client(vertexai=False, api_key="none", http_options=options)
         unused = Credentials("none")  # type: ignore[no-untyped-call]
-        return genai.Client(vertexai=True, project="none", location="global", credentials=unused, http_options=options)
+        return genai.Client(
+            vertexai=True,
+            project="none",
+            location="global",
+            credentials=unused,
+            http_options=options,
+        )
 
     def _keep(self, request: httpx.Request) -> httpx.Response:
         self._sent = request.read()

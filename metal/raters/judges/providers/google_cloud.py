@@ -1,7 +1,8 @@
-"""What Google's batches have in common, in METAL's terms: states, errors, names, and files in Cloud Storage (gs://...).
+"""What Google's batches have in common, in METAL's terms: states, errors, names, and files in Cloud
+Storage (gs://...).
 
-Gemini by API key does without the libraries of Google Cloud, so they are imported where they are needed; their own
-retries are off. A Bucket's methods block: call them on a thread.
+Gemini by API key does without the libraries of Google Cloud, so they are imported where they are
+needed; their own retries are off. A Bucket's methods block: call them on a thread.
 """
 
 from __future__ import annotations
@@ -52,11 +53,14 @@ _STATUS = {
     "UNAUTHENTICATED": 401,
 }
 _STATUS_OF_NUMBER = dict(enumerate(_STATUS.values(), 1))
-# Otherwise the client asks, on a thread that outlives it, what the bucket is: for traces, which METAL does not make.
+# Otherwise the client asks, on a thread that outlives it, what the bucket is: for traces, which
+# METAL does not make.
 _NO_TRACES = "DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true"
 
 
-def on_thread(method: Callable[Concatenate[Any, P], T]) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
+def on_thread(
+    method: Callable[Concatenate[Any, P], T],
+) -> Callable[Concatenate[Any, P], Coroutine[Any, Any, T]]:
     """A method that blocks, as a coroutine method that runs on a thread."""
 
     @wraps(method)
@@ -71,7 +75,9 @@ def batch_name(token: str) -> str:
     return f"metal-{token}"
 
 
-def job_status(state: str, answered: int, failed: int, failure: CallFailed | None, *, counted: bool = True) -> Status:
+def job_status(
+    state: str, answered: int, failed: int, failure: CallFailed | None, *, counted: bool = True
+) -> Status:
     """The status behind JOB_STATE_... answered, failed: requests, where they are counted.
 
     A failed batch with answers has not failed as a whole: they can be fetched.
@@ -85,15 +91,21 @@ def job_status(state: str, answered: int, failed: int, failure: CallFailed | Non
 
 
 def file_gone(refused: CallFailed, uploaded: str) -> CallFailed:
-    """What refused a batch; when its file is no longer there, a failure that uploading it once more mends."""
+    """What refused a batch; when its file is no longer there, a failure that uploading it once more
+    mends.
+    """
     gone = refused.status in (400, 404) or "not exist" in refused.message
     if gone and uploaded.removeprefix("files/") in refused.message:
-        return CallFailed(calls.SERVER, f"the uploaded file is gone; {refused.message}", status=refused.status)
+        return CallFailed(
+            calls.SERVER, f"the uploaded file is gone; {refused.message}", status=refused.status
+        )
     return refused
 
 
 def read_error(error: object, whose: str) -> CallFailed:
-    """What a google.rpc.Status means, or the text of one: {"code", "message"}, or `Bad Request: {"error": {...}}`."""
+    """What a google.rpc.Status means, or the text of one: {"code", "message"}, or `Bad Request:
+    {"error": {...}}`.
+    """
     if isinstance(error, Mapping):
         inner = error.get("error")
         return _read_status(inner if isinstance(inner, Mapping) else error, whose)
@@ -110,14 +122,20 @@ def read_error(error: object, whose: str) -> CallFailed:
     if re.search(r"expired|cancell?ed", text, re.I):
         return CallFailed(calls.EXPIRED, one_line(text))
     http = re.search(r"\b[45]\d\d\b", text)
-    by_name = next((status for name, status in _STATUS.items() if name in text.upper().replace(" ", "_")), 500)
+    by_name = next(
+        (status for name, status in _STATUS.items() if name in text.upper().replace(" ", "_")), 500
+    )
     return failure(int(http[0]) if http else by_name, one_line(text), code=QUEUE_FULL, whose=whose)
 
 
 def _read_status(error: Mapping[str, Any], whose: str) -> CallFailed:
     name, code = str(error.get("status") or ""), str(error.get("code") or "")
     number = int(code) if code.isdigit() else 0
-    status = _STATUS.get(name) or _STATUS_OF_NUMBER.get(number) or (number if 400 <= number < 600 else 500)
+    status = (
+        _STATUS.get(name)
+        or _STATUS_OF_NUMBER.get(number)
+        or (number if 400 <= number < 600 else 500)
+    )
     message = str(error.get("message") or name or json.dumps(dict(error), default=str))
     if status == 499:  # the batch ended before this request's turn
         return CallFailed(calls.EXPIRED, one_line(message))
@@ -142,9 +160,17 @@ def failures(whose: str, code: str = "", no_answer: str = calls.SERVER) -> Itera
         wait = retry_after(getattr(response, "headers", {}))
         with suppress(ValueError, AttributeError):  # not JSON, or of no HTTP response
             wait = wait or retry_delay(response.json())
-        raise failure(int(error.code or 500), error.message or str(error), code=code, wait=wait, whose=whose) from None
-    except (requests.exceptions.RequestException, urllib3.exceptions.HTTPError, exceptions.RetryError) as error:
-        late = isinstance(error, requests.exceptions.Timeout | exceptions.RetryError) or "timed out" in str(error)
+        raise failure(
+            int(error.code or 500), error.message or str(error), code=code, wait=wait, whose=whose
+        ) from None
+    except (
+        requests.exceptions.RequestException,
+        urllib3.exceptions.HTTPError,
+        exceptions.RetryError,
+    ) as error:
+        late = isinstance(
+            error, requests.exceptions.Timeout | exceptions.RetryError
+        ) or "timed out" in str(error)
         if late:
             raise CallFailed(calls.TIMEOUT, one_line(str(error))) from None
         raise connection_failure(error) from None
@@ -158,14 +184,15 @@ def open_bucket(model: Model, project: str) -> Bucket:
     """The bucket of the model's batches. Raises UsageError when judges.toml names none."""
     if not model.batch.bucket:
         raise UsageError(
-            f"judge {model.name!r}: batches on Vertex AI are read from Cloud Storage and written there: name a bucket "
+            f"judge {model.name!r}: batches on Vertex AI are read from Cloud Storage and written"
+            " there: name a bucket "
             f'of yours in {FILE}: [judges.NAME.batch] bucket = "gs://..."'
         )
     name, _, folder = model.batch.bucket.removeprefix("gs://").strip("/").partition("/")
     if not name or not model.batch.bucket.startswith("gs://"):
         raise UsageError(
-            f"judge {model.name!r}: bucket {model.batch.bucket!r} is not a bucket of Cloud Storage; write gs://NAME or "
-            "gs://NAME/FOLDER"
+            f"judge {model.name!r}: bucket {model.batch.bucket!r} is not a bucket of Cloud Storage;"
+            " write gs://NAME or gs://NAME/FOLDER"
         )
     from google.cloud import storage  # type: ignore[attr-defined]
 
@@ -202,7 +229,10 @@ class Bucket:
             raise CallFailed(calls.SERVER, f"{batch} does not say where its results are")
         bucket, _, prefix = folder.removeprefix("gs://").partition("/")
         with new_file(into) as partial, failures(f"bucket {bucket}"), partial.open("w+b") as out:
-            blobs = {blob.name: blob for blob in self._client.list_blobs(bucket, prefix=prefix, **self._settings)}
+            blobs = {
+                blob.name: blob
+                for blob in self._client.list_blobs(bucket, prefix=prefix, **self._settings)
+            }
             for name in result_files(list(blobs)):
                 blobs[name].download_to_file(out, checksum="md5", **self._settings)
                 if out.tell() and (out.seek(-1, 1), out.read(1))[1] != b"\n":
@@ -225,9 +255,9 @@ class Bucket:
 def result_files(names: list[str]) -> list[str]:
     """Those of a batch's files that hold its results, each result once.
 
-    Gemini: predictions.jsonl, and incremental_predictions.jsonl while it runs, which stays when it never ends well.
-    A deployed model: prediction.results-00000-of-00010 or predictions_0001.jsonl, errors_0001.jsonl; its
-    prediction.errors_stats-... has counts of errors, without keys.
+    Gemini: predictions.jsonl, and incremental_predictions.jsonl while it runs, which stays when it
+    never ends well. A deployed model: prediction.results-00000-of-00010 or predictions_0001.jsonl,
+    errors_0001.jsonl; its prediction.errors_stats-... has counts of errors, without keys.
     """
     files = [name for name in names if not name.endswith("/")]
     results = sorted(name for name in files if "errors_stats" not in name.rsplit("/", 1)[-1])

@@ -1,14 +1,18 @@
-"""Models of OpenAI's protocol, asked through guidance (guidance:openai:gpt-4o, guidance:azure:..., ...).
+"""Models of OpenAI's protocol, asked through guidance (guidance:openai:gpt-4o, guidance:azure:...,
+...).
 
-METAL's authors used guidance for generation; this asks with its roles and its `json`. It costs a thread per call, four
-to five times the CPU of openai: (2 ms per call instead of 0.45), and messages in parts, which some servers do not take.
-Without that reason openai: is the better name: the model is the same.
+METAL's authors used guidance for generation; this asks with its roles and its `json`. It costs a
+thread per call, four to five times the CPU of openai: (2 ms per call instead of 0.45), and messages
+in parts, which some servers do not take. Without that reason openai: is the better name: the model
+is the same.
 
-What guidance 0.3 composes is sent over the connection of `openai_like`, which guidance takes for its client. By itself
-it leaves out a temperature of 0, knows no seed, asks for log probabilities, which newer models reject, raises at a
-refusal, and takes a broken or cut reply for a whole one without a word. Here parameters are put into the body as they
-were asked for, nothing is streamed, and the reply's body is kept as it came and read by METAL before guidance sees its
-text. guidance is synchronous: its program runs on a thread, its request on the event loop, and both end with the call.
+What guidance 0.3 composes is sent over the connection of `openai_like`, which guidance takes for
+its client. By itself it leaves out a temperature of 0, knows no seed, asks for log probabilities,
+which newer models reject, raises at a refusal, and takes a broken or cut reply for a whole one
+without a word. Here parameters are put into the body as they were asked for, nothing is streamed,
+and the reply's body is kept as it came and read by METAL before guidance sees its text. guidance is
+synchronous: its program runs on a thread, its request on the event loop, and both end with the
+call.
 """
 
 from __future__ import annotations
@@ -45,7 +49,11 @@ UNANSWERED = Reply("")
 def open_client(model: Model) -> Client:
     """A client for guidance: models, with keys and addresses as the provider beneath has them."""
     provider, name = called(model.provider, model.model)
-    return GuidanceChat(openai_like.open_client(replace(model, provider=provider, model=name)), name, model.concurrency)
+    return GuidanceChat(
+        openai_like.open_client(replace(model, provider=provider, model=name)),
+        name,
+        model.concurrency,
+    )
 
 
 class GuidanceChat:
@@ -63,7 +71,8 @@ class GuidanceChat:
     async def ask(self, ask: ModelRequest) -> Reply:
         """One call. Raises CallFailed."""
         loop = asyncio.get_running_loop()
-        line = Line(self._connection, loop, ask)  # a new one, and a new program: what they share, guidance would keep
+        # a new one, and a new program: what they share, guidance would keep
+        line = Line(self._connection, loop, ask)
         try:
             await loop.run_in_executor(self._threads, self._run, line, ask)
         finally:
@@ -71,7 +80,9 @@ class GuidanceChat:
         return line.reply
 
     def _run(self, line: Line, ask: ModelRequest) -> None:
-        """The program of one call, on a thread. Texts go in as `string`: in a bare str, guidance looks for its tags."""
+        """The program of one call, on a thread. Texts go in as `string`: in a bare str, guidance
+        looks for its tags.
+        """
         program = Program(Interpreter(self._name, line), sampling_params={}, echo=False)
         try:
             if ask.message.system:
@@ -83,17 +94,24 @@ class GuidanceChat:
                 program += self._answer(ask.structured, ask.schema)
         except CallFailed:
             raise
-        except Exception as error:  # a schema or a text that guidance does not take; an answer that is here is kept
+        # a schema or a text that guidance does not take; an answer that is here is kept
+        except Exception as error:
             if line.reply is not UNANSWERED:
                 return
-            raise CallFailed(calls.REJECTED, one_line(f"guidance: {type(error).__name__}: {error}")) from None
+            raise CallFailed(
+                calls.REJECTED, one_line(f"guidance: {type(error).__name__}: {error}")
+            ) from None
 
     def _answer(self, structured: str, schema: Mapping[str, Any]) -> Any:
-        """guidance's node for the answer; kept, because guidance compiles the schema to see whether it is one."""
+        """guidance's node for the answer; kept, because guidance compiles the schema to see whether
+        it is one.
+        """
         form = json.dumps([structured, schema], sort_keys=True)
         if form not in self._answers:
             wanted = schema if structured == "json_schema" else None
-            self._answers[form] = guidance.gen() if structured == "none" else guidance.json(schema=wanted)
+            self._answers[form] = (
+                guidance.gen() if structured == "none" else guidance.json(schema=wanted)
+            )
         return self._answers[form]
 
 
@@ -104,9 +122,13 @@ class Interpreter(OpenAIRuleMixin, OpenAIJSONMixin, OpenAIRegexMixin, BaseOpenAI
 
 
 class Line(BaseOpenAIClientWrapper):  # type: ignore[misc]
-    """What guidance takes for its client: sends one request from guidance's thread over the loop's connection."""
+    """What guidance takes for its client: sends one request from guidance's thread over the loop's
+    connection.
+    """
 
-    def __init__(self, connection: openai_like.OpenAILike, loop: asyncio.AbstractEventLoop, ask: ModelRequest) -> None:
+    def __init__(
+        self, connection: openai_like.OpenAILike, loop: asyncio.AbstractEventLoop, ask: ModelRequest
+    ) -> None:
         self._connection, self._loop, self._ask = connection, loop, ask
         self._under_way: Future[Reply] | None = None
         self._is_cut = False
@@ -118,12 +140,16 @@ class Line(BaseOpenAIClientWrapper):  # type: ignore[misc]
         """Send what guidance composed, with the parameters as asked for. Raises CallFailed."""
         composed = {name: value for name, value in settings.items() if value is not None}
         body = {"model": model, "messages": messages, **composed, **self._ask.parameters}
-        self._under_way = asyncio.run_coroutine_threadsafe(self._connection.post(body, self._ask.timeout), self._loop)
+        self._under_way = asyncio.run_coroutine_threadsafe(
+            self._connection.post(body, self._ask.timeout), self._loop
+        )
         if self._is_cut:
             self._under_way.cancel()
         self.reply = self._under_way.result()
         choice = Choice(delta=ChoiceDelta(content=self.reply.text), index=0, finish_reason="stop")
-        chunk = ChatCompletionChunk(id="", choices=[choice], created=0, model=model, object="chat.completion.chunk")
+        chunk = ChatCompletionChunk(
+            id="", choices=[choice], created=0, model=model, object="chat.completion.chunk"
+        )
         return nullcontext(iter([chunk]))
 
     def cut(self) -> None:

@@ -1,10 +1,11 @@
 """Any chat model LangChain knows (langchain:PROVIDER:MODEL), through init_chat_model.
 
-LangChain's own structured output loses the text of a reply that is not as it should be. So the JSON schema goes
-to the provider by the provider's own parameter, where we know it, and the text is read by METAL's reader.
+LangChain's own structured output loses the text of a reply that is not as it should be. So the JSON
+schema goes to the provider by the provider's own parameter, where we know it, and the text is read
+by METAL's reader.
 
-OpenAI's and Azure's integrations send through a client of ours, with its bounds. Others bring their own, which cannot
-be bounded: a redirect is followed, and a reply is measured when it is in memory.
+OpenAI's and Azure's integrations send through a client of ours, with its bounds. Others bring their
+own, which cannot be bounded: a redirect is followed, and a reply is measured when it is in memory.
 """
 
 from __future__ import annotations
@@ -24,7 +25,11 @@ from metal.raters.judges.providers.connecting import connection_failure
 from metal.raters.judges.providers.failures import failure, one_line, retry_after, token_counts
 
 # Providers that do not say at once that their key is missing, and the variable it is in.
-KEYS = {"anthropic": "ANTHROPIC_API_KEY", "mistralai": "MISTRAL_API_KEY", "cohere": "COHERE_API_KEY"}
+KEYS = {
+    "anthropic": "ANTHROPIC_API_KEY",
+    "mistralai": "MISTRAL_API_KEY",
+    "cohere": "COHERE_API_KEY",
+}
 ENDINGS = {
     "stop": calls.COMPLETE,
     "end_turn": calls.COMPLETE,
@@ -37,12 +42,16 @@ ENDINGS = {
 
 
 def open_client(model: Model) -> Client:
-    """A client for langchain: models. LangChain takes the key from its own variables, or that of api_key_env."""
+    """A client for langchain: models. LangChain takes the key from its own variables, or that of
+    api_key_env.
+    """
     provider, _, name = model.model.partition(":")
     key = os.environ.get(model.api_key_env) if model.api_key_env else None
     wanted = model.api_key_env or KEYS.get(provider, "")
     if wanted and not os.environ.get(wanted):
-        raise UsageError(f"{model.name} needs a key in the environment variable {wanted}, which is not set")
+        raise UsageError(
+            f"{model.name} needs a key in the environment variable {wanted}, which is not set"
+        )
     settings: dict[str, Any] = {"max_retries": 0, "timeout": model.timeout}
     http = None
     if provider in ("openai", "azure_openai"):
@@ -60,8 +69,16 @@ def open_client(model: Model) -> Client:
 class LangChainChat:
     """A connection to one model; LangChain's object is made again when parameters change."""
 
-    def __init__(self, model: Model, name: str, provider: str, settings: dict[str, Any], http: Any) -> None:
-        self._model, self._name, self._provider, self._settings, self._http = model, name, provider, settings, http
+    def __init__(
+        self, model: Model, name: str, provider: str, settings: dict[str, Any], http: Any
+    ) -> None:
+        self._model, self._name, self._provider, self._settings, self._http = (
+            model,
+            name,
+            provider,
+            settings,
+            http,
+        )
         self._chats: dict[str, Any] = {}
 
     async def close(self) -> None:
@@ -70,13 +87,20 @@ class LangChainChat:
             await self._http.aclose()
 
     def chat(self, parameters: dict[str, Any], structured: str, schema: dict[str, Any]) -> Any:
-        """LangChain's chat model with these parameters. Raises UsageError when LangChain cannot make it."""
+        """LangChain's chat model with these parameters. Raises UsageError when LangChain cannot
+        make it.
+        """
         settings = json.dumps([parameters, structured, schema], sort_keys=True, default=str)
         if settings not in self._chats:
-            arguments = self._settings | parameters | _structured(self._provider, structured, schema)
+            arguments = (
+                self._settings | parameters | _structured(self._provider, structured, schema)
+            )
             try:
-                self._chats[settings] = init_chat_model(self._name, model_provider=self._provider, **arguments)
-            except Exception as error:  # each package has its own way to say that a key or setting is missing
+                self._chats[settings] = init_chat_model(
+                    self._name, model_provider=self._provider, **arguments
+                )
+            # each package has its own way to say that a key or setting is missing
+            except Exception as error:
                 kind = "" if isinstance(error, ImportError) else f"{type(error).__name__}: "
                 raise UsageError(f"{self._model.name}: {kind}{one_line(str(error))}") from None
         return self._chats[settings]
@@ -98,7 +122,11 @@ class LangChainChat:
             raise
         except Exception as error:  # every integration has exceptions of its own
             raise self._failure(error) from None
-        dropped = tuple(name for name in ("temperature",) if name in parameters and getattr(chat, name, 0) is None)
+        dropped = tuple(
+            name
+            for name in ("temperature",)
+            if name in parameters and getattr(chat, name, 0) is None
+        )
         return _reply(answer, dropped)
 
     def _failure(self, error: Exception) -> CallFailed:
@@ -121,13 +149,18 @@ class LangChainChat:
             return connection_failure(error)
         unreadable = isinstance(error, ValueError | TypeError | AttributeError | LookupError)
         kind = calls.NOT_A_REPLY if unreadable else calls.SERVER
-        return CallFailed(kind, f"not a reply that LangChain can read: {type(error).__name__}: {message}")
+        return CallFailed(
+            kind, f"not a reply that LangChain can read: {type(error).__name__}: {message}"
+        )
 
 
 def _structured(provider: str, structured: str, schema: dict[str, Any]) -> dict[str, Any]:
     """How a provider is asked for JSON."""
     if provider in ("openai", "azure_openai") and structured == "json_schema":
-        form = {"type": "json_schema", "json_schema": {"name": "verdict", "strict": True, "schema": schema}}
+        form = {
+            "type": "json_schema",
+            "json_schema": {"name": "verdict", "strict": True, "schema": schema},
+        }
         return {"extra_body": {"response_format": form}}
     if provider in ("openai", "azure_openai") and structured == "json_object":
         return {"extra_body": {"response_format": {"type": "json_object"}}}
@@ -141,7 +174,11 @@ def _reply(answer: Any, dropped: tuple[str, ...]) -> Reply:
     refusal = (answer.additional_kwargs or {}).get("refusal")
     finish = str(about.get("finish_reason") or about.get("stop_reason") or "").lower()
     usage = answer.usage_metadata or {}
-    raw = {"content": answer.content, "additional_kwargs": answer.additional_kwargs, "response_metadata": about}
+    raw = {
+        "content": answer.content,
+        "additional_kwargs": answer.additional_kwargs,
+        "response_metadata": about,
+    }
     return Reply(
         str(refusal) if refusal else str(answer.text),
         calls.REFUSED if refusal else ENDINGS.get(finish, calls.COMPLETE),

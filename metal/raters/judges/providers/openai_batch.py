@@ -1,8 +1,10 @@
-"""The batch services of OpenAI, of Azure OpenAI, and of servers that speak OpenAI's protocol of files and batches.
+"""The batch services of OpenAI, of Azure OpenAI, and of servers that speak OpenAI's protocol of
+files and batches.
 
-A batch is a file of chat completions, a line each, that is uploaded and then submitted with our token in its metadata.
-When it has ended there are up to two files: of replies, and of what came to nothing. Everything is read as it came: the
-package's own types would lose what they do not expect (Azure's older versions write states and dates differently).
+A batch is a file of chat completions, a line each, that is uploaded and then submitted with our
+token in its metadata. When it has ended there are up to two files: of replies, and of what came to
+nothing. Everything is read as it came: the package's own types would lose what they do not expect
+(Azure's older versions write states and dates differently).
 """
 
 from __future__ import annotations
@@ -24,11 +26,25 @@ from metal.raters.judges import call as calls
 from metal.raters.judges.call import BatchLimits, CallFailed, ModelRequest, Reply, Status
 from metal.raters.judges.models import Model
 from metal.raters.judges.providers import openai_like
-from metal.raters.judges.providers.failures import MOST_BODY, as_object, failure, key_in, one_line, read_json
-from metal.raters.judges.providers.posting import BYTES_A_SECOND, PATIENCE, BatchConnection, id_in, write_lines
+from metal.raters.judges.providers.failures import (
+    MOST_BODY,
+    as_object,
+    failure,
+    key_in,
+    one_line,
+    read_json,
+)
+from metal.raters.judges.providers.posting import (
+    BYTES_A_SECOND,
+    PATIENCE,
+    BatchConnection,
+    id_in,
+    write_lines,
+)
 
 OURS = "metal"  # what our token is called in a batch's metadata
-MOST_BYTES = 190_000_000  # of a file; like the requests, a margin below what the services' documentation says
+# of a file; like the requests, a margin below what the services' documentation says
+MOST_BYTES = 190_000_000
 _MOST_RESULTS = 4 * MOST_BYTES
 ENDED = ("completed", "failed", "expired", "cancelled", "canceled")
 OLDEST = 35 * 86_400.0  # seconds; results are kept for 30 days, so an older batch is of no use
@@ -36,14 +52,26 @@ _PAGE = 100  # batches per page of the list, the most there may be
 _BODY = re.compile(r'"body"\s*:\s*')
 # What error codes mean that do not come with a telling HTTP status.
 _KINDS = {
-    calls.BUSY: re.compile(r"tokens?_?limit|enqueued|rate_?limit|too_many_(?:batches|requests)", re.I),
+    calls.BUSY: re.compile(
+        r"tokens?_?limit|enqueued|rate_?limit|too_many_(?:batches|requests)", re.I
+    ),
     calls.QUOTA: re.compile(r"billing|insufficient_quota|quota_exceeded", re.I),
     calls.UNKNOWN_MODEL: re.compile(r"(?:model|deployment)_?not_?found", re.I),
     calls.SERVER: re.compile(r"server|internal|timeout|unavailable", re.I),
 }
 _NEVER_ASKED = ("batch_expired", "batch_cancelled", "batch_canceled")
 # Fields of a line that an error may name and that are not parameters of a model.
-_FIELDS = ("model", "custom_id", "url", "method", "body", "endpoint", "input_file_id", "metadata", "line")
+_FIELDS = (
+    "model",
+    "custom_id",
+    "url",
+    "method",
+    "body",
+    "endpoint",
+    "input_file_id",
+    "metadata",
+    "line",
+)
 
 
 def open_batch_client(model: Model) -> OpenAIBatch:
@@ -66,7 +94,9 @@ class OpenAIBatch(BatchConnection):
     # ------------------------------------------------------------ requests
 
     def line(self, key: str, ask: ModelRequest) -> bytes:
-        """The line of a request. Raises CallFailed (REJECTED) for a text that no UTF-8 can hold, as a call does."""
+        """The line of a request. Raises CallFailed (REJECTED) for a text that no UTF-8 can hold, as
+        a call does.
+        """
         body = openai_like.request_body(self._model.model, ask)
         asked = {"custom_id": key, "method": "POST", "url": self._endpoint, "body": body}
         try:
@@ -75,16 +105,21 @@ class OpenAIBatch(BatchConnection):
             raise CallFailed(calls.REJECTED, one_line(f"cannot be sent: {error}")) from None
 
     async def upload(self, file: Path, token: str) -> str:
-        """Upload a file, read from the disk as it goes, and wait until the service has looked at it."""
+        """Upload a file, read from the disk as it goes, and wait until the service has looked at
+        it.
+        """
         seconds = PATIENCE + file.stat().st_size / BYTES_A_SECOND
         async with self._guarded(seconds):
             with file.open("rb") as content:
                 sent = await self._client.files.with_raw_response.create(
-                    file=(f"metal-{token}.jsonl", content, "application/jsonl"), purpose="batch", timeout=PATIENCE
+                    file=(f"metal-{token}.jsonl", content, "application/jsonl"),
+                    purpose="batch",
+                    timeout=PATIENCE,
                 )
             answer, pause = read_json(sent.content), 0.2
             name = id_in(answer, "file")
-            while _state(answer) in ("pending", "running"):  # Azure's files; OpenAI's are there at once
+            # Azure's files; OpenAI's are there at once
+            while _state(answer) in ("pending", "running"):
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, 10.0)
                 answer = await self._get(f"/files/{_quoted(name)}")
@@ -99,8 +134,11 @@ class OpenAIBatch(BatchConnection):
         try:
             return id_in(await self._post("/batches", asked | {"metadata": {OURS: token}}), "batch")
         except CallFailed as refused:
-            if refused.status == 404 and uploaded in refused.message:  # not the model: uploading once more mends it
-                raise CallFailed(calls.SERVER, f"the uploaded file is gone; {refused.message}", status=404) from None
+            # not the model: uploading once more mends it
+            if refused.status == 404 and uploaded in refused.message:
+                raise CallFailed(
+                    calls.SERVER, f"the uploaded file is gone; {refused.message}", status=404
+                ) from None
             raise
 
     async def forget(self, uploaded: str) -> None:
@@ -111,9 +149,11 @@ class OpenAIBatch(BatchConnection):
     # ------------------------------------------------------------ batches
 
     async def find(self, token: str) -> str | None:
-        """The batch with this token, among all that were made within the time that results are kept before the newest.
+        """The batch with this token, among all that were made within the time that results are kept
+        before the newest.
 
-        Compared with each other only: by our clock, wrong by a month, a batch might seem too old and be paid twice.
+        Compared with each other only: by our clock, wrong by a month, a batch might seem too old
+        and be paid twice.
         """
         after, seen, newest = "", set[str](), 0.0
         async with self._guarded(5 * PATIENCE):
@@ -122,25 +162,44 @@ class OpenAIBatch(BatchConnection):
                 page = await self._get("/batches", query)
                 data = page.get("data")
                 if not isinstance(data, list):
-                    raise CallFailed(calls.SERVER, "the list of batches is none", body=json.dumps(page)[:MOST_BODY])
+                    raise CallFailed(
+                        calls.SERVER,
+                        "the list of batches is none",
+                        body=json.dumps(page)[:MOST_BODY],
+                    )
                 batches = [batch for batch in map(as_object, data) if batch.get("id")]
                 for batch in batches:
                     if as_object(batch.get("metadata")).get(OURS) == token:
                         return str(batch["id"])
                 ids = [str(batch["id"]) for batch in batches]
                 newest = max([newest, *filter(math.isfinite, map(_created, batches))])
-                if not page.get("has_more") or not set(ids) - seen or _created(batches[-1]) < newest - OLDEST:
+                if (
+                    not page.get("has_more")
+                    or not set(ids) - seen
+                    or _created(batches[-1]) < newest - OLDEST
+                ):
                     return None
                 seen |= set(ids)
                 after = ids[-1]
 
     async def status(self, batch: str) -> Status:
-        """How far a batch is. A failed batch with some answers counts as ended, so that these are fetched."""
+        """How far a batch is. A failed batch with some answers counts as ended, so that these are
+        fetched.
+        """
         content = await self._get(f"/batches/{_quoted(batch)}")
         stage, counts = _state(content), as_object(content.get("request_counts"))
-        done = [count for count in (counts.get("completed"), counts.get("failed")) if isinstance(count, int)]
+        done = [
+            count
+            for count in (counts.get("completed"), counts.get("failed"))
+            if isinstance(count, int)
+        ]
         refused = stage == "failed" and not counts.get("completed")
-        return Status(stage, stage in ENDED, sum(done) if done else None, self._refusal(content) if refused else None)
+        return Status(
+            stage,
+            stage in ENDED,
+            sum(done) if done else None,
+            self._refusal(content) if refused else None,
+        )
 
     async def cancel(self, batch: str) -> None:
         """Ask a batch to stop."""
@@ -160,19 +219,25 @@ class OpenAIBatch(BatchConnection):
     # ------------------------------------------------------------ results
 
     async def fetch(self, batch: str, into: Path) -> None:
-        """Write the lines of both files, replies first. A download that breaks off leaves nothing under `into`."""
+        """Write the lines of both files, replies first. A download that breaks off leaves nothing
+        under `into`.
+        """
         content = await self._get(f"/batches/{_quoted(batch)}")
         seconds = PATIENCE + _MOST_RESULTS / BYTES_A_SECOND
         with new_file(into) as partial, naming(partial), partial.open("wb") as file:
             for name in filter(None, (content.get("output_file_id"), content.get("error_file_id"))):
                 async with (
                     self._guarded(seconds),
-                    self._client.files.with_streaming_response.content(str(name), timeout=PATIENCE) as answer,
+                    self._client.files.with_streaming_response.content(
+                        str(name), timeout=PATIENCE
+                    ) as answer,
                 ):
                     await write_lines(answer.iter_bytes(1 << 20), file, _MOST_RESULTS)
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
-        """(key, reply or failure) of a line of either file. Raises CallFailed (SERVER) for one that has no key."""
+        """(key, reply or failure) of a line of either file. Raises CallFailed (SERVER) for one that
+        has no key.
+        """
         return read_result(line, self._whose)
 
 
@@ -187,7 +252,9 @@ def _state(content: dict[str, Any]) -> str:
 
 
 def _created(batch: dict[str, Any]) -> float:
-    """When a batch was created, in seconds since 1970: a number or, in older Azure, a date; else infinite."""
+    """When a batch was created, in seconds since 1970: a number or, in older Azure, a date; else
+    infinite.
+    """
     created = batch.get("created_at")
     if isinstance(created, int | float):
         return float(created)
@@ -201,7 +268,9 @@ def _created(batch: dict[str, Any]) -> float:
 
 
 def read_result(line: bytes, whose: str) -> tuple[str, Reply | CallFailed]:
-    """(key, reply or failure) of a line of either file. Raises CallFailed (SERVER) for one that has no key."""
+    """(key, reply or failure) of a line of either file. Raises CallFailed (SERVER) for one that has
+    no key.
+    """
     result = read_json(line)
     key = key_in(line, result.get("custom_id"))
     response, error = as_object(result.get("response")), as_object(result.get("error"))
@@ -213,7 +282,9 @@ def read_result(line: bytes, whose: str) -> tuple[str, Reply | CallFailed]:
         return key, failed
 
 
-def _read_response(response: dict[str, Any], error: dict[str, Any], line: bytes, whose: str) -> Reply:
+def _read_response(
+    response: dict[str, Any], error: dict[str, Any], line: bytes, whose: str
+) -> Reply:
     status, body = response.get("status_code"), _body_of(line, response.get("body"))
     status = int(status) if isinstance(status, str) and re.fullmatch("[0-9]{3}", status) else status
     if status == 200:
@@ -221,7 +292,11 @@ def _read_response(response: dict[str, Any], error: dict[str, Any], line: bytes,
     if response.get("body") is None and error:
         body = json.dumps({"error": error}).encode()
     if not isinstance(status, int) or not 100 <= status <= 599:
-        raise CallFailed(calls.SERVER, "a result without status", body=body[:MOST_BODY].decode("utf-8", "replace"))
+        raise CallFailed(
+            calls.SERVER,
+            "a result without status",
+            body=body[:MOST_BODY].decode("utf-8", "replace"),
+        )
     raise read_http_failure(status, body, whose)
 
 
@@ -244,7 +319,9 @@ def read_code(code: str, message: str, parameter: str, whose: str) -> CallFailed
     """An error without HTTP status: of a batch as a whole, or of a line."""
     for kind, pattern in _KINDS.items():
         if pattern.search(code):
-            return CallFailed(kind, one_line(f"{whose}; {message}" if kind == calls.UNKNOWN_MODEL else message))
+            return CallFailed(
+                kind, one_line(f"{whose}; {message}" if kind == calls.UNKNOWN_MODEL else message)
+            )
     named = parameter.removeprefix("body.")
     field = named.split(".")[0].split("[")[0]
     if field in _FIELDS:  # a line that is built wrongly, whatever words say so
@@ -254,7 +331,9 @@ def read_code(code: str, message: str, parameter: str, whose: str) -> CallFailed
 
 
 def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -> CallFailed:
-    """An HTTP error, where the code says more than the status: an account that is used up answers with 400 as well."""
+    """An HTTP error, where the code says more than the status: an account that is used up answers
+    with 400 as well.
+    """
     failed = openai_like.read_failure(status, body, whose, wait)
     if status in (400, 403, 429) and failed.kind != calls.TOO_LONG:
         code = str(openai_like.error_in(body).get("code") or "")
@@ -265,7 +344,9 @@ def read_http_failure(status: int, body: bytes, whose: str, wait: float = 0.0) -
 
 
 def _body_of(line: bytes, body: object) -> bytes:
-    """The bytes of a response's body as they stand in its line; where they are not found, the body as new JSON."""
+    """The bytes of a response's body as they stand in its line; where they are not found, the body
+    as new JSON.
+    """
     text = line.decode(json.detect_encoding(line), "replace")
     decode = json.JSONDecoder().raw_decode
     for match in _BODY.finditer(text):

@@ -51,7 +51,8 @@ def open_client(model: Model) -> OpenAILike:
 
 
 def connect(model: Model) -> tuple[openai.AsyncOpenAI, httpx2.AsyncClient]:
-    """The package's client for the model's service, without retries, and the HTTP client that it uses.
+    """The package's client for the model's service, without retries, and the HTTP client that it
+    uses.
 
     Raises UsageError when a key or an address is missing.
     """
@@ -65,8 +66,15 @@ def connect(model: Model) -> tuple[openai.AsyncOpenAI, httpx2.AsyncClient]:
     url = model.base_url or os.environ["OPENAI_COMPATIBLE_BASE_URL"]
     wanted = model.api_key_env or "OPENAI_COMPATIBLE_API_KEY"
     # Servers of one's own mostly want no key; OpenAI's is never sent to somebody else.
-    key = key_from_environment([wanted], model.name) if model.api_key_env else os.environ.get(wanted) or "none"
-    shared["default_headers"] |= {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
+    key = (
+        key_from_environment([wanted], model.name)
+        if model.api_key_env
+        else os.environ.get(wanted) or "none"
+    )
+    shared["default_headers"] |= {
+        "OpenAI-Organization": openai.Omit(),
+        "OpenAI-Project": openai.Omit(),
+    }
     return openai.AsyncOpenAI(api_key=key, base_url=url, **shared), http
 
 
@@ -75,19 +83,26 @@ def _azure(model: Model, shared: dict[str, Any]) -> openai.AsyncOpenAI:
     endpoint = model.base_url or os.environ.get("AZURE_OPENAI_ENDPOINT", "")
     if not endpoint:
         raise UsageError(
-            f"{model.name} needs your resource's address: set AZURE_OPENAI_ENDPOINT, or base_url in judges.toml"
+            f"{model.name} needs your resource's address: set AZURE_OPENAI_ENDPOINT, or base_url in"
+            " judges.toml"
         )
     if "/openai/v1" in endpoint:  # the newer address, without versions
         return openai.AsyncOpenAI(api_key=key, base_url=endpoint, **shared)
     version = model.api_version or os.environ.get("OPENAI_API_VERSION") or API_VERSION
-    return openai.AsyncAzureOpenAI(azure_endpoint=endpoint, api_version=version, api_key=key, **shared)
+    return openai.AsyncAzureOpenAI(
+        azure_endpoint=endpoint, api_version=version, api_key=key, **shared
+    )
 
 
 class OpenAILike:
     """A connection to one model."""
 
     def __init__(
-        self, client: openai.AsyncOpenAI, http: httpx2.AsyncClient, model: Model, path: str = "/chat/completions"
+        self,
+        client: openai.AsyncOpenAI,
+        http: httpx2.AsyncClient,
+        model: Model,
+        path: str = "/chat/completions",
     ) -> None:
         self._client, self._model, self._whose = client, model, whose(model, client)
         self._sender = Sender(openai, client, http, path)
@@ -107,7 +122,9 @@ class OpenAILike:
         """What comes back, as it came. Raises CallFailed."""
         response = await self._sender.response(body, seconds)
         if response.is_error:
-            raise read_failure(response.status_code, response.content, self._whose, retry_after(response.headers))
+            raise read_failure(
+                response.status_code, response.content, self._whose, retry_after(response.headers)
+            )
         return response.content
 
 
@@ -162,7 +179,11 @@ def read_body(body: bytes) -> Reply:
         raise error_in_reply(error, body)
     message = as_object(choice.get("message"))
     refusal, text = message.get("refusal"), _text(message.get("content"))
-    ending = ENDINGS.get(str(choice.get("finish_reason")), calls.COMPLETE) if choice else calls.NO_CHOICES
+    ending = (
+        ENDINGS.get(str(choice.get("finish_reason")), calls.COMPLETE)
+        if choice
+        else calls.NO_CHOICES
+    )
     if error or choice.get("error"):  # what stands beside it is not a judge's verdict
         ending = calls.WITH_ERROR
     elif not text and (message.get("tool_calls") or message.get("function_call")):

@@ -1,8 +1,9 @@
 """Requests through the packages of OpenAI and Anthropic, which are of one make.
 
-The package's client makes the first request, through its low-level `post`, which leaves the body as it is: nothing is
-lost of a reply that is not what the package expects. Later requests are that one with another body, sent by the same
-HTTP client: a call costs a quarter of the package's own `create`. The package's own retries are off.
+The package's client makes the first request, through its low-level `post`, which leaves the body as
+it is: nothing is lost of a reply that is not what the package expects. Later requests are that one
+with another body, sent by the same HTTP client: a call costs a quarter of the package's own
+`create`. The package's own retries are off.
 """
 
 from __future__ import annotations
@@ -30,7 +31,12 @@ def settings_of(model: Model, http: type[httpx2.AsyncClient]) -> dict[str, Any]:
     """What a package's client is made with: without retries, with a bounded HTTP client."""
     timeout = httpx2.Timeout(model.timeout, connect=min(model.timeout, 20.0), pool=None)
     client = http(limits=httpx2.Limits(max_connections=1024), timeout=timeout)
-    return {"max_retries": 0, "timeout": timeout, "default_headers": model.sent_headers(), "http_client": client}
+    return {
+        "max_retries": 0,
+        "timeout": timeout,
+        "default_headers": model.sent_headers(),
+        "http_client": client,
+    }
 
 
 class Sender:
@@ -52,18 +58,23 @@ class Sender:
     async def _send(self, body: dict[str, Any]) -> httpx2.Response:
         first = self._first
         if first is None:
-            response: httpx2.Response = await self._client.post(self._path, cast_to=httpx2.Response, body=body)
+            response: httpx2.Response = await self._client.post(
+                self._path, cast_to=httpx2.Response, body=body
+            )
             self._first = response.request
             self._first.headers.pop("content-length", None)
             return response
         content = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-        again = httpx2.Request("POST", first.url, headers=first.headers, content=content, extensions=first.extensions)
+        again = httpx2.Request(
+            "POST", first.url, headers=first.headers, content=content, extensions=first.extensions
+        )
         return await self._http.send(again)
 
 
 @asynccontextmanager
 async def guarded(package: Any, seconds: float, what: str, client: Any) -> AsyncIterator[None]:
-    """Whatever goes wrong with a request but an answer's status becomes a CallFailed; `what` has to come in time.
+    """Whatever goes wrong with a request but an answer's status becomes a CallFailed; `what` has to
+    come in time.
 
     The client's own timeout is between two pieces of an answer.
     """
@@ -72,8 +83,14 @@ async def guarded(package: Any, seconds: float, what: str, client: Any) -> Async
             yield
     except TimeoutError:
         raise CallFailed(calls.TIMEOUT, f"no whole {what} in {seconds:g} s") from None
-    except (package.APIConnectionError, httpx2.TransportError, aiohttp.ClientError, ConnectionError) as error:
-        cause: BaseException = error  # the transport calls some timeouts lost connections; the innermost cause tells
+    except (
+        package.APIConnectionError,
+        httpx2.TransportError,
+        aiohttp.ClientError,
+        ConnectionError,
+    ) as error:
+        # the transport calls some timeouts lost connections; the innermost cause tells
+        cause: BaseException = error
         while cause.__cause__:
             cause = cause.__cause__
         if isinstance(cause, CallFailed):  # of the bounded HTTP client
@@ -86,11 +103,19 @@ async def guarded(package: Any, seconds: float, what: str, client: Any) -> Async
 class BatchConnection:
     """What the batch services of both packages have in common: requests and their failures.
 
-    package: openai or anthropic. read_failure: (status, body, whose, seconds to wait) -> what an HTTP error means.
+    package: openai or anthropic. read_failure: (status, body, whose, seconds to wait) -> what an
+    HTTP error means.
     """
 
-    def __init__(self, package: Any, client: Any, whose: str, read_failure: Callable[..., CallFailed]) -> None:
-        self._package, self._client, self._whose, self._read_failure = package, client, whose, read_failure
+    def __init__(
+        self, package: Any, client: Any, whose: str, read_failure: Callable[..., CallFailed]
+    ) -> None:
+        self._package, self._client, self._whose, self._read_failure = (
+            package,
+            client,
+            whose,
+            read_failure,
+        )
 
     async def close(self) -> None:
         """Give back connections."""
@@ -102,9 +127,13 @@ class BatchConnection:
             response = await self._client.get(path, cast_to=httpx2.Response, options=options)
         return read_json(response.content)
 
-    async def _post(self, path: str, body: dict[str, Any] | None = None, seconds: float = PATIENCE) -> dict[str, Any]:
+    async def _post(
+        self, path: str, body: dict[str, Any] | None = None, seconds: float = PATIENCE
+    ) -> dict[str, Any]:
         async with self._guarded(seconds):
-            response = await self._client.post(path, cast_to=httpx2.Response, body=body, options={"timeout": PATIENCE})
+            response = await self._client.post(
+                path, cast_to=httpx2.Response, body=body, options={"timeout": PATIENCE}
+            )
         return read_json(response.content)
 
     @asynccontextmanager
@@ -115,19 +144,25 @@ class BatchConnection:
                 yield
         except self._package.APIStatusError as error:
             response, wait = error.response, retry_after(error.response.headers)
-            raise self._read_failure(response.status_code, response.content, self._whose, wait) from None
+            raise self._read_failure(
+                response.status_code, response.content, self._whose, wait
+            ) from None
 
 
 def id_in(content: dict[str, Any], what: str) -> str:
     """The id in an answer. Raises CallFailed when there is none."""
     name = content.get("id")
     if not isinstance(name, str) or not name:
-        raise CallFailed(calls.SERVER, f"a {what} was given no id", body=json.dumps(content)[:MOST_BODY])
+        raise CallFailed(
+            calls.SERVER, f"a {what} was given no id", body=json.dumps(content)[:MOST_BODY]
+        )
     return name
 
 
 async def write_lines(pieces: AsyncIterator[bytes], file: BinaryIO, most: int) -> None:
-    """Write a download, which ends with a line's end. Raises CallFailed where the file has more bytes than `most`."""
+    """Write a download, which ends with a line's end. Raises CallFailed where the file has more
+    bytes than `most`.
+    """
     last = b"\n"
     async for piece in pieces:
         file.write(piece)

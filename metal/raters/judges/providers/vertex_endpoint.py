@@ -1,13 +1,15 @@
-"""A model you deployed on Vertex AI (vertex-endpoint:ID), asked or in batches, with google-cloud-aiplatform.
+"""A model you deployed on Vertex AI (vertex-endpoint:ID), asked or in batches, with
+google-cloud-aiplatform.
 
-Asked: through Endpoint.predict. The package has no asynchronous way that leaves retries to us, so calls run on threads,
-as many as may be in flight.
+Asked: through Endpoint.predict. The package has no asynchronous way that leaves retries to us, so
+calls run on threads, as many as may be in flight.
 
-In batches: a batch does not go to the endpoint. Vertex AI starts machines of its own for the model behind it, as many
-and such as the endpoint has unless judges.toml says otherwise, and they are paid by the hour. Each line of requests is
-an instance as Endpoint.predict is given it, and its key, which the service keeps from the model and gives back with the
-prediction. The package's BatchPredictionJob has no way to name that key (instance_config.key_field), so
-JobServiceClient is used.
+In batches: a batch does not go to the endpoint. Vertex AI starts machines of its own for the model
+behind it, as many and such as the endpoint has unless judges.toml says otherwise, and they are paid
+by the hour. Each line of requests is an instance as Endpoint.predict is given it, and its key,
+which the service keeps from the model and gives back with the prediction. The package's
+BatchPredictionJob has no way to name that key (instance_config.key_field), so JobServiceClient is
+used.
 """
 
 from __future__ import annotations
@@ -28,15 +30,29 @@ with warnings.catch_warnings():  # about its own dependencies
 
 from metal.errors import UnknownName, UsageError
 from metal.raters.judges import call as calls
-from metal.raters.judges.call import BatchClient, BatchLimits, CallFailed, Client, ModelRequest, Reply, Status
+from metal.raters.judges.call import (
+    BatchClient,
+    BatchLimits,
+    CallFailed,
+    Client,
+    ModelRequest,
+    Reply,
+    Status,
+)
 from metal.raters.judges.models import FILE, Model
 from metal.raters.judges.providers import google_cloud as cloud
 from metal.raters.judges.providers.bounded import bound
 from metal.raters.judges.providers.failures import as_object, encoded, key_in, read_json
-from metal.raters.judges.providers.google import QUEUE_FULL, credentials, login_needed, project_and_location
+from metal.raters.judges.providers.google import (
+    QUEUE_FULL,
+    credentials,
+    login_needed,
+    project_and_location,
+)
 
 REGION = "us-central1"
-GRACE = 5.0  # seconds beyond the call's own timeout, before a thread that does not come back is given up
+# seconds beyond the call's own timeout, before a thread that does not come back is given up
+GRACE = 5.0
 TEXT_KEYS = ("content", "text", "generated_text", "output", "prediction")
 KEY = "key"  # what the key is called in requests; results always call it so
 REPLICAS = 1
@@ -46,12 +62,18 @@ def _place(model: Model) -> tuple[str, str, str]:
     """The project, the region (endpoints are never in `global`), and the endpoint's whole name."""
     project, location = project_and_location(model)
     location = location if location and location != "global" else REGION
-    name = model.model if "/" in model.model else f"projects/{project}/locations/{location}/endpoints/{model.model}"
+    name = (
+        model.model
+        if "/" in model.model
+        else f"projects/{project}/locations/{location}/endpoints/{model.model}"
+    )
     return project, location, name
 
 
 def open_client(model: Model) -> Client:
-    """A client for vertex-endpoint: models; the name is an endpoint's number or its whole resource name."""
+    """A client for vertex-endpoint: models; the name is an endpoint's number or its whole resource
+    name.
+    """
     project, location, name = _place(model)
     with login_needed(model):
         aiplatform.init(
@@ -95,7 +117,11 @@ class VertexEndpoint:
             answer = self._endpoint.predict(
                 instances=[instance_of(ask)], parameters=dict(ask.parameters), timeout=ask.timeout
             )
-        raw = {"predictions": answer.predictions, "metadata": answer.metadata, "model": answer.model_resource_name}
+        raw = {
+            "predictions": answer.predictions,
+            "metadata": answer.metadata,
+            "model": answer.model_resource_name,
+        }
         return Reply(
             text_of(answer.predictions[0] if answer.predictions else ""),
             calls.COMPLETE,
@@ -107,9 +133,16 @@ class VertexEndpoint:
 
 
 def text_of(prediction: object) -> str:
-    """The text of a prediction: a text, an object with one, a chat completion; what serving containers give."""
-    if isinstance(prediction, str):  # Model Garden's vLLM containers repeat the prompt before the answer
-        return prediction.rpartition("Output:\n")[2] if prediction.startswith("Prompt:\n") else prediction
+    """The text of a prediction: a text, an object with one, a chat completion; what serving
+    containers give.
+    """
+    # Model Garden's vLLM containers repeat the prompt before the answer
+    if isinstance(prediction, str):
+        return (
+            prediction.rpartition("Output:\n")[2]
+            if prediction.startswith("Prompt:\n")
+            else prediction
+        )
     if isinstance(prediction, list) and prediction:
         return text_of(prediction[0])
     if isinstance(prediction, dict):
@@ -117,14 +150,22 @@ def text_of(prediction: object) -> str:
             return text_of(prediction["message"])
         if prediction.get("choices"):
             return text_of(prediction["choices"])
-        return next((text_of(prediction[key]) for key in TEXT_KEYS if key in prediction), json.dumps(prediction))
+        return next(
+            (text_of(prediction[key]) for key in TEXT_KEYS if key in prediction),
+            json.dumps(prediction),
+        )
     return ""
 
 
 def _tokens(metadata: object) -> tuple[int | None, int | None]:
     usage = as_object(metadata).get("tokenMetadata", {})
-    counts = [(usage.get(name) or {}).get("totalTokens") for name in ("inputTokenCount", "outputTokenCount")]
-    tokens_in, tokens_out = (int(count) if isinstance(count, int | float) else None for count in counts)
+    counts = [
+        (usage.get(name) or {}).get("totalTokens")
+        for name in ("inputTokenCount", "outputTokenCount")
+    ]
+    tokens_in, tokens_out = (
+        int(count) if isinstance(count, int | float) else None for count in counts
+    )
     return tokens_in, tokens_out
 
 
@@ -137,18 +178,25 @@ def open_batch_client(model: Model) -> BatchClient:
     bucket = cloud.open_bucket(model, project)
     options: dict[str, Any] = {
         "transport": "rest",
-        "client_options": {"api_endpoint": model.base_url or f"{location}-aiplatform.googleapis.com"},
+        "client_options": {
+            "api_endpoint": model.base_url or f"{location}-aiplatform.googleapis.com"
+        },
     }
     with login_needed(model):
         options["credentials"] = credentials(model)
-        jobs, endpoints = vertex.JobServiceClient(**options), vertex.EndpointServiceClient(**options)
+        jobs, endpoints = (
+            vertex.JobServiceClient(**options),
+            vertex.EndpointServiceClient(**options),
+        )
         for client in (jobs, endpoints):
             bound(client.transport._session)  # type: ignore[union-attr]
     return VertexBatches(model, name, jobs, endpoints, bucket)
 
 
 class VertexBatches:
-    """Batch prediction with the model behind one endpoint. The limits are ours: nothing but the bucket has any."""
+    """Batch prediction with the model behind one endpoint. The limits are ours: nothing but the
+    bucket has any.
+    """
 
     limits = BatchLimits(200_000, 1_000_000_000)
 
@@ -171,7 +219,9 @@ class VertexBatches:
 
     @cloud.on_thread
     def upload(self, file: Path, token: str) -> str:
-        """The file's place in the bucket. Raises UsageError when the endpoint does not say what to run a batch on."""
+        """The file's place in the bucket. Raises UsageError when the endpoint does not say what to
+        run a batch on.
+        """
         self._model_and_machines()  # before a large file is sent in vain
         return self._bucket.upload(file, token)
 
@@ -181,7 +231,9 @@ class VertexBatches:
         request = {"parent": self._parent, "filter": f'display_name="{cloud.batch_name(token)}"'}
         with cloud.failures(self._whose):
             jobs = self._jobs.list_batch_prediction_jobs(request=request, **self._settings)
-            return next((str(job.name) for job in jobs if job.display_name == cloud.batch_name(token)), None)
+            return next(
+                (str(job.name) for job in jobs if job.display_name == cloud.batch_name(token)), None
+            )
 
     @cloud.on_thread
     def status(self, batch: str) -> Status:
@@ -200,10 +252,14 @@ class VertexBatches:
     @cloud.on_thread
     def fetch(self, batch: str, into: Path) -> None:
         """All files of predictions and of errors."""
-        self._bucket.fetch(batch, self._get(batch).output_config.gcs_destination.output_uri_prefix, into)
+        self._bucket.fetch(
+            batch, self._get(batch).output_config.gcs_destination.output_uri_prefix, into
+        )
 
     def read(self, line: bytes) -> tuple[str, Reply | CallFailed]:
-        """A line of results: {"key", "prediction"}, or {"instance", "prediction"}, or with an error instead."""
+        """A line of results: {"key", "prediction"}, or {"instance", "prediction"}, or with an error
+        instead.
+        """
         result = read_json(line)
         key = key_in(line, result.get("key"), as_object(result.get("instance")).get(KEY))
         prediction = result.get("prediction", result.get("predictions"))
@@ -237,7 +293,9 @@ class VertexBatches:
             model=model,
             input_config={"instances_format": "jsonl", "gcs_source": {"uris": [uploaded]}},
             instance_config={"instance_type": "object", "key_field": KEY},
-            model_parameters=json_format.ParseDict(dict(self._model.parameters), struct_pb2.Value()),
+            model_parameters=json_format.ParseDict(
+                dict(self._model.parameters), struct_pb2.Value()
+            ),
             output_config={
                 "predictions_format": "jsonl",
                 "gcs_destination": {"output_uri_prefix": self._bucket.results(token)},
@@ -262,9 +320,15 @@ class VertexBatches:
         served = [model for model in deployed if endpoint.traffic_split.get(model.id)] or deployed
         if len({(model.model, model.model_version_id) for model in served}) != 1:
             many = f"{len(served)} models, and a batch is for one" if served else "no model"
-            raise UsageError(f"{self._model.name}: {self._whose} serves {many}; leave or deploy one there")
+            raise UsageError(
+                f"{self._model.name}: {self._whose} serves {many}; leave or deploy one there"
+            )
         model = served[0]
-        version = f"@{model.model_version_id}" if model.model_version_id and "@" not in model.model else ""
+        version = (
+            f"@{model.model_version_id}"
+            if model.model_version_id and "@" not in model.model
+            else ""
+        )
         return f"{model.model}{version}", self._machines(model)
 
     def _machines(self, deployed: vertex.DeployedModel) -> vertex.BatchDedicatedResources:
@@ -276,15 +340,19 @@ class VertexBatches:
         if settings.accelerator_type:
             kinds = vertex.AcceleratorType.__members__
             if settings.accelerator_type not in kinds:
-                raise UnknownName(f"{self._model.name}: batch: accelerator_type", settings.accelerator_type, kinds)
+                raise UnknownName(
+                    f"{self._model.name}: batch: accelerator_type", settings.accelerator_type, kinds
+                )
             machine.accelerator_type = kinds[settings.accelerator_type]
             machine.accelerator_count = machine.accelerator_count or 1
         if settings.accelerator_count:
             machine.accelerator_count = settings.accelerator_count
         if not machine.machine_type:
             raise UsageError(
-                f"{self._model.name}: {self._whose} has no machines of its own, so a batch needs to be told: write "
-                f'machine_type = "..." under [judges.NAME.batch] in {FILE}, and accelerator_type for a GPU'
+                f"{self._model.name}: {self._whose} has no machines of its own, so a batch needs to"
+                " be told: write "
+                f'machine_type = "..." under [judges.NAME.batch] in {FILE}, and accelerator_type'
+                " for a GPU"
             )
         most = settings.replicas or endpoints_own.max_replica_count or REPLICAS
         first = settings.replicas or endpoints_own.min_replica_count or REPLICAS

@@ -1,8 +1,9 @@
-"""Score heads on vLLM: classifiers (/classify), cross-encoders (/score) and reward models (/pooling).
+"""Score heads on vLLM: classifiers (/classify), cross-encoders (/score) and reward models
+(/pooling).
 
-They are sent texts, not a prompt: a classifier the output, a cross-encoder source and output, a reward model both as a
-conversation. One number is the score; of several classes, the likeliest is the level in its place, and their
-probabilities give the rating's confidence and expected score.
+They are sent texts, not a prompt: a classifier the output, a cross-encoder source and output, a
+reward model both as a conversation. One number is the score; of several classes, the likeliest is
+the level in its place, and their probabilities give the rating's confidence and expected score.
 """
 
 from __future__ import annotations
@@ -48,11 +49,15 @@ class ScoreHead(OpenAILike):
         super().__init__(*connect(here), here, path)
 
     async def ask(self, ask: ModelRequest) -> Reply:
-        """One call. Raises CallFailed, for the whole judge where what it gives is no score on the criterion."""
+        """One call. Raises CallFailed, for the whole judge where what it gives is no score on the
+        criterion.
+        """
         texts = json.loads(ask.message.user)
         if "input" not in (sent := self._sent(texts)) and not texts["source"].strip():
             raise CallFailed(calls.NO_SOURCE)
-        body = await self.content({"model": self._model.model, **sent, **ask.parameters}, ask.timeout)
+        body = await self.content(
+            {"model": self._model.model, **sent, **ask.parameters}, ask.timeout
+        )
         return self._read(body, ask.schema["properties"]["score"].get("enum", ()))
 
     def _read(self, body: bytes, levels: Sequence[float]) -> Reply:
@@ -63,13 +68,17 @@ class ScoreHead(OpenAILike):
         numbers = _numbers(given)
         if not numbers:
             if row.keys().isdisjoint(("probs", "score", "data")):
-                raise CallFailed(calls.NOT_A_REPLY, "no score in it", body=body.decode("utf-8", "replace"))
+                raise CallFailed(
+                    calls.NOT_A_REPLY, "no score in it", body=body.decode("utf-8", "replace")
+                )
             raise CallFailed(calls.NO_NUMBER, f"{self._model.name} gives {given}"[:80])
         if fault := _fault(numbers, class_probabilities(content), levels):
             raise CallFailed(calls.UNFIT, f"{self._model.name} {fault}")
         score = levels[numbers.index(max(numbers))] if levels else numbers[0]
         tokens, model = token_counts(content.get("usage")), str(content.get("model") or "")
-        return Reply(json.dumps({"score": score}), calls.COMPLETE, one_line_json(body), model, "", *tokens)
+        return Reply(
+            json.dumps({"score": score}), calls.COMPLETE, one_line_json(body), model, "", *tokens
+        )
 
 
 def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[float]) -> str:
@@ -77,14 +86,21 @@ def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[
     if len(numbers) != max(1, len(levels)):
         given = "one number" if len(numbers) == 1 else f"{len(numbers)} classes"
         return (
-            f"gives {given}, and the criterion has {len(levels) or 'no'} levels; they have to be as many, in one order"
+            f"gives {given}, and the criterion has {len(levels) or 'no'} levels; they have to be as"
+            " many, in one order"
         )
     return "gives its classes no probabilities: these add up to 1" if levels and not classes else ""
 
 
 def _numbers(given: Any) -> list[float]:
-    """One number, a list of them, or one for each token, of which the last speaks of the whole text."""
+    """One number, a list of them, or one for each token, of which the last speaks of the whole
+    text.
+    """
     while isinstance(given, list) and given and isinstance(given[-1], list):
         given = given[-1]
     numbers = given if isinstance(given, list) else [given]
-    return numbers if all(type(number) in (int, float) and math.isfinite(number) for number in numbers) else []
+    return (
+        numbers
+        if all(type(number) in (int, float) and math.isfinite(number) for number in numbers)
+        else []
+    )
