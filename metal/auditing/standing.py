@@ -38,6 +38,7 @@ LEAST_ITEMS = 10  # of two labels, or off the commonest
 LEAST_OF_CLASS = 3  # items of a label that counts as a class
 LEAST_SHARE = 0.02  # of all weight, of a label that counts as a class
 ONE_PERSON = "one person per item"  # where no judge can be shown to be like a person
+UNKNOWN_PERSON = "what a person knows is unknown"  # nor where too few items have two
 NOTHING = "nothing to tell apart"
 THIN = "too few items of each answer"
 MIN_SHARED = 30  # items of two people whose ranks are compared

@@ -39,6 +39,7 @@ from metal.auditing.standing import (
     MIN_SOURCES,
     NO_BOUNDS,
     NOTHING,
+    UNKNOWN_PERSON,
     Bounds,
     Standing,
     bounds,
@@ -53,6 +54,7 @@ SMALL_ORDER = 0.2  # of a person's order, or of R itself
 SMALL_ORDER_ALONE = 0.15  # of R with one person an item
 # mean rank correlation of two people, where their scores differ in the use of the scale
 ALIKE = 0.3
+LEAST_SHOWN = 0.01  # of a limit above 0, which is not printed as 0.00
 OF_TWO = 0.975  # a limit, or 1 minus a p-value, where either of two tests is enough (Bonferroni)
 LEAST_OFF = 10  # answers other than the commonest
 
@@ -323,7 +325,7 @@ def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str,
         "unshown": "",
     }
     if beside.gold:
-        return figures | {"unshown": f"{few_with_two(beside)}: what a person knows is unknown"}
+        return figures | {"unshown": f"{few_with_two(beside)}: {UNKNOWN_PERSON}"}
     figures["below_person"] = bounds(beside.below)
     share = beside.share()
     order, kappa = beside.order_share(), beside.kappa_share()
@@ -366,7 +368,7 @@ def _number(beside: Standing, figures: dict[str, Any]) -> str:
             if math.isnan(order.value)
             else f"{number}, order {order.text(percent)} of a person's"
         )
-    over = f" {figures['classes']}" if figures["classes"] else ""
+    over = f" ({figures['classes']})" if figures["classes"] else ""
     if math.isnan(order.value) or isinstance(beside, ScoreStanding):
         return f"keeps {share.text(percent)} of what a person knows{over}"
     return (
@@ -394,7 +396,9 @@ def _uninformative(beside: Standing) -> str:
             f"above a constant by {bounds(above).text(signed)}, less than half of what a person"
             " knows"
         )
-    return f"it knows {'less' if most < 0 else f'at most {figure(most)} more'} than a constant"
+    if most < 0:
+        return "it knows less than a constant"
+    return f"it knows at most {max(most, LEAST_SHOWN):.2f} more than a constant"
 
 
 def _informative(beside: Standing) -> bool:
@@ -455,6 +459,12 @@ def _needed(beside: Standing) -> float:
 def _not_shown(beside: Standing, needed: float) -> str:
     """Rule 6, in words."""
     reason = f"not shown to know more than a constant: {bounds(beside.above).text(signed)}"
+    order = beside.order_beyond(SMALL_ORDER)
+    if beside.above.high() < 0 and order is not None:
+        reason = (
+            f"its answers know less than a constant ({bounds(beside.above).text(signed)}), but it"
+            " may put outputs in people's order"
+        )
     label, off = beside.commonest
     if off < LEAST_OFF and not isinstance(beside, ScoreStanding):
         shown = beside.cell.criterion.scale.levels[label].shown

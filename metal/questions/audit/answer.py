@@ -185,7 +185,9 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
         [f"{place(run, rows[key])} (alpha {estimate(rows[key], 'alpha')})" for key in named]
     )
     if not split:
-        least = f"{capital(where)}: no judge can be measured better there than that."
+        least = (
+            f"{capital(where)}: where people differ, agreement with them says little of a judge."
+        )
         return Remark("People agree least", least) if rows[named[0]]["alpha"] < GOOD_ALPHA else None
     more = f", and {len(split) - len(named)} more" if len(split) > len(named) else ""
     return Remark(

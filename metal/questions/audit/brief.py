@@ -111,6 +111,9 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     cells_of = [cell for row in rows for cell in row if isinstance(cell, Cell)]
     shares = any("%" in cell.text + cell.below for cell in cells_of)
     meant = [PERCENT[any("/" in cell.below + cell.text for cell in cells_of)]] if shares else []
+    lines = [not criterion.scale.levels for criterion in criteria]
+    if shares and any(lines) and not all(lines):
+        meant.append("of scores one share, of what a person knows")
     meant += ["in brackets: a 90% interval"] if "[" in headline(run) else []
     if meant:
         notes.insert(0, capital(f"{'; '.join(meant)}."))

@@ -13,7 +13,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
-from metal.auditing.standing import NOTHING, ONE_PERSON
+from metal.auditing.standing import NOTHING, ONE_PERSON, UNKNOWN_PERSON
 from metal.auditing.together import ERROR
 from metal.auditing.verdict import (
     DISAGREE,
@@ -94,6 +94,9 @@ def stands_together(
     """The cells *like a person* that hold when all are looked at together, and those by their own
     verdict only.
 
+    Of one judge each criterion has a list of its own, over languages; over several judges, or many
+    criteria, all cells are one list.
+
     Of runs before version 0.2, which have no p-values, and of a single cell: all by their own
     verdict.
     """
@@ -101,14 +104,12 @@ def stands_together(
     if len(cells) < 2 or "together" not in run.tables:
         return good, []
     by = {PLACE(row): row for row in run.records("together")}
-    named: list[dict[str, Any]] = []
-    for judge in dict.fromkeys(cell["judge"] for cell in good):
-        of_judge = [cell for cell in good if cell["judge"] == judge]
-        lists = [cell for cell in of_judge if by[PLACE(cell)]["languages"] > 1]
-        of_lists = [cell for cell in lists if by[PLACE(cell)]["p_languages"] <= ERROR]
-        if len(lists) < len(of_judge) or len({cell["criterion"] for cell in of_lists}) > MOST_NAMED:
-            of_lists = [cell for cell in of_judge if by[PLACE(cell)]["p_cells"] <= ERROR]
-        named += of_lists
+    several_judges = len({cell["judge"] for cell in cells}) > 1
+    lists = [cell for cell in good if by[PLACE(cell)]["languages"] > 1]
+    named = [cell for cell in lists if by[PLACE(cell)]["p_languages"] <= ERROR]
+    many_criteria = len({cell["criterion"] for cell in named}) > MOST_NAMED
+    if several_judges or many_criteria or len(lists) < len(good):
+        named = [cell for cell in good if by[PLACE(cell)]["p_cells"] <= ERROR]
     return named, [cell for cell in good if cell not in named]
 
 
@@ -123,8 +124,8 @@ def by_language(cells: Cells) -> bool:
 
 
 def alone(cell: Mapping[str, Any]) -> bool:
-    """Whether there is no person beside the judge, as most items have one person."""
-    return ONE_PERSON in str(cell.get("unshown", ""))
+    """Whether there is no person beside the judge, as too few items have two people."""
+    return any(reason in str(cell.get("unshown", "")) for reason in (ONE_PERSON, UNKNOWN_PERSON))
 
 
 def surest(run: AuditRun) -> Mapping[str, Any] | None:
@@ -176,7 +177,9 @@ def headline(run: AuditRun) -> str:
 
 def _one_person(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """One person an item: at best informative."""
-    words = "One person rated: no judge can be shown to be like a person."
+    one = all(ONE_PERSON in str(cell["unshown"]) for cell in cells if alone(cell))
+    why = "One person rated" if one else "Too few outputs have two people's ratings"
+    words = f"{why}: no judge can be shown to be like a person."
     informed = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
     where = _in(run, informed, cells)
     if len(judges) == 1:
@@ -240,6 +243,9 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         claim = f"{who} {does} {where}" if len(wins) == 1 else who
         together = f"looked at together, the {len(cells):,} cases do not show it"
         return f"{claim} by {verdict} only: {together}. {avoid}".strip()
+    own_of_best = [cell for cell in own if cell["judge"] == best]
+    if own_of_best:
+        where += f", and {_in(run, own_of_best, of_best)} by its own verdict only"
     if len(judges) == 1:
         words = f"{within(best)} {does} {where}."
     elif len(wins) == 1:
