@@ -1,7 +1,7 @@
 """Judges against people: METAL's Table 3, with what F1 alone hides.
 
-A figure of the table of judges is a function and one line in FIGURES; other packages add theirs as
-a `Statistic`.
+A figure of the table of judges is one `Statistic` in STATISTICS; other packages add theirs in the
+same way.
 """
 
 from __future__ import annotations
@@ -239,47 +239,67 @@ def _ceiling(judged: JudgedItems, f1: Callable[[Numbers], Numbers]) -> Sums:
     return ceiling
 
 
-# The figures of the table of judges by name, in the order of the columns NAME, NAME_low, NAME_high.
-FIGURES: Mapping[str, Callable[[JudgedItems], Estimate]] = {
-    "weighted_f1": lambda judged: judged.share(weighted_f1),
-    "strict_f1": lambda judged: judged.share(weighted_f1, judged.strict),
-    "kappa": lambda judged: judged.beyond_chance(cohen_disagreement, judged.few),
-    "kappa_quadratic": quadratic_kappa,
-    "percent_agreement": lambda judged: judged.share(percent_agreement),
-    "macro_f1": macro,
-    "gwet_ac1": lambda judged: judged.beyond_chance(gwet_disagreement),
-    "alpha": lambda judged: krippendorff_alpha(judged.drawn, judged.cell.criterion),
-    "majority_f1": lambda judged: judged.share(weighted_f1, judged.majority),
-    "lead_over_majority": lambda judged: judged.estimate(np.asarray, judged.lead),
-    "difference_to_people": difference_to_people,
-    "macro_f1_difference": macro_difference_to_people,
-    "leniency": leniency,
+@dataclass(frozen=True)
+class Statistic:
+    """A figure of the table of judges; its name is that of its columns, or of the entry point.
+
+    figure: computes it for one judge in one cell. title: the heading of its column. definition:
+    what it means, for the page of an audit; METAL's own are defined there together. form: how it is
+    written (figure, percent or signed). direction: which end is better; empty where neither is.
+    shown: whether the table of all figures has it. later: whether runs of version 0.1 lack it.
+    """
+
+    figure: Callable[[JudgedItems], Estimate]
+    title: str
+    definition: str = ""
+    form: str = "figure"
+    direction: str = "higher"
+    shown: bool = True
+    later: bool = False
+
+
+STATISTICS: Mapping[str, Statistic] = {
+    "weighted_f1": Statistic(lambda judged: judged.share(weighted_f1), "weighted F1"),
+    "strict_f1": Statistic(lambda judged: judged.share(weighted_f1, judged.strict), "strict F1"),
+    "kappa": Statistic(
+        lambda judged: judged.beyond_chance(cohen_disagreement, judged.few), "kappa"
+    ),
+    "kappa_quadratic": Statistic(quadratic_kappa, "quadratic kappa"),
+    "percent_agreement": Statistic(
+        lambda judged: judged.share(percent_agreement), "agreement", form="percent"
+    ),
+    "macro_f1": Statistic(macro, "macro F1"),
+    "gwet_ac1": Statistic(lambda judged: judged.beyond_chance(gwet_disagreement), "Gwet's AC1"),
+    "alpha": Statistic(
+        lambda judged: krippendorff_alpha(judged.drawn, judged.cell.criterion), "alpha"
+    ),
+    "majority_f1": Statistic(
+        lambda judged: judged.share(weighted_f1, judged.majority),
+        "F1 of the most frequent class",
+        shown=False,
+    ),
+    "lead_over_majority": Statistic(
+        lambda judged: judged.estimate(np.asarray, judged.lead),
+        "lead over most frequent class",
+        form="signed",
+    ),
+    "difference_to_people": Statistic(difference_to_people, "difference to people", form="signed"),
+    "macro_f1_difference": Statistic(
+        macro_difference_to_people, "difference to people, macro F1", form="signed", later=True
+    ),
+    "leniency": Statistic(leniency, "more lenient than people by", form="signed", direction=""),
 }
 OF_TEST = ("winning_rate", "advantage", "epsilon")
 COLUMNS = (
     *("language", "criterion", "judge", "asked", "answered", "coverage", "sources", "dropped"),
     *(
-        *column_names(FIGURES),
+        *column_names(STATISTICS),
         *(f"{name}_{end}" for name in ("weighted_f1", "kappa") for end in ("least", "most")),
     ),
     *("leniency_items", *column_names(OF_ORDER), "order_items", "lead_p"),
     *(*(f"alt_test_{name}" for name in OF_TEST), "alt_test_passed", "undefined", "signature"),
 )
 ADDED = "metal.statistics"
-
-
-@dataclass(frozen=True)
-class Statistic:
-    """A figure of the table of judges that another package adds; its name is that of the entry
-    point.
-
-    figure: computes it for one judge in one cell. title: the heading of its column. definition:
-    what it means, for the page of an audit.
-    """
-
-    figure: Callable[[JudgedItems], Estimate]
-    title: str
-    definition: str
 
 
 def added_statistics() -> dict[str, Statistic]:
@@ -328,8 +348,8 @@ def judge_row(judged: JudgedItems, beside: Standing) -> dict[str, Any]:
     lead_over_majority is above 0.
     """
     cell, judge = judged.cell, judged.judge
-    added = {name: statistic.figure for name, statistic in added_statistics().items()}
-    figures = {name: figure(judged) for name, figure in {**FIGURES, **added}.items()}
+    statistics = {**STATISTICS, **added_statistics()}
+    figures = {name: statistic.figure(judged) for name, statistic in statistics.items()}
     order = order_figures(beside)
     test, test_reason = _test(cell, judge)
     p = judged.drawn.p_value(judged.lead)

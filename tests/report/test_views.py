@@ -47,7 +47,7 @@ from metal.questions.audit.judges import (
 )
 from metal.questions.audit.page import criterion_table, left_out_table
 from metal.questions.audit.people import agreement_table, ceilings_table, prediction_table
-from metal.questions.audit.run import AuditRun
+from metal.questions.audit.run import AuditRun, column_of
 from metal.questions.audit.verdicts import by_judge, merit
 from metal.questions.audit.words import definitions, facts, sources
 from metal.runs.columns import Column
@@ -203,19 +203,18 @@ def test_a_run_of_version_0_1_is_shown_without_later_columns(
     assert page(run)
 
 
-def test_a_figure_is_one_function_and_one_column(
+def test_a_figure_is_one_statistic(
     make_dataset: MakeDataset,
     write_run: WriteRun,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    """A figure of the table of judges, and its column: CSV, page, LaTeX and terminal follow."""
-    figures: dict[str, Any] = {
-        **judging.FIGURES,
-        "top": lambda judged: Estimate(0.125, 0.0625, 0.25, n=judged.drawn.n),
-    }
-    monkeypatch.setattr(judging, "FIGURES", figures)
-    column = Column("top", "top share", text.share, interval=True, direction="higher")
+    """A figure of the table of judges: CSV, page, LaTeX and terminal follow."""
+    top = judging.Statistic(
+        lambda judged: Estimate(0.125, 0.0625, 0.25, n=judged.drawn.n), "top share", form="percent"
+    )
+    monkeypatch.setattr(judging, "STATISTICS", {**judging.STATISTICS, "top": top})
+    column = column_of("top", top)
     described = {**AuditRun.described, "judges": (*AuditRun.described["judges"], column)}
     monkeypatch.setattr(AuditRun, "described", described)
 
@@ -224,14 +223,14 @@ def test_a_figure_is_one_function_and_one_column(
     assert "top,top_low,top_high" in (folder / "tables" / "judges.csv").read_text().splitlines()[0]
     page_text = (folder / "report.html").read_text(encoding="utf-8")
     assert '<th scope="col" class="n">top share</th>' in page_text
-    assert '0.125<span class="below">[0.062, 0.250]</span>' in page_text
+    assert '12%<span class="below">[6%, 25%]</span>' in page_text
     table = figures_table(AuditRun.read(folder))
     latex = to_latex(table)
     assert " & top share" in latex
-    assert "0.125" in latex
+    assert "12" in latex
     console.show(table)
     printed = capsys.readouterr().out
-    assert all(words in printed for words in ("top", "share", "0.125", "[0.062, 0.250]"))
+    assert all(words in printed for words in ("top", "share", "12%", "[6%, 25%]"))
     assert max(map(len, printed.splitlines())) <= 80
     # A run without the column says so when it is read.
     monkeypatch.setattr(

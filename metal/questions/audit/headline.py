@@ -177,8 +177,8 @@ def headline(run: AuditRun) -> str:
 
 def _one_person(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """One person an item: at best informative."""
-    one = all(ONE_PERSON in str(cell["unshown"]) for cell in cells if alone(cell))
-    why = "One person rated" if one else "Too few outputs have two people's ratings"
+    single = all(ONE_PERSON in str(cell["unshown"]) for cell in cells if alone(cell))
+    why = "One person rated" if single else "Too few outputs have two people's ratings"
     words = f"{why}: no judge can be shown to be like a person."
     informed = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
     where = _in(run, informed, cells)

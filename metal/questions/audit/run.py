@@ -4,7 +4,7 @@ disagreements.parquet, report.html.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from metal.auditing.disagreements import SCHEMA
 from metal.auditing.in_order import NAMES as OF_ORDER
-from metal.auditing.judging import added_statistics
+from metal.auditing.judging import STATISTICS, Statistic, added_statistics
 from metal.auditing.verdict import AS_GOOD, LIKE_A_PERSON, VERDICTS, today
 from metal.data.languages import language_order
 from metal.data.records import Criterion
@@ -53,6 +53,22 @@ JUDGES_ALSO = unshown("answered", "sources", "dropped", "undefined", "alt_test_p
 ITEMS_OF = {"leniency": "leniency_items"} | dict.fromkeys(OF_ORDER, "order_items")
 
 
+FORMS: dict[str, Callable[[Any], str]] = {"figure": figure, "percent": percent, "signed": signed}
+
+
+def column_of(name: str, statistic: Statistic) -> Column:
+    """The column of a statistic of judges."""
+    return Column(
+        name,
+        statistic.title,
+        FORMS[statistic.form],
+        interval=True,
+        direction=statistic.direction,
+        shown=statistic.shown,
+        later=statistic.later,
+    )
+
+
 def _sources(row: Row) -> str:
     return f"{count(row['sources'])} sources"
 
@@ -81,26 +97,7 @@ DESCRIBED: Tables = {
         JUDGE,
         Column("asked", "items", count, below=_sources),
         Column("coverage", "coverage", coverage, direction="higher"),
-        Figure("weighted_f1", "weighted F1"),
-        Figure("kappa", "kappa"),
-        Figure("kappa_quadratic", "quadratic kappa"),
-        Figure("gwet_ac1", "Gwet's AC1"),
-        Rate("percent_agreement", "agreement"),
-        Figure("macro_f1", "macro F1"),
-        Figure("strict_f1", "strict F1"),
-        Figure("alpha", "alpha"),
-        Column(
-            "majority_f1",
-            "F1 of the most frequent class",
-            figure,
-            interval=True,
-            direction="higher",
-            shown=False,
-        ),
-        Figure("lead_over_majority", "lead over most frequent class", format=signed),
-        Figure("difference_to_people", "difference to people", format=signed),
-        Figure("macro_f1_difference", "difference to people, macro F1", format=signed, later=True),
-        Figure("leniency", "more lenient than people by", format=signed, direction=""),
+        *(column_of(name, each) for name, each in STATISTICS.items()),
         Column("leniency_items", "on items with two people", count, later=True),
         Ordered("kappa_with_others", "quadratic kappa with the others"),
         Ordered("person_kappa_with_others", "a person's quadratic kappa"),
@@ -345,11 +342,7 @@ class AuditRun(Run):
         """
         added = added_statistics().items() if table == "judges" else ()
         have = self.tables[table]
-        more = (
-            Column(name, statistic.title, figure, interval=True)
-            for name, statistic in added
-            if name in have
-        )
+        more = (column_of(name, statistic) for name, statistic in added if name in have)
         return (*super().columns(table), *more)
 
     @cached_property
