@@ -60,11 +60,10 @@ class AuditSettings:
             raise UsageError(
                 f"min_raters {self.min_raters}: use 1 or more, or 0 for the size of the panel"
             )
-        for name in ("margin", "keep", "people_floor"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise UsageError(f"{name} {getattr(self, name)}: use a share from 0 to 1")
-        if self.epsilon is not None and not 0 <= self.epsilon < 1:
-            raise UsageError(f"epsilon {self.epsilon}: use a share from 0 to below 1")
+        for name in ("margin", "keep", "people_floor", "epsilon"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value <= 1:
+                raise UsageError(f"{name} {value}: use a share from 0 to 1")
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.toml, without what is not set. `wilcoxon` is written as `small`, as
