@@ -111,80 +111,31 @@ if TYPE_CHECKING:
 # Where the names above are that no kind of run brings (metal.runs.kinds); each is imported on its
 # first use.
 _HOMES = {
-    "metal.api.annotate": (
-        "annotate_export",
-        "annotate_import",
-        "annotate_status",
-    ),
-    "metal.api.annotate_label_studio": (
-        "annotate_pull_label_studio",
-        "annotate_push_label_studio",
-    ),
-    "metal.api.annotate_mturk": (
-        "annotate_pull_mturk",
-        "annotate_push_mturk",
-    ),
+    "metal.api.annotate": ("annotate_export", "annotate_import", "annotate_status"),
+    "metal.api.annotate_label_studio": ("annotate_pull_label_studio", "annotate_push_label_studio"),
+    "metal.api.annotate_mturk": ("annotate_pull_mturk", "annotate_push_mturk"),
     "metal.api.asked": ("Judging",),
     "metal.api.criteria": ("criterion_new",),
-    "metal.api.folders": (
-        "Folder",
-        "ls",
-    ),
-    "metal.api.judges": (
-        "judges_list",
-        "judges_test",
-        "prompt_list",
-        "prompt_show",
-    ),
-    "metal.api.judging": (
-        "judge",
-        "judge_async",
-        "judge_cancel",
-    ),
-    "metal.api.read": (
-        "formats",
-        "read",
-    ),
-    "metal.api.replies": (
-        "Replies",
-        "replies",
-    ),
-    "metal.api.report": (
-        "open_run",
-        "report",
-    ),
+    "metal.api.folders": ("Folder", "ls"),
+    "metal.api.judges": ("judges_list", "judges_test", "prompt_list", "prompt_show"),
+    "metal.api.judging": ("judge", "judge_async", "judge_cancel"),
+    "metal.api.read": ("formats", "read"),
+    "metal.api.replies": ("Replies", "replies"),
+    "metal.api.report": ("open_run", "report"),
     "metal.api.sample": ("sample",),
-    "metal.api.score": (
-        "metric_check",
-        "metric_list",
-        "score",
-    ),
+    "metal.api.score": ("metric_check", "metric_list", "score"),
     "metal.data.dataset": ("Dataset",),
-    "metal.data.records": (
-        "Criterion",
-        "Estimate",
-        "Level",
-        "Scale",
-    ),
+    "metal.data.records": ("Criterion", "Estimate", "Level", "Scale"),
     "metal.questions.audit.demo": ("demo",),
     "metal.questions.bias.verb": ("bias_plan",),
-    "metal.questions.board.verb": (
-        "submit_generator",
-        "submit_metric",
-        "submit_withdraw",
-    ),
+    "metal.questions.board.verb": ("submit_generator", "submit_metric", "submit_withdraw"),
     "metal.questions.board.verb_parts": (
         "billboard_apply",
         "billboard_crowd",
         "billboard_history",
         "billboard_references",
     ),
-    "metal.questions.dataset.verb": (
-        "check",
-        "compare",
-        "describe",
-        "export",
-    ),
+    "metal.questions.dataset.verb": ("check", "compare", "describe", "export"),
     "metal.questions.design.labels.verb_sample": ("sample_labels",),
     "metal.questions.design.verb_anchors": ("design_anchors",),
     "metal.questions.drift.verb_init": ("gate_init",),
@@ -192,15 +143,8 @@ _HOMES = {
     "metal.questions.generate.run": ("Generating",),
     "metal.questions.generate.verb": ("generate_async",),
     "metal.questions.people.verb": ("monitor_simulate",),
-    "metal.questions.probe.verb": (
-        "probe_plan",
-        "probe_run",
-    ),
-    "metal.raters.metrics.contract": (
-        "Answer",
-        "Item",
-        "Metric",
-    ),
+    "metal.questions.probe.verb": ("probe_plan", "probe_run"),
+    "metal.raters.metrics.contract": ("Answer", "Item", "Metric"),
     "metal.running.asking": ("Callbacks",),
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

@@ -92,10 +92,16 @@ class Verbs(Group):
             sys.exit(UNREAD)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from metal.runs.kinds import unloadable
+
         summaries, grouped = _summaries(), {name for names in GROUPS.values() for name in names}
         others = tuple(name for name in summaries if name not in grouped)
-        for group, names in {**GROUPS, "Others": others}.items():
-            rows = [(name, summaries[name]) for name in names if name in summaries]
+        sections = {
+            group: [(name, summaries[name]) for name in names if name in summaries]
+            for group, names in {**GROUPS, "Others": others}.items()
+        }
+        sections["Cannot be used"] = list(unloadable().items())
+        for group, rows in sections.items():
             if rows:
                 with formatter.section(group):
                     formatter.write_dl(rows)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from metal.data.plugins import load_plugin, plugins
+from metal.errors import UsageError
 
 GROUP = "metal.kinds"
 FILES = "report.html, tables/ (CSV, JSON, Parquet), run.toml"
@@ -67,9 +68,28 @@ def load(place: str) -> Any:
 
 
 def kinds() -> dict[str, Kind]:
-    """Every kind by its command: METAL's, then those of other packages."""
-    records = [load_plugin(GROUP, "kind", name) for name in plugins(GROUP)]
+    """Every kind by its command: METAL's, then those of other packages.
+
+    A package that cannot be imported takes nothing else with it: see `unloadable`.
+    """
+    records = [kind for kind in _records().values() if isinstance(kind, Kind)]
     return {kind.command: kind for kind in records}
+
+
+def unloadable() -> dict[str, str]:
+    """Kinds of other packages that cannot be imported, by name, and why."""
+    return {name: kind for name, kind in _records().items() if isinstance(kind, str)}
+
+
+def _records() -> dict[str, Kind | str]:
+    """The kinds by name; why, for one that cannot be imported."""
+    records: dict[str, Kind | str] = {}
+    for name in plugins(GROUP):
+        try:
+            records[name] = load_plugin(GROUP, "kind", name)
+        except UsageError as error:
+            records[name] = str(error)
+    return records
 
 
 def kind_of(command: str) -> Kind:

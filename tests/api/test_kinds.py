@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -74,6 +76,31 @@ def test_without_the_package_there_is_no_trace_of_it() -> None:
     assert not hasattr(metal, "top_marks")
     assert "top-marks" not in terminal("--help")
     assert not [command for command in kinds() if "marks" in command]
+
+
+def test_a_broken_package_takes_nothing_else_with_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    offer(tmp_path, "metal-broken", "metal.kinds", "broken = not_there:KIND\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert "broken (not_there:KIND) cannot be loaded" in " ".join(terminal("--help").split())
+    assert "audit" in kinds()
+    assert metal.audit
+
+
+def test_type_checkers_see_what_is_there() -> None:
+    """The imports that only they make are the names that Python finds."""
+    tree = ast.parse((ROOT / "metal/__init__.py").read_text(encoding="utf-8"))
+    (block,) = (node for node in tree.body if isinstance(node, ast.If))
+    seen = {
+        (statement.module, alias.name)
+        for statement in block.body
+        if isinstance(statement, ast.ImportFrom)
+        for alias in statement.names
+    }
+    assert {name for _, name in seen} == set(metal.__all__)
+    for module, name in seen:
+        assert getattr(import_module(str(module)), name) is getattr(metal, name)
 
 
 @pytest.mark.parametrize("command", kinds())
