@@ -19,7 +19,7 @@ from metal.data.text import (
     signed,
     within,
 )
-from metal.questions.bias.compute import BESIDE, PEOPLE
+from metal.questions.bias.between_languages import BESIDE, PEOPLE
 from metal.questions.bias.conditions import CHANGES
 from metal.questions.bias.language_pairs import BY_PAIRS
 from metal.questions.bias.run import LanguageBias, blind
@@ -57,35 +57,38 @@ def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
     """Who leans farthest, in which languages, and where else there is a lean. leans: the farthest
     first.
     """
-    judge, criterion, by = (leans[0][key] for key in ("judge", "criterion", "by"))
+    judge, criterion, by = leans[0]["judge"], leans[0]["criterion"], leans[0]["by"]
     own = [row for row in leans if (row["judge"], row["criterion"]) == (judge, criterion)]
-    ends = max(own, key=lambda row: row["lean"]), min(own, key=lambda row: row["lean"])
-    named = [
-        row
-        for row, far in zip(ends, (ends[0]["lean"] > 0, ends[1]["lean"] < 0), strict=True)
-        if far
-    ]
-    who, high, low = f"{within(judge)} is", "most lenient in", "most severe in"
-    if by == BY_PAIRS:
-        who = f"By {'people' if judge == PEOPLE else within(judge)}, comparisons are won"
-        high, low = "most often by", "least often by"
-    elif judge == PEOPLE:
-        who, high, low = "People's scores are", "highest in", "lowest in"
-    words = [
-        f"{high if row['lean'] > 0 else low} {language_name(row['language'])} "
-        f"({percent(row['mean']) if by == BY_PAIRS else signed(row['lean'])})"
-        for row in named
-    ]
-    others = [row for row in leans if row not in named]
-    more = f" {plural(len(others), 'more case leans', 'more cases lean')}." if others else ""
+    highest, lowest = max(own, key=lambda row: row["lean"]), min(own, key=lambda row: row["lean"])
+    named = [highest] if highest["lean"] > 0 else []
+    if lowest["lean"] < 0:
+        named.append(lowest)
+    who, high, low = _sides(judge, by)
+    far = []
+    for row in named:
+        lean = percent(row["mean"]) if by == BY_PAIRS else signed(row["lean"])
+        far.append(f"{high if row is highest else low} {language_name(row['language'])} ({lean})")
+    others = sum(row not in named for row in leans)
+    more = f" {plural(others, 'more case leans', 'more cases lean')}." if others else ""
     if unseeing := [language_name(row["language"]) for row in named if blind(row)]:
         more += f" In {listed(unseeing)} it is not shown to tell better from worse."
-    beside, on = ("Beside these people, ", "") if by == BESIDE else ("", " for the same contents")
+    on = "" if by == BESIDE else " for the same contents"
     scale = run.criteria[criterion].scale.ends
     # far is by the share of the scale
     if scale and len({run.span(row["criterion"]) for row in leans}) > 1:
         on = f" (scored {scale[0]:g} to {scale[1]:g}){on}"
-    return f"{beside}{who} {listed(words)} on {criterion_in_words(run, criterion)}{on}.{more}"
+    leans_on = f"{who} {listed(far)} on {criterion_in_words(run, criterion)}{on}.{more}"
+    return f"Beside these people, {leans_on}" if by == BESIDE else leans_on
+
+
+def _sides(judge: str, by: str) -> tuple[str, str, str]:
+    """Whom a headline is about, and its words before the languages scored highest and lowest."""
+    if by == BY_PAIRS:
+        who = "people" if judge == PEOPLE else within(judge)
+        return f"By {who}, comparisons are won", "most often by", "least often by"
+    if judge == PEOPLE:
+        return "People's scores are", "highest in", "lowest in"
+    return f"{within(judge)} is", "most lenient in", "most severe in"
 
 
 def cards(run: LanguageBias) -> Iterator[Remark]:

@@ -5,14 +5,14 @@ criterion, language.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from metal.auditing.cells import judges_of, repeats_of
-from metal.auditing.scored_outputs import LEANS, ScoredOutputs, says, scored_outputs
+from metal.auditing.scored_outputs import ScoredOutputs, scored_outputs
 from metal.auditing.settings import AuditSettings
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
@@ -20,32 +20,16 @@ from metal.data.languages import SEVERAL, check_languages, language_name
 from metal.data.pairs import one_item_per_pair
 from metal.data.people import people_named
 from metal.data.progress import Progress, divided, followed
+from metal.data.records import Criterion
 from metal.data.text import first_few, plural
-from metal.errors import Undefined, UsageError, check_known
-from metal.questions.bias.conditions import CONDITIONS, condition_rows, flips, unpaired_outputs
+from metal.errors import UsageError, check_known
+from metal.questions.bias.between_languages import PEOPLE, SHIFTS, language_rows
+from metal.questions.bias.conditions import CONDITIONS, condition_rows, unpaired_outputs
 from metal.questions.bias.language_pairs import language_pair_rows
 from metal.questions.bias.severity import SEVERITY, severity_rows
-from metal.stats.leniency import (
-    FIGURES,
-    LEAST,
-    LEAST_RELIABILITY,
-    RatedItems,
-    Shifts,
-    flip_p_values,
-    parallel_shifts,
-    shifts_beside_people,
-    with_anchors,
-)
-from metal.stats.patterns import Numbers
-from metal.stats.significance import holm
+from metal.stats.leniency import LEAST, LEAST_RELIABILITY
 
-PEOPLE = "people"  # asked for as a judge: their own mean
-PARALLEL, BESIDE, ANCHORED = (
-    "the same contents",
-    "quality held equal",
-    "people made comparable by anchors",
-)
-WITH_ENDS = ("parallel", "parallel_beside_people", "anchored", *FIGURES, "flips", "excess_flips")
+WITH_ENDS = (*SHIFTS, "flips", "excess_flips")
 LANGUAGE_BIAS = (
     *(
         "language",
@@ -88,27 +72,88 @@ def language_bias(
     )
     if not across:
         dataset = one_item_per_pair(dataset)
-    alone = not settings.reference and not any(
-        rater.kind == "human" for rater in dataset.raters.values()
-    )
-    people = () if alone else people_named(dataset, settings.reference)
-    judges = (
-        *judges_of(dataset, settings),
-        *([PEOPLE] if PEOPLE in settings.judges and people else []),
-    )
-    languages = tuple(settings.languages or dataset.languages)
+    people = _reference_people(dataset, settings)
+    judges = judges_of(dataset, settings)
+    if PEOPLE in settings.judges and people:
+        judges = (*judges, PEOPLE)
     if across:
-        pairs = [
-            row
-            for judge in judges
-            for row in language_pair_rows(
-                dataset, settings, judge, people if judge == PEOPLE else [judge]
-            )
-        ]
-        tables = {name: pd.DataFrame(columns=list(columns)) for name, columns in TABLES.items()}
-        return Analysed(
-            tables | {"language_bias": pd.DataFrame(pairs, columns=list(LANGUAGE_BIAS))}, ()
-        )
+        return _of_language_pairs(dataset, settings, judges, people)
+    languages = _languages_asked(dataset, settings, judges, pivot, falls)
+    ordered, unordered = _by_order(dataset, settings)
+    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    unpaired: dict[str, set[str]] = {judge: set() for judge in judges}
+    repeats = {judge: repeats_of(dataset, judge) for judge in judges}
+    raters = {*people, *judges, *chain.from_iterable(repeats.values())}
+    for criterion, advance in zip(ordered, divided(progress, *[1] * len(ordered)), strict=True):
+        scored = scored_outputs(dataset, criterion, raters, languages)
+        if scored is None:
+            continue
+        panel, present = _present(scored, people, judges)
+        measuring, comparing = divided(advance, 4, 1)
+        rows["severity"] += severity_rows(scored, panel, measuring)
+        for judge in followed(present, comparing):
+            rows["language_bias"] += language_rows(scored, judge, repeats[judge], panel, pivot)
+            if judge != PEOPLE:
+                rows["conditions"] += condition_rows(scored, judge, panel, dataset.raters, falls)
+                unpaired[judge] |= set(unpaired_outputs(scored, judge, dataset.outputs))
+    _check_comparable(rows["language_bias"], people)
+    _name_conditions(rows["conditions"], dataset)
+    tables = {
+        name: pd.DataFrame(rows[name], columns=list(columns)) for name, columns in TABLES.items()
+    }
+    notes = [*_left_out(unordered, unpaired), *_unreliable(rows["language_bias"], dataset)]
+    return Analysed(tables, tuple(notes))
+
+
+def _present(
+    scored: ScoredOutputs, people: Sequence[str], judges: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """The people and the judges that scored on this criterion; people's mean is a judge, too."""
+    panel = [name for name in people if name in scored.matrix.raters]
+    present = [judge for judge in judges if judge in scored.matrix.raters]
+    if PEOPLE in judges and panel:
+        present.append(PEOPLE)
+    return panel, present
+
+
+def _name_conditions(rows: Sequence[dict[str, Any]], dataset: Dataset) -> None:
+    """Fill in what each condition is: in words where it is a probe, else its name."""
+    probed = dataset.extra.get("probes", {}).get("conditions", ())
+    titles = {condition["condition"]: condition["what"] for condition in probed}
+    for row in rows:
+        row["what"] = titles.get(row["condition"], row["condition"])
+
+
+def _reference_people(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
+    """The people whose scores stand for quality; none in data without people."""
+    anybody = any(rater.kind == "human" for rater in dataset.raters.values())
+    if not settings.reference and not anybody:
+        return ()
+    return people_named(dataset, settings.reference)
+
+
+def _of_language_pairs(
+    dataset: Dataset, settings: AuditSettings, judges: Sequence[str], people: Sequence[str]
+) -> Analysed:
+    """The tables where both texts of a pair are in different languages."""
+    rows: list[dict[str, Any]] = []
+    for judge in judges:
+        raters = people if judge == PEOPLE else [judge]
+        rows += language_pair_rows(dataset, settings, judge, raters)
+    tables = {name: pd.DataFrame(columns=list(columns)) for name, columns in TABLES.items()}
+    tables["language_bias"] = pd.DataFrame(rows, columns=list(LANGUAGE_BIAS))
+    return Analysed(tables, ())
+
+
+def _languages_asked(
+    dataset: Dataset,
+    settings: AuditSettings,
+    judges: Sequence[str],
+    pivot: str,
+    falls: Sequence[str],
+) -> tuple[str, ...]:
+    """The languages to compare. Raises UsageError for options that the data cannot answer."""
+    languages = tuple(settings.languages or dataset.languages)
     check_languages(settings.languages, dataset.languages)
     if len(languages) < 2:
         raise UsageError(
@@ -123,52 +168,23 @@ def language_bias(
     check_known("criterion", [*settings.criteria, *falls], dataset.criteria)
     if pivot and pivot not in languages:
         raise UsageError(f"pivot {pivot!r} is none of the languages: {', '.join(languages)}")
-    chosen = list(settings.criteria or dataset.criteria)
-    scales = {name: dataset.criteria[name].scale for name in chosen}
-    unordered = [
-        name for name, scale in scales.items() if scale.measure == "nominal" and not scale.ends
-    ]
-    rows: list[dict[str, Any]] = []
-    changes: list[dict[str, Any]] = []
-    severity: list[dict[str, Any]] = []
-    unpaired: dict[str, set[str]] = {}
-    titles = {
-        about["condition"]: about["what"]
-        for about in dataset.extra.get("probes", {}).get("conditions", ())
-    }
-    ordered = [dataset.criteria[name] for name in chosen if name not in unordered]
-    for criterion, advance in zip(ordered, divided(progress, *[1] * len(ordered)), strict=True):
-        again = {judge: repeats_of(dataset, judge) for judge in judges}
-        raters = {*people, *judges, *(name for names in again.values() for name in names)}
-        scored = scored_outputs(dataset, criterion, raters, languages)
-        if scored is None:
-            continue
-        most = scored.languages[
-            int(np.bincount(scored.language, minlength=len(scored.languages)).argmax())
-        ]
-        reference = pivot or ("en" if "en" in scored.languages else most)
-        panel = [name for name in people if name in scored.matrix.raters]
-        measuring, comparing = divided(advance, 4, 1)
-        severity += severity_rows(scored, panel, measuring)
-        here = [
-            name for name in judges if name in scored.matrix.raters or (name == PEOPLE and panel)
-        ]
-        for judge in followed(here, comparing):
-            repeats = [name for name in again[judge] if name in scored.matrix.raters]
-            rows += _rows(scored, judge, repeats, panel, reference)
-            if judge != PEOPLE:
-                of_judge = condition_rows(scored, judge, panel, dataset.raters, falls)
-                changes += (
-                    row | {"what": titles.get(row["condition"], row["condition"])}
-                    for row in of_judge
-                )
-                unpaired.setdefault(judge, set()).update(
-                    unpaired_outputs(scored, judge, dataset.outputs)
-                )
-    made = {"language_bias": rows, "conditions": changes, "severity": severity}
-    tables = {
-        name: pd.DataFrame(made[name], columns=list(columns)) for name, columns in TABLES.items()
-    }
+    return languages
+
+
+def _by_order(dataset: Dataset, settings: AuditSettings) -> tuple[list[Criterion], list[str]]:
+    """The criteria whose scores have an order, and the names of the others."""
+    ordered, unordered = [], []
+    for name in settings.criteria or dataset.criteria:
+        scale = dataset.criteria[name].scale
+        if scale.measure == "nominal" and not scale.ends:
+            unordered.append(name)
+        else:
+            ordered.append(dataset.criteria[name])
+    return ordered, unordered
+
+
+def _check_comparable(rows: Sequence[Mapping[str, Any]], people: Sequence[str]) -> None:
+    """Raise UsageError where nothing was compared."""
     if not rows:
         raise UsageError("no judge rated an ordered criterion in two languages; see `metal check`")
     if not people and all(math.isnan(row["parallel"]) for row in rows):
@@ -177,19 +193,21 @@ def language_bias(
             " no people rated the outputs; name the column that is equal for translations of each"
             ' other, `columns={"content": COLUMN}` of `metal.read`, or add people\'s ratings'
         )
-    left_out = (
-        f"{plural(len(unordered), 'criterion', 'criteria')} without an order left out:"
-        f" {first_few(unordered)}"
-    )
-    lost = [
-        f"{judge}: {plural(len(outputs), 'output')} made from one that it did not judge left out of"
-        f" the conditions: {first_few(sorted(outputs))}"
-        for judge, outputs in unpaired.items()
-        if outputs
-    ]
-    return Analysed(
-        tables, (*([left_out] if unordered else []), *lost, *_unreliable(rows, dataset))
-    )
+
+
+def _left_out(unordered: Sequence[str], unpaired: Mapping[str, set[str]]) -> Iterator[str]:
+    """A line about criteria without an order, and one for each judge with unpaired outputs."""
+    if unordered:
+        yield (
+            f"{plural(len(unordered), 'criterion', 'criteria')} without an order left out:"
+            f" {first_few(unordered)}"
+        )
+    for judge, outputs in unpaired.items():
+        if outputs:
+            yield (
+                f"{judge}: {plural(len(outputs), 'output')} made from one that it did not judge"
+                f" left out of the conditions: {first_few(sorted(outputs))}"
+            )
 
 
 def _unreliable(rows: Sequence[dict[str, Any]], dataset: Dataset) -> Iterator[str]:
@@ -208,144 +226,3 @@ def _unreliable(rows: Sequence[dict[str, Any]], dataset: Dataset) -> Iterator[st
             f" {first_few([*languages.values()])}; ask more people about each output, or let the"
             " judge rate the same contents in each language"
         )
-
-
-def _rows(
-    scored: ScoredOutputs, judge: str, repeats: Sequence[str], people: Sequence[str], pivot: str
-) -> Iterator[dict[str, Any]]:
-    """A row for each language in which the judge answered. repeats: the judge asked again."""
-    panel = scored.scores(people)
-    given = ~np.isnan(panel)
-    people_mean = np.where(given, panel, 0.0).sum(axis=1) / np.where(
-        given.any(axis=1), given.sum(axis=1), np.nan
-    )
-    if judge == PEOPLE:
-        answers, people, panel = people_mean, (), panel[:, :0]
-    else:
-        answers = scored.scores([judge])[:, 0]
-    original = scored.condition == ""
-    judged = original & ~np.isnan(answers)
-    rated = judged & (~np.isnan(panel)).any(axis=1)
-    beside, why_beside = _beside_people(scored, answers, panel, rated)
-    parallel, why_parallel = _parallel(scored, answers, judged)
-    against = (
-        np.nan_to_num(answers - np.nanmean(np.where(rated[:, None], panel, 0.0), axis=1))
-        if len(people)
-        else answers
-    )
-    parallel_people, _ = _parallel(scored, against, rated) if len(people) else (None, "")
-    lean, by = (parallel, PARALLEL) if parallel else (beside.get("gap"), BESIDE)
-    by = PARALLEL if judge == PEOPLE else by
-    anchors = (
-        _parallel(scored, people_mean, original & given.any(axis=1))[0] if len(people) else None
-    )
-    anchored = with_anchors(beside["gap"], anchors) if anchors and "gap" in beside else None
-    if not parallel and anchored and np.isfinite(anchored.value).any():
-        lean, by = anchored, ANCHORED
-    at = answers[judged], scored.language[judged], scored.unit[judged], scored.content[judged]
-    flip_p = holm(flip_p_values(*at, len(scored.languages), scored.languages.index(pivot)))
-    adjusted = holm(lean.p) if lean else np.full(len(scored.languages), np.nan)
-    flipped = flips(scored, answers, scored.scores(repeats), judged, pivot)
-    sign = 1 if scored.criterion.direction == "higher" else -1
-    top = scored.values.max() if scored.criterion.scale.levels else math.nan
-    for place, language in enumerate(scored.languages):
-        own = judged & (scored.language == place)
-        if not own.any():
-            continue
-        figures: dict[str, tuple[Shifts | None, int]] = {
-            "parallel": (parallel, place),
-            "parallel_beside_people": (parallel_people, place),
-            "anchored": (anchored, place),
-            **{name: (beside.get(name), place) for name in FIGURES},
-            "flips": (flipped[language][0], 0),
-            "excess_flips": (flipped[language][1], 0),
-        }
-        undefined = {"parallel": why_parallel}
-        if judge != PEOPLE:  # who are beside nobody, and are not asked again
-            undefined |= {"gap": why_beside[place], "excess_flips": flipped[language][2]}
-        verdict = says(lean, place, adjusted[place], scored.span, LEANS)
-        yield {
-            "language": language,
-            "criterion": scored.criterion.name,
-            "judge": judge,
-            "says": verdict,
-            "by": by,
-            **_with_ends("lean", lean, place),
-            "p_adjusted": adjusted[place],
-            "flip_p": flip_p[place],
-            "mean": sign * float(answers[own].mean()),
-            "outputs": int(own.sum()),
-            "contents": len(np.unique(scored.content[own])),
-            **{
-                key: value
-                for name, (shifts, at) in figures.items()
-                for key, value in _with_ends(name, shifts, at).items()
-            },
-            "top_share": float((answers[own] == top).mean()) if math.isfinite(top) else math.nan,
-            "span": scored.span,
-            "undefined": "; ".join(
-                f"{name}: {why}"
-                for name, why in undefined.items()
-                if why and not _known(*figures[name])
-            ),
-        }
-
-
-def _known(shifts: Shifts | None, place: int) -> bool:
-    return shifts is not None and math.isfinite(shifts.value[place])
-
-
-def _with_ends(name: str, shifts: Shifts | None, place: int) -> dict[str, float]:
-    if shifts is None or not _known(shifts, place):
-        return dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
-    low, high = shifts.interval(place)
-    return {name: float(shifts.value[place]), f"{name}_low": low, f"{name}_high": high}
-
-
-def _beside_people(
-    scored: ScoredOutputs, answers: Numbers, panel: Numbers, rated: Any
-) -> tuple[dict[str, Shifts], dict[int, str]]:
-    """What `shifts_beside_people` says, and for each language why it has no gap."""
-    everywhere = range(len(scored.languages))
-    if not rated.any():
-        return {}, dict.fromkeys(everywhere, "no output was rated by people as well")
-    items = RatedItems(
-        answers[rated],
-        panel[rated],
-        scored.language[rated],
-        scored.source[rated],
-        len(scored.languages),
-    )
-    figures = shifts_beside_people(items)
-    reliability, why = figures["reliability"].value, {}
-    for place in everywhere:
-        outputs = int((items.language == place).sum())
-        why[place] = (
-            f"{plural(outputs, 'output')} rated by people, {LEAST} needed"
-            if outputs < LEAST
-            else (
-                f"people's reliability is {reliability[place]:.2f}, {LEAST_RELIABILITY:g} needed"
-                if reliability[place] < LEAST_RELIABILITY
-                else (
-                    "one person an output, so that their noise is unknown"
-                    if math.isnan(reliability[place])
-                    else "no other language has a gap"
-                )
-            )
-        )
-    return figures, why
-
-
-def _parallel(scored: ScoredOutputs, values: Numbers, use: Any) -> tuple[Shifts | None, str]:
-    """Shifts on the same contents, or why there are none."""
-    try:
-        shifts = parallel_shifts(
-            values[use],
-            scored.language[use],
-            scored.unit[use],
-            scored.content[use],
-            len(scored.languages),
-        )
-    except Undefined as error:
-        return None, str(error)
-    return shifts, "too few contents that another language has as well"

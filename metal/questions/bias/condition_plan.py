@@ -34,50 +34,63 @@ class ConditionPlan:
 def condition_plans(
     dataset: Dataset, languages: Sequence[str], pivot: str
 ) -> Iterator[ConditionPlan]:
-    """The conditions that a language-bias audit looks at, each in the languages that it is about."""
-    originals = [output for output in dataset.outputs.values() if not output.condition]
-    count = {code: sum(output.language == code for output in originals) for code in languages}
-    lacking = {
-        code: sum(1 for _ in untranslated(dataset, code, pivot))
-        for code in languages
-        if code != pivot
-    }
-    missing = tuple(code for code, outputs in lacking.items() if outputs)
-    texts = (
-        f"metal bias plan {{data}} -l {','.join((pivot, *missing))} --pivot {pivot} --out"
-        " {data}-texts"
-    )
-    here = {code: outputs or count[code] for code, outputs in lacking.items()}
-    yield ConditionPlan(CONTENTS, here, missing, None, texts)
-    again = not _judged(dataset, "repeats", pivot)
+    """The conditions that a language-bias audit compares, each in the languages it applies to."""
+    originals = Counter(o.language for o in dataset.outputs.values() if not o.condition)
+    yield _same_contents(dataset, languages, pivot, originals)
+    counts = {code: originals[code] for code in languages if originals[code]}
     yield ConditionPlan(
         AGAIN,
-        {pivot: count.get(pivot, 0)},
-        (pivot,) if again else (),
+        {pivot: counts.get(pivot, 0)},
+        () if _judged(dataset, "repeats", pivot) else (pivot,),
         {"repeat": 2, "languages": ()},
         "metal judge {data} -j {judge} -p {prompt} --repeat 2 --out {data}-judges",
     )
+    yield _prompt_in_language(dataset, counts)
+    for condition in (WRONG_LANGUAGE, OTHER_SCRIPT):
+        yield _probed(dataset, condition, counts)
+
+
+def _same_contents(
+    dataset: Dataset, languages: Sequence[str], pivot: str, originals: Mapping[str, int]
+) -> ConditionPlan:
+    outputs, missing = {}, []
+    for code in languages:
+        if code == pivot:
+            continue
+        lacking = sum(1 for _ in untranslated(dataset, code, pivot))
+        outputs[code] = lacking or originals[code]
+        if lacking:
+            missing.append(code)
+    command = (
+        f"metal bias plan {{data}} -l {','.join((pivot, *missing))} --pivot {pivot} --out"
+        " {data}-texts"
+    )
+    return ConditionPlan(CONTENTS, outputs, tuple(missing), None, command)
+
+
+def _prompt_in_language(dataset: Dataset, counts: Mapping[str, int]) -> ConditionPlan:
     others = {
-        code: outputs
-        for code, outputs in count.items()
-        if outputs and sides(code)[1].split("-")[0] != "en"
+        code: outputs for code, outputs in counts.items() if sides(code)[1].split("-")[0] != "en"
     }
     missing = tuple(code for code in others if not _judged(dataset, "translation_of", code))
-    text = f"-l {','.join(missing)} --prompt-language text --out {{data}}-prompts"
-    command = f"metal judge {{data}} -j {{judge}} -p {{prompt}} {text}"
-    yield ConditionPlan(OF_TEXT, others, missing, {"prompt_language": "text"}, command)
-    for condition in (WRONG_LANGUAGE, OTHER_SCRIPT):
-        made = Counter(
-            o.language for o in dataset.outputs.values() if o.condition.startswith(condition)
-        )
-        missing = tuple(code for code in languages if count[code] and not made[code])
-        probe = condition.replace(" ", "-")
-        command = (
-            f"metal probe plan {{data}} --probes {probe} -l {','.join(missing)} --out"
-            f" {{data}}-{probe}"
-        )
-        here = {code: made[code] or outputs for code, outputs in count.items() if outputs}
-        yield ConditionPlan(condition, here, missing, None, command)
+    command = (
+        f"metal judge {{data}} -j {{judge}} -p {{prompt}} -l {','.join(missing)} --prompt-language"
+        " text --out {data}-prompts"
+    )
+    return ConditionPlan(OF_TEXT, others, missing, {"prompt_language": "text"}, command)
+
+
+def _probed(dataset: Dataset, condition: str, counts: Mapping[str, int]) -> ConditionPlan:
+    probed = Counter(
+        o.language for o in dataset.outputs.values() if o.condition.startswith(condition)
+    )
+    missing = tuple(code for code in counts if not probed[code])
+    outputs = {code: probed[code] or count for code, count in counts.items()}
+    probe = condition.replace(" ", "-")
+    command = (
+        f"metal probe plan {{data}} --probes {probe} -l {','.join(missing)} --out {{data}}-{probe}"
+    )
+    return ConditionPlan(condition, outputs, missing, None, command)
 
 
 def _judged(dataset: Dataset, link: str, language: str) -> bool:

@@ -156,36 +156,22 @@ def condition_rows(
     empty.
     """
     answers, panel = scored.scores([judge])[:, 0], scored.scores(people)
-    made = np.flatnonzero(scored.of >= 0)
-    compared = [(str(scored.condition[row]), int(scored.of[row]), answers[row]) for row in made]
-    originals = np.flatnonzero(scored.condition == "")
-    for name, rater in raters.items():
-        if rater.about.get("translation_of") == judge and name in scored.matrix.raters:
-            spoken, other = str(rater.about.get("prompt_language", "")), scored.scores([name])[:, 0]
-            condition = OF_TEXT if spoken == "text" else f"prompt in {language_name(spoken)}"
-            english = [
-                spoken == "text" and sides(code)[1].split("-")[0] == "en"
-                for code in scored.languages
-            ]
-            # there it is the same prompt
-            asked = (row for row in originals if not english[scored.language[row]])
-            compared += [(condition, int(row), other[row]) for row in asked]
     groups: dict[tuple[int, str], list[tuple[int, float]]] = {}
-    for condition, original, answer in compared:
+    for condition, original, answer in _answers_beside(scored, judge, answers, raters):
         if not (math.isnan(answer) or math.isnan(answers[original])):
             groups.setdefault((int(scored.language[original]), condition), []).append(
                 (original, answer)
             )
     rows: list[dict[str, Any]] = []
     shifts: list[Shifts] = []
-    for (place, condition), members in sorted(groups.items()):
+    for (language, condition), members in sorted(groups.items()):
         original_of = np.array([original for original, _ in members])
         after = np.array([answer for _, answer in members])
         shift = mean_shift(after - answers[original_of], scored.content[original_of])
         shifts.append(shift)
         rows.append(
             {
-                "language": scored.languages[place],
+                "language": scored.languages[language],
                 "criterion": scored.criterion.name,
                 "judge": judge,
                 "condition": condition,
@@ -199,6 +185,26 @@ def condition_rows(
     )
     for row, shift, p in zip(rows, shifts, adjusted, strict=True):
         yield row | {"p_adjusted": float(p), "says": says(shift, 0, float(p), scored.span, CHANGES)}
+
+
+def _answers_beside(
+    scored: ScoredOutputs, judge: str, answers: Numbers, raters: Mapping[str, Rater]
+) -> Iterator[tuple[str, int, float]]:
+    """(condition, row of the original, answer): to outputs made from others, and to originals
+    with instructions in another language.
+    """
+    for row in np.flatnonzero(scored.of >= 0):
+        yield str(scored.condition[row]), int(scored.of[row]), answers[row]
+    english = [sides(code)[1].split("-")[0] == "en" for code in scored.languages]
+    for name, rater in raters.items():
+        if rater.about.get("translation_of") != judge or name not in scored.matrix.raters:
+            continue
+        spoken, other = str(rater.about.get("prompt_language", "")), scored.scores([name])[:, 0]
+        condition = OF_TEXT if spoken == "text" else f"prompt in {language_name(spoken)}"
+        for row in np.flatnonzero(scored.condition == ""):
+            if spoken == "text" and english[scored.language[row]]:
+                continue  # there it is the same prompt
+            yield condition, int(row), other[row]
 
 
 def _changes(shift: Shifts, change: Numbers) -> dict[str, float]:

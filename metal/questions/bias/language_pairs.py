@@ -55,13 +55,17 @@ def language_pair_rows(
         adjusted = holm(shifts.p) if shifts else np.full(len(names), math.nan)
         for place, language in enumerate(names):
             own = (first == place) | (second == place)
-            low, high = shifts.interval(place) if shifts else (math.nan, math.nan)
-            lean = float(shifts.value[place]) if shifts else math.nan
+            low = high = lean = math.nan
+            verdict, undefined = UNKNOWN, f"lean: {why}"
+            if shifts:
+                low, high = shifts.interval(place)
+                lean = float(shifts.value[place])
+                verdict, undefined = says(shifts, place, adjusted[place], 1.0, LEANS), ""
             yield {
                 "language": language,
                 "criterion": criterion,
                 "judge": judge,
-                "says": says(shifts, place, adjusted[place], 1.0, LEANS) if shifts else UNKNOWN,
+                "says": verdict,
                 "by": BY_PAIRS,
                 "lean": lean,
                 "lean_low": low,
@@ -70,5 +74,5 @@ def language_pair_rows(
                 "mean": lean + 0.5,
                 "outputs": int(own.sum()),
                 "contents": len(np.unique(contents[own])),
-                "undefined": "" if shifts else f"lean: {why}",
+                "undefined": undefined,
             }

@@ -10,7 +10,7 @@ from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN, UNKNOWN
 from metal.data.languages import language_name
 from metal.data.text import UNDEFINED, figure, interval, known, listed, name, signed, slug, within
 from metal.questions.bias.answer import anchors_said, cards, headline, scope
-from metal.questions.bias.compute import PEOPLE
+from metal.questions.bias.between_languages import PEOPLE
 from metal.questions.bias.conditions import OF_TEXT
 from metal.questions.bias.language_pairs import BY_PAIRS
 from metal.questions.bias.run import LanguageBias
@@ -82,10 +82,11 @@ def answer(run: LanguageBias) -> TableView:
     """
     rows = run.records("language_bias")
     judges = {row["judge"] for row in rows}
-    explained = [
-        *([EXPLAINED] if judges != {PEOPLE} else []),
-        *([OF_PEOPLE] if PEOPLE in judges else []),
-    ]
+    explained = []
+    if judges != {PEOPLE}:
+        explained.append(EXPLAINED)
+    if PEOPLE in judges:
+        explained.append(OF_PEOPLE)
     if any(row["by"] == BY_PAIRS for row in rows):
         explained = [OF_PAIRS]
     if any(row["says"] == EVEN for row in rows):
@@ -94,11 +95,11 @@ def answer(run: LanguageBias) -> TableView:
             " (without ends: of the scores that occur), also where 0 is outside the 95% interval."
         )
     notes = (*explained, *reasons(run, "language_bias", rows, "language", ("lean",)))
-    who = next(iter(judges)) if len(judges) == 1 else ""
-    title = (
-        "In which languages"
-        f" {'people lean' if who == PEOPLE else f'{name(who)} leans' if who else 'judges lean'}"
-    )
+    title = "In which languages judges lean"
+    if judges == {PEOPLE}:
+        title = "In which languages people lean"
+    elif len(judges) == 1:
+        title = f"In which languages {name(*judges)} leans"
     keys, languages = {"criterion": "", "judge": "judge"}, languages_shown(rows, (LEANS,))
     return across_languages(
         run, "language_bias", title, rows, keys, _cell, languages, name="leans", notes=notes

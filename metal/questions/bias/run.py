@@ -21,7 +21,8 @@ from metal.data.text import (
     share,
     signed,
 )
-from metal.questions.bias.compute import LANGUAGE_BIAS, PARALLEL
+from metal.questions.bias.between_languages import PARALLEL
+from metal.questions.bias.compute import LANGUAGE_BIAS
 from metal.questions.bias.conditions import CHANGES, CONDITIONS
 from metal.questions.bias.severity import SEVERITY
 from metal.questions.design.anchors import ANCHORS

@@ -96,18 +96,12 @@ def _of_group(
         lower = [fitted.below(each, values) for each in ends]
         far = p < 0.05 and abs(lower[0]) > MARGIN * scored.span
         figures = {
-            f"{name}{end}": each[where]
-            for name, each in (("severity", ends), ("lower_by", lower))
-            for where, end in enumerate(("", "_low", "_high"))
+            f"{name}{end}": figure
+            for name, estimate in (("severity", ends), ("lower_by", lower))
+            for end, figure in zip(("", "_low", "_high"), estimate, strict=True)
         }
-        yield (
-            row
-            | figures
-            | {
-                "p_adjusted": float(p),
-                "says": "" if not far else SEVERE if lower[0] > 0 else LENIENT,
-            }
-        )
+        verdict = SEVERE if lower[0] > 0 else LENIENT
+        yield row | figures | {"p_adjusted": float(p), "says": verdict if far else ""}
 
 
 def _row(

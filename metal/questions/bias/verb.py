@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from metal.api.read import Data, Ratings
+    from metal.data.dataset import Dataset
+    from metal.questions.bias.condition_plan import ConditionPlan
     from metal.questions.bias.run import LanguageBias
 
 
@@ -113,7 +115,8 @@ def bias_language(
 
     from metal.auditing.settings import AuditSettings
     from metal.data.people import people_named
-    from metal.questions.bias.compute import BESIDE, language_bias
+    from metal.questions.bias.between_languages import BESIDE
+    from metal.questions.bias.compute import language_bias
     from metal.questions.bias.conditions import pivot_of
     from metal.questions.bias.run import LanguageBias
     from metal.questions.design.anchors import ANCHORS, HALF_WIDTH, anchor_contents, anchor_rows
@@ -229,19 +232,11 @@ def bias_plan(
     for code in codes:
         check_language(code, "`languages`")
     pivot = pivot_of(dataset, dataset.languages, pivot)
-    asked_before = [
-        (rater.rater, rater.about) for rater in dataset.raters.values() if rater.about.get("prompt")
-    ]
-    english = [
-        about["prompt"]
-        for rater, about in asked_before
-        if "translation_of" not in about
-        and rater in [f"{model}/{about['prompt']}" for model in names(judge)]
-    ]
-    prompt = prompt or next(iter(english), "detailed")
-    shots = re.fullmatch(r"(.+)-(\d+)-shot", prompt)
-    prompt, examples = (shots[1], int(shots[2])) if shots else (prompt, 0)
-    written = ""
+    prompt = prompt or _asked_with(dataset, names(judge))
+    examples = 0
+    if shots := re.fullmatch(r"(.+)-(\d+)-shot", prompt):
+        prompt, examples = shots[1], int(shots[2])
+    written, path = "", Path(data)
     if translations is not None:
         if out is None:
             raise UsageError("give `out`, the dataset folder that is written with the translations")
@@ -249,52 +244,23 @@ def bias_plan(
             inputs.dataset, _translated(Path(translations)), codes, pivot
         )
         save_dataset(dataset, out, force=force, maker="bias plan")
-        more = len(dataset.outputs) - len(inputs.dataset.outputs)
-        written = (
-            f"{more:,} outputs"
-            f" added{f', {missing:,} left out without a translation' if missing else ''}"
-        )
+        path = Path(out)
+        written = f"{len(dataset.outputs) - len(inputs.dataset.outputs):,} outputs added"
+        if missing:
+            written += f", {missing:,} left out without a translation"
     elif out is not None:
         texts = texts_to_translate(dataset, [code for code in codes if code != pivot], pivot)
         save_dataset(texts, out, force=force, maker="bias plan")
         written = f"{len(texts.sources):,} texts to be translated"
-    where = Path(out) if translations is not None and out is not None else Path(data)
+    options: dict[str, Any] = {"criteria": criteria, "prompt": prompt, "examples": examples}
+    options |= {"base_url": base_url, "prompt_folders": prompt_folders}
     rows, notes = [], []
-    for each in condition_plans(dataset, codes, pivot):
-        asked = f"{prompt} -c {','.join(names(criteria))}" if criteria else prompt
-        asked += f" --examples {examples}" if examples else ""
-        asked += f" --base-url {shlex.quote(base_url)}" if base_url else ""
-        command = each.command.format(
-            data=where, judge=",".join(names(judge)) or "JUDGE", prompt=asked
-        )
-        for language, outputs in each.outputs.items():
-            row = {
-                "condition": each.condition,
-                "language": language,
-                "state": "there",
-                "outputs": outputs,
-            }
-            row |= {"calls": math.nan, "dollars": math.nan, "command": ""}
-            if language in each.missing:
-                row |= {"state": "missing", "command": command}
-            if language in each.missing and judge and each.judging:
-                how = {
-                    "languages": language,
-                    **each.judging,
-                    "criteria": criteria,
-                    "prompt": prompt,
-                    "examples": examples,
-                }
-                try:
-                    row |= _cost(
-                        where,
-                        names(judge),
-                        {**how, "base_url": base_url, "prompt_folders": prompt_folders},
-                    )
-                except UsageError as error:  # no texts, or no prompt in the language
-                    row["state"] = "cannot"
-                    notes.append(f"{each.condition}, {language}: {error}")
+    for plan in condition_plans(dataset, codes, pivot):
+        for language in plan.outputs:
+            row, note = _planned(plan, language, path, names(judge), options)
             rows.append(row)
+            if note:
+                notes.append(note)
     columns = ["condition", "language", "state", "outputs", "calls", "dollars", "command"]
     return BiasPlan(
         pd.DataFrame(rows, columns=columns),
@@ -302,6 +268,55 @@ def bias_plan(
         Path(out) if out is not None else None,
         tuple(notes),
     )
+
+
+def _asked_with(dataset: Dataset, judges: Sequence[str]) -> str:
+    """The English prompt that one of the judges was asked with before, else `detailed`."""
+    for rater in dataset.raters.values():
+        prompt = rater.about.get("prompt")
+        wanted = rater.rater in [f"{model}/{prompt}" for model in judges]
+        if prompt and wanted and "translation_of" not in rater.about:
+            return str(prompt)
+    return "detailed"
+
+
+def _planned(
+    plan: ConditionPlan, language: str, data: Path, judges: Sequence[str], options: dict[str, Any]
+) -> tuple[dict[str, Any], str]:
+    """The row of a condition in a language, and why it cannot be made."""
+    row = {
+        "condition": plan.condition,
+        "language": language,
+        "state": "there",
+        "outputs": plan.outputs[language],
+        "calls": math.nan,
+        "dollars": math.nan,
+        "command": "",
+    }
+    if language not in plan.missing:
+        return row, ""
+    row |= {"state": "missing", "command": _command(plan, data, judges, options)}
+    if judges and plan.judging:
+        try:
+            row |= _cost(data, judges, {"languages": language, **plan.judging, **options})
+        except UsageError as error:  # no texts, or no prompt in the language
+            row["state"] = "cannot"
+            return row, f"{plan.condition}, {language}: {error}"
+    return row, ""
+
+
+def _command(
+    plan: ConditionPlan, data: Path, judges: Sequence[str], options: Mapping[str, Any]
+) -> str:
+    """The command that makes the condition in all languages that lack it."""
+    asked = options["prompt"]
+    if options["criteria"]:
+        asked += f" -c {','.join(names(options['criteria']))}"
+    if options["examples"]:
+        asked += f" --examples {options['examples']}"
+    if options["base_url"]:
+        asked += f" --base-url {shlex.quote(options['base_url'])}"
+    return plan.command.format(data=data, judge=",".join(judges) or "JUDGE", prompt=asked)
 
 
 def _translated(path: Path) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from metal.auditing.scored_outputs import MARGIN
-from metal.questions.bias.compute import BESIDE, PEOPLE
+from metal.questions.bias.between_languages import BESIDE, PEOPLE
 from metal.questions.bias.run import LanguageBias
 
 SOURCES = {
