@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -30,11 +30,9 @@ from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import FACTS, FRAME, tidy_facts
 from metal.data.records import KINDS, Criterion, Level, Output, Rater, Scale, Source
 from metal.data.tables.files import ENDINGS, is_table
+from metal.data.tables.table_columns import TableColumns
 from metal.data.text import note
 from metal.errors import DataError, UnknownName, UsageError
-
-if TYPE_CHECKING:
-    from metal.data.tables.shapes import TableColumns
 
 GROUP = "metal.formats"
 TABLES = {"excel", *(ending[1:] for ending in ENDINGS)}  # kinds of tables, which are no formats

@@ -42,13 +42,14 @@ from metal.data.tables.files import read_frame
 from metal.data.tables.language import language_of
 from metal.data.tables.mturk import without_administration
 from metal.data.tables.pairs import TEXTS, with_preferences, with_swapped_outputs
+from metal.data.tables.pipeline import tidy_frame
 from metal.data.tables.raters import first_rows, is_human, metrics_apart, raters_of
 from metal.data.tables.repeats import with_repeats, without_copies_of_rows
 from metal.data.tables.replies import read_replies
 from metal.data.tables.roles import columns_of
 from metal.data.tables.scales import PER_CRITERION, read_scores
-from metal.data.tables.shapes import ANSWERED_IN, TableColumns, tidy_frame
 from metal.data.tables.sources import by_inputs, by_text
+from metal.data.tables.table_columns import ANSWERED_IN, TableColumns
 from metal.data.tables.typed import columns_apart
 from metal.data.tables.unread import differing, may_be_sources, telling_apart
 from metal.data.text import first_few

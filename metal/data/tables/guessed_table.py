@@ -1,0 +1,79 @@
+"""A table on its way to one rating a row, as the steps of the pipeline hand it on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.tables import surveys
+from metal.data.tables.answer_columns import AnswerColumn
+from metal.data.tables.nested import NO_LISTS, FromLists, Paths, unnested
+from metal.data.tables.who_rated import ROW
+
+
+@dataclass(frozen=True)
+class GuessedTable:
+    """A table as far as it is understood.
+
+    frame: its cells; the index is the row in the file. notes: what was guessed, for the user; steps
+    add to the one list. lists: what came out of lists in cells. reopened: whether lists were just
+    made rows or columns, so that everything is looked at again. paths: where columns stood in
+    objects. pair: the column joined from two that hold a pair of languages. roles: role -> column.
+    places: the columns that hold answers. chosen: whether these are raters' choices between two
+    outputs. on_its_side: whether they are about an output each. people: columns of people beside a
+    judge's row. long: whether a column holds the answers of all. doubtful: columns that may hold
+    answers, nobody says whose. unread: columns that nothing was read from.
+    """
+
+    frame: pd.DataFrame
+    options: Mapping[str, Any]
+    notes: list[str]
+    where: Path
+    lists: FromLists = NO_LISTS
+    reopened: bool = False
+    paths: Paths = field(default_factory=dict)
+    pair: str = ""
+    roles: dict[str, str] = field(default_factory=dict)
+    places: Sequence[AnswerColumn] = ()
+    chosen: bool = False
+    on_its_side: bool = False
+    people: Sequence[str] = ()
+    long: bool = False
+    doubtful: Sequence[str] = ()
+    unread: Sequence[str] = ()
+
+    @property
+    def named(self) -> Mapping[str, str]:
+        """The roles that the user named: role -> column."""
+        return self.options.get("columns") or {}
+
+    @property
+    def patterns(self) -> list[str]:
+        """What the user says holds answers; empty where that is to be guessed."""
+        wide = self.options.get("wide") or ()
+        return [wide] if isinstance(wide, str) else list(wide)
+
+    @property
+    def answers(self) -> list[str]:
+        """The names of the columns that hold answers."""
+        return [place.column for place in self.places]
+
+    @property
+    def role_of(self) -> dict[str, str]:
+        """Column -> its role."""
+        return {column: role for role, column in self.roles.items()}
+
+    @property
+    def roles_in_file(self) -> dict[str, str]:
+        """The roles, without columns that reading added."""
+        added = (surveys.RESPONDENT, ROW)
+        return {role: column for role, column in self.roles.items() if column not in added}
+
+    def opened(self, columns: Sequence[str]) -> GuessedTable:
+        """The table with the lists in these columns made rows or columns, and nothing else known."""
+        frame, lists = unnested(self.frame, columns, self.notes, self.where)
+        return GuessedTable(frame, self.options, self.notes, self.where, lists, reopened=True)

@@ -1,0 +1,369 @@
+"""A table becomes one rating a row: the steps, in their order, and what goes from one to the next.
+
+Each step takes the table as far as it is understood and returns it understood further. What was
+guessed or left out is a line in its notes. STEPS is the order; each step says which note it may
+leave, and what it refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from metal.data.tables import asides, surveys
+from metal.data.tables.answer_columns import AnswerColumn, without_end
+from metal.data.tables.guessed_table import GuessedTable
+from metal.data.tables.harnesses import harness_of
+from metal.data.tables.ids import (
+    with_documents,
+    with_ids_in_parts,
+    with_joined,
+    with_source_texts,
+    with_unique_id,
+)
+from metal.data.tables.language import pair_in_two, with_language
+from metal.data.tables.names import GUESSES, is_machine, plain
+from metal.data.tables.nested import flattened, nested_columns
+from metal.data.tables.roles import columns_of, few_words, roles_of, without_pairs
+from metal.data.tables.shapes import (
+    choices,
+    not_guessed,
+    places_named,
+    replies_alone,
+    shape,
+    stacked,
+    without_answers,
+)
+from metal.data.tables.table_columns import TableColumns
+from metal.data.tables.who_rated import (
+    check_no_judge_beside,
+    check_raters,
+    judges_columns,
+    note_on_scores,
+    people_beside,
+    with_judging_model,
+    with_people,
+    with_rows_as_outputs,
+)
+from metal.data.tables.wide import WideTable, answer_columns, as_wide
+from metal.data.text import first_few
+from metal.errors import DataError
+
+
+def tidy_frame(
+    frame: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
+) -> pd.DataFrame:
+    """One rating per row, columns named by role; the index is the row in the file.
+
+    options: `columns` {role: column}; `wide`, the columns that hold answers, as patterns with * or
+    as a template such as `{rater}_{criterion}`; `kinds`. Without them roles and answers are guessed
+    from names and cells, and said in notes. Members of objects in cells are columns called by their
+    path, `metadata.language`. Raises DataError or UsageError, with the names of the columns, when a
+    needed column is missing.
+    """
+    return _one_rating_a_row(_understood(GuessedTable(frame, options, notes, where)))
+
+
+def _understood(table: GuessedTable) -> GuessedTable:
+    """The table after all steps, from the first again each time that lists were opened."""
+    for step in STEPS:
+        table = step(table)
+        if table.reopened:
+            return _understood(replace(table, reopened=False))
+    return table
+
+
+# ---------------------------------------------------------------- cells and columns
+
+
+def _check_names(table: GuessedTable) -> GuessedTable:
+    """Refuse two columns of one name, and another harness's results. No note."""
+    columns = table.frame.columns
+    if not columns.is_unique:
+        twice = columns[columns.duplicated()][0]
+        raise DataError(table.where, f"two columns are called {twice!r}", "Rename one of them")
+    harness = harness_of(list(columns))
+    if harness and not table.named and not table.patterns:
+        raise not_guessed(table.frame, harness, table.where)
+    return table
+
+
+def _flatten(table: GuessedTable) -> GuessedTable:
+    """Make members of objects columns. Notes: rows of summaries left out, cells read as JSON."""
+    frame = asides.without_summary_rows(table.frame, table.notes)
+    frame, paths = flattened(frame, table.notes)
+    return replace(table, frame=frame, paths=paths)
+
+
+def _leave_out_copies(table: GuessedTable) -> GuessedTable:
+    """Leave out columns that repeat another, unless answers are named. Note: which."""
+    if table.patterns:
+        return table
+    frame = asides.without_copies(table.frame, {*table.named.values()}, table.notes)
+    return replace(table, frame=frame)
+
+
+def _join_named(table: GuessedTable) -> GuessedTable:
+    """Join columns named with a +, and two that hold a pair of languages. No note."""
+    frame = with_joined(table.frame, table.named)
+    pair = pair_in_two(frame)
+    if pair and not {*pair.split("+")} & {*table.named.values()}:
+        frame = with_joined(frame, {"language": pair})
+    return replace(table, frame=frame, pair=pair)
+
+
+def _find_named(table: GuessedTable) -> GuessedTable:
+    """Find the columns that `wide` names, in lists too. Notes: lists opened."""
+    frame, patterns = table.frame, table.patterns
+    places = places_named(frame, patterns, table.paths)
+    absent = {*table.named.values()} - {*frame.columns}
+    nested = nested_columns(frame, ()) if patterns or absent else []
+    if nested and (absent or not {place.column for place in places} - {*nested}):
+        return table.opened(nested)
+    if patterns and not places:
+        raise DataError(table.where, f"no column matches `wide={patterns}`", columns_of(frame))
+    return replace(table, places=places)
+
+
+# ---------------------------------------------------------------- roles
+
+
+def _guess_roles(table: GuessedTable) -> GuessedTable:
+    """Say which column plays which role, by its name unless its cells refute that. No note."""
+    roles = roles_of(table.frame, table.answers, table.options, table.where)
+    if "rater" not in table.named and judges_columns(table.frame[table.answers], ()):
+        roles.pop("rater", None)  # the columns are raters', and what else names people goes unread
+    return replace(table, roles=roles)
+
+
+def _find_choices(table: GuessedTable) -> GuessedTable:
+    """Find columns of raters' choices between two outputs. Note: columns of choices left out."""
+    chosen = choices(
+        table.frame, table.roles, list(table.places), bool(table.patterns), table.notes
+    )
+    roles = without_pairs(table.frame, table.roles, table.options, chosen=bool(chosen))
+    return replace(table, roles=roles, places=chosen or table.places, chosen=bool(chosen))
+
+
+def _guess_language(table: GuessedTable) -> GuessedTable:
+    """Find the column of languages by its cells. No note."""
+    roles = table.roles
+    if table.options.get("language"):
+        return table
+    if table.pair in table.frame and "language" not in roles:
+        roles = roles | {"language": table.pair}
+    if "language" not in table.named:
+        roles = with_language(table.frame, roles)
+    return replace(table, roles=roles)
+
+
+def _guess_ids(table: GuessedTable) -> GuessedTable:
+    """Find what tells outputs and sources apart where no name says so. No note."""
+    roles = table.roles
+    if not table.patterns:
+        roles = with_ids_in_parts(table.frame, roles, table.named)
+    for guess in (with_documents, with_unique_id, with_source_texts):
+        roles = guess(table.frame, roles, table.named)
+    return replace(table, roles=roles)
+
+
+# ---------------------------------------------------------------- shape
+
+
+def _turn_surveys(table: GuessedTable) -> GuessedTable:
+    """Read a table on its side, a row a respondent. Note: respondents known by number."""
+    frame, roles, places = table.frame, table.roles, table.places
+    of_survey = None
+    if not table.patterns:
+        of_survey = surveys.respondents_of(frame, roles, table.named)
+    if of_survey is not None:
+        places = surveys.outputs_asked_about(frame, of_survey)
+        roles = of_survey if places else roles
+    on_its_side = any(place.output for place in places)
+    if on_its_side:
+        kept = {*table.named, "rater"}
+        roles = {role: column for role, column in roles.items() if role in kept}
+        frame, roles = surveys.with_respondents(frame, roles, table.notes)
+    frame = with_joined(frame, roles)
+    return replace(table, frame=frame, roles=roles, places=places, on_its_side=on_its_side)
+
+
+def _find_raters(table: GuessedTable) -> GuessedTable:
+    """Say who rated in a row: a column, a model beside its score, people beside a judge. Refuse a
+    column of raters that may be scores. Note: the model taken for the judge.
+    """
+    frame, roles, named = table.frame, table.roles, table.named
+    if table.patterns or table.on_its_side:
+        return table
+    if not table.chosen:
+        roles = with_judging_model(frame, roles, named, table.notes)
+    people: list[str] = []
+    if "rater" in roles:
+        roles, people = people_beside(frame, roles, named, table.where)
+        check_no_judge_beside(frame, roles, named, table.where)
+        check_raters(frame, roles, named, table.where)
+    return replace(table, roles=roles, people=people)
+
+
+def _see_if_long(table: GuessedTable) -> GuessedTable:
+    """Say whether each row holds one rater's one answer. No note."""
+    roles = table.roles
+    long = "first_text" in roles
+    if not long and "rater" in roles:
+        answered = not roles.keys().isdisjoint({"score", "winner"})
+        long = answered or replies_alone(table.frame, roles, table.options)
+    return replace(table, long=long)
+
+
+def _guess_answers(table: GuessedTable) -> GuessedTable:
+    """Find the columns of answers where nothing names them, in lists too. Refuse where nobody can
+    say whose they are. Notes: columns not read, lists opened.
+    """
+    if table.patterns or table.long or table.chosen or table.on_its_side:
+        return table
+    score = table.roles.get("score")
+    roles = without_answers(table.frame, table.roles, table.named)
+    by_place = table.lists.by_place
+    if score is not None and "score" not in roles:
+        by_place |= {without_end(score), score}
+    wide = WideTable(table.frame, roles, table.paths, table.where, by_place, table.lists.of_raters)
+    nested = nested_columns(table.frame, list(roles.values()))
+    places: list[AnswerColumn] = []
+    doubtful: list[str] = []
+    if not (nested and table.paths):
+        kinds = table.options.get("kinds") or {}
+        described = table.options.get("described", {}.get)
+        places, doubtful = answer_columns(wide, kinds, table.notes, described)
+    if not places:
+        return table.opened(nested)
+    roles = _beside_answers(roles, places, table.named)
+    return replace(table, roles=roles, places=places, doubtful=doubtful)
+
+
+def _beside_answers(
+    roles: dict[str, str], places: Sequence[AnswerColumn], named: Mapping[str, str]
+) -> dict[str, str]:
+    """The roles that are left beside columns of answers."""
+    roles = dict(roles)
+    if "score" in roles and "score" not in named and plain(roles["score"]) in GUESSES["text"]:
+        roles.setdefault("text", roles.pop("score"))  # `answer`
+    answers = {place.column for place in places}
+    roles = {role: column for role, column in roles.items() if column not in answers}
+    in_parts = any(place.rater or place.criterion for place in places)
+    if not in_parts or "rater" not in roles:
+        roles.pop("score", None)  # a label beside the columns of raters
+    return roles
+
+
+def _drop_shared(table: GuessedTable) -> GuessedTable:
+    """Drop replies and confidence where they do not say which of several answers, or which order,
+    they are about. No note.
+    """
+    if len(table.places) < 2 and not table.roles.keys() & {"winner", "first_text"}:
+        return table
+    shared = ("reply", "confidence")
+    roles = {role: column for role, column in table.roles.items() if role not in shared}
+    return replace(table, roles=roles)
+
+
+def _take_for_criteria(table: GuessedTable) -> GuessedTable:
+    """Take columns that `wide` names for criteria where another column names the rater. No note."""
+    if not table.patterns or "rater" not in table.roles or table.on_its_side:
+        return table
+    places = [
+        AnswerColumn(place.column, criterion=place.rater or place.criterion, comment=place.comment)
+        for place in table.places
+    ]
+    return replace(table, places=places)
+
+
+def _number_rows(table: GuessedTable) -> GuessedTable:
+    """Make each row an output where several raters scored it and nothing tells outputs apart. Note:
+    that.
+    """
+    machines = {is_machine(place.rater) for place in table.places if place.rater}
+    of_both_kinds = len(machines) > 1 and not table.patterns and "winner" not in table.roles
+    if not table.people and not of_both_kinds:
+        return table
+    frame, roles = with_rows_as_outputs(table.frame, table.roles, table.notes)
+    return replace(table, frame=frame, roles=roles)
+
+
+# ---------------------------------------------------------------- what is said of it
+
+
+def _say_shape(table: GuessedTable) -> GuessedTable:
+    """Notes: how the table was read, and columns called like raters that are read as scores."""
+    table.notes.append(shape(table.roles_in_file, table.places))
+    if not table.patterns:
+        note_on_scores(table.answers, table.notes)
+    return table
+
+
+def _say_unread(table: GuessedTable) -> GuessedTable:
+    """Notes: the columns not read, and those of them whose words may be answers."""
+    taken = {*table.role_of, *table.people, *table.answers}
+    taken |= {place.comment for place in table.places}
+    unread = [column for column in table.frame.columns if column not in taken]
+    if unread:
+        table.notes.append(f"columns not read: {first_few(unread, 12)}")
+    unordered = []
+    if not table.long and not table.patterns:
+        unordered = [column for column in unread if few_words(table.frame[column])]
+    if unordered:
+        table.notes.append(
+            "their words may be answers in an order METAL does not know:"
+            f" {first_few(unordered)} (`wide` and `levels` read them)"
+        )
+    return replace(table, unread=unread)
+
+
+STEPS: tuple[Callable[[GuessedTable], GuessedTable], ...] = (
+    _check_names,
+    _flatten,
+    _leave_out_copies,
+    _join_named,
+    _find_named,
+    _guess_roles,
+    _find_choices,
+    _guess_language,
+    _guess_ids,
+    _turn_surveys,
+    _find_raters,
+    _see_if_long,
+    _guess_answers,
+    _drop_shared,
+    _take_for_criteria,
+    _number_rows,
+    _say_shape,
+    _say_unread,
+)
+
+
+def _one_rating_a_row(table: GuessedTable) -> pd.DataFrame:
+    """The ratings of a table that is understood, with what they were read from in `attrs`."""
+    if table.places:
+        tidy = stacked(table.frame, table.role_of, table.places)
+    else:
+        tidy = table.frame[list(table.role_of)].rename(columns=table.role_of)
+    roles = table.roles_in_file
+    if table.chosen:
+        tidy = tidy.rename(columns={"score": "winner"})
+    else:
+        tidy = with_people(tidy, table.frame, roles, table.people, table.notes)
+    of_all = [place for place in table.places if not (place.rater or place.criterion)]
+    if of_all:
+        roles["score"] = of_all[-1].column
+    wide = () if of_all else tuple(dict.fromkeys(map(as_wide, table.places)))
+    tidy.attrs["columns"] = TableColumns(
+        roles,
+        wide,
+        tuple(table.unread),
+        doubtful=tuple(table.doubtful),
+        by_place=table.lists.by_place,
+    )
+    return tidy
