@@ -105,38 +105,43 @@ def corrected_mean(
     (True, 0.0)
     """
     n, m = len(labels), len(others)
-    unequal = probabilities is not None and n > 0 and bool(np.ptp(probabilities) > 0)
-    counts = 1 / probabilities if unequal and probabilities is not None else np.ones(n)
-    counts = counts / counts.sum() if n else counts
+    drawn = np.ones(n) if probabilities is None else probabilities
+    unequal = n > 0 and bool(np.ptp(drawn) > 0)
+    counts = 1 / drawn / (1 / drawn).sum() if unequal else np.full(n, 1 / max(n, 1))
     every = np.concatenate([judged, others])
-    fitted = np.zeros(n)
-    if weight is not None:
-        fitted[:] = weight
-    elif m and n >= LEAST:
+    weights = np.full(n, weight or 0.0)
+    if weight is None and m and n >= LEAST:
         order = np.random.default_rng(seed).permutation(n)
         for fold in np.array_split(order, min(FOLDS, n)):
             rest = np.setdiff1d(order, fold)
-            fitted[fold] = _weight(
+            weights[fold] = _weight(
                 labels[rest], judged[rest], every, counts[rest], 0 if unequal else n / m
             )
-    used = float(counts @ fitted) if n else 0.0
-    residuals = labels - fitted * judged
-    people = _weighed(labels, counts) if unequal else mean_of(labels)
+    used = float(counts @ weights) if n else 0.0
+    residuals = labels - weights * judged
     if unequal:
+        people, bias = _weighed(labels, counts), _weighed(judged - labels, counts)
         corrected = _of_drawn(residuals, counts, used * every)
     else:
-        value = float(residuals.mean() + used * others.mean()) if m else float(labels.mean())
-        variance = math.nan
-        if n > 2:
-            own = float(residuals.var(ddof=1)) / (n - 1) if used else float(labels.var(ddof=1)) / n
-            variance = own + (used**2 * float(others.var(ddof=1)) / m if m > 1 else 0.0)
-        corrected = Mean(value, variance, float(n - 2) if used else float(n - 1)) if m else people
-    variance = corrected.variance
-    gain = people.variance / variance if n > 2 and variance > 0 and people.variance > 0 else 1.0
+        people, bias = mean_of(labels), mean_of(judged - labels)
+        corrected = _of_equal(labels, residuals, others, used) if m else people
+    variance, gain = corrected.variance, 1.0
+    if n > 2 and variance > 0 and people.variance > 0:
+        gain = people.variance / variance
     worth = people.worth * min(max(gain, 1 / MOST_GAIN), MOST_GAIN)
-    bias = _weighed(judged - labels, counts) if unequal else mean_of(judged - labels)
     rho = _correlation(labels, judged, counts)
     return Corrected(people, mean_of(every), replace(corrected, worth=worth), used, bias, rho)
+
+
+def _of_equal(labels: Numbers, residuals: Numbers, others: Numbers, used: float) -> Mean:
+    """The mean of the residuals plus weight x the judge's mean on the others, for plain labels."""
+    n, m, variance = len(labels), len(others), math.nan
+    if n > 2:
+        variance = float(residuals.var(ddof=1)) / (n - 1) if used else float(labels.var(ddof=1)) / n
+        if m > 1:
+            variance += used**2 * float(others.var(ddof=1)) / m
+    value = float(residuals.mean() + used * others.mean())
+    return Mean(value, variance, float(n - 2) if used else float(n - 1))
 
 
 def _weight(

@@ -46,41 +46,39 @@ def headline(run: Diff) -> str:
     if isinstance(run, Gate) and run.changed:
         return f"FAIL: the judge is another one. Changed since the baseline: {_parts(run.changed)}."
     if undecided:
-        needs = [(row["language"], row["needed"]) for row in undecided if known(row["needed"])]
-        # of each language its greatest need, which serves the others too
-        most = dict(sorted(needs))
-        over = f" over {plural(len(most), 'language')}" * (len(most) > 1)
-        tells = "in all" if len(needs) == len(undecided) else f"in {len(needs)}"
-        much = (
-            f"; about {count(sum(most.values()))} outputs{over} would tell {tells}" if needs else ""
-        )
-        where = (
-            f"in {len(undecided)} of {plural(len(rows), 'case')} there may be one beyond the margin"
-        )
-        if undecided[0]["by"] and undecided[0][undecided[0]["by"]]:
-            where += (
-                f", {'most ' * (len(undecided) > 1)}in {case_of(run, undecided[0])}"
-                f" ({undecided[0]['why']})"
-            )
-        by = undecided[0]["by"]
-        seen = by and (undecided[0][f"{by}_low"] > 0 or undecided[0][f"{by}_high"] < 0)
-        shown = "change is sure with so many checks" if seen else "change is shown"
-        return f"{'UNDECIDED: no' if gate else 'No'} {shown}, but {where}{much}."
-    better = [row for row in rows if row["says"] == BETTER]
+        return _undecided(run, undecided, len(rows))
     judges = list(dict.fromkeys(row["judge"] for row in rows))
-    what = (
-        f"{within(judges[0])} is what it was"
-        if len(judges) == 1
-        else f"{len(judges)} judges are what they were"
-    )
+    unchanged = f"{len(judges)} judges are what they were"
+    if len(judges) == 1:
+        unchanged = f"{within(judges[0])} is what it was"
+    better = [row for row in rows if row["says"] == BETTER]
     gained = f", and better in {_languages(better)}" if better else ""
-    of = plural(len({row["language"] for row in rows}), "language")
+    languages = plural(len({row["language"] for row in rows}), "language")
     margins = (
         f"{percent(run.margins.agreement)} of agreement with people and {percent(run.margins.mean)}"
-        " of the scale"
+        f" of the scale, with less than {percent(run.margins.coverage)} of answers lost"
     )
-    margins += f", with less than {percent(run.margins.coverage)} of answers lost"
-    return f"{'PASS: ' * gate}{what} in {of}, within {margins}{gained}."
+    return f"{'PASS: ' * gate}{unchanged} in {languages}, within {margins}{gained}."
+
+
+def _undecided(run: Diff, undecided: Sequence[Row], cases: int) -> str:
+    """Where a change beyond the margin cannot be excluded, and what would tell."""
+    first, by = undecided[0], undecided[0]["by"]
+    no_change = "UNDECIDED: no change" if isinstance(run, Gate) else "No change"
+    seen = by and (first[f"{by}_low"] > 0 or first[f"{by}_high"] < 0)
+    no_change += " is sure with so many checks" if seen else " is shown"
+    doubt = f"in {len(undecided)} of {plural(cases, 'case')} there may be one beyond the margin"
+    if by and first[by]:
+        most = "most " * (len(undecided) > 1)
+        doubt += f", {most}in {case_of(run, first)} ({first['why']})"
+    needs = [(row["language"], row["needed"]) for row in undecided if known(row["needed"])]
+    if needs:
+        # of each language its greatest need, which serves the others too
+        greatest = dict(sorted(needs))
+        over = f" over {plural(len(greatest), 'language')}" * (len(greatest) > 1)
+        tells = "in all" if len(needs) == len(undecided) else f"in {len(needs)}"
+        doubt += f"; about {count(sum(greatest.values()))} outputs{over} would tell {tells}"
+    return f"{no_change}, but {doubt}."
 
 
 def _failed(run: Diff, failed: Sequence[Row]) -> str:
@@ -172,24 +170,29 @@ def _judge_itself(run: Diff, failed: bool) -> Iterator[Remark]:
         if all(row["says"] == NOTED and row["before"] and row["after"] for row in changed):
             words += " The provider's build moved; the anchors tell."
         yield Remark("The judge itself", words)
-    elif failed:
-        parts = PARTS[:-1]  # a fingerprint that nobody tells is no doubt about the others
-        missing = [
-            part
-            for part in parts
-            if any(row["part"] == part and not row["after"] for row in signature)
-        ]
-        same = [part for part in parts if part not in missing]
-        words = f"{capital(listed(same))} {'are' if same[1:] else 'is'} the same" if same else ""
-        if same and missing:
-            words += (
-                f"; {listed(missing)} {'are' if missing[1:] else 'is'} not on record, so what"
-                " changed is not known"
-            )
-        if same:
-            yield Remark(
-                "The judge itself", f"{words}." if missing else f"{words}: the model behind moved."
-            )
+    elif failed and (same := _same_parts(signature)):
+        yield Remark("The judge itself", same)
+
+
+def _same_parts(signature: Sequence[Row]) -> str:
+    """Which parts of the judge are the same, and which are not on record; empty if none is."""
+    missing = {row["part"] for row in signature if not row["after"]}
+    parts = PARTS[:-1]  # a fingerprint that nobody tells is no doubt about the others
+    same = [part for part in parts if part not in missing]
+    unknown = [part for part in parts if part in missing]
+    if not same:
+        return ""
+    if not unknown:
+        return f"{capital(_are(same))} the same: the model behind moved."
+    return (
+        f"{capital(_are(same))} the same; {_are(unknown)} not on record, so what changed is not"
+        " known."
+    )
+
+
+def _are(parts: list[str]) -> str:
+    verb = "are" if len(parts) > 1 else "is"
+    return f"{listed(parts)} {verb}"
 
 
 def _next(

@@ -5,7 +5,7 @@ after.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -82,17 +82,7 @@ def judge_pairs(
     wanted: NAME or NAME=NAME_BEFORE. Raises UnknownName, and UsageError where no two judges belong
     together.
     """
-    pairs = {}
-    for text in wanted:  # a name may hold = itself: fake:blind?language=hi
-        splits = [
-            (text[:at], text[at + 1 :])
-            for at, letter in enumerate(text)
-            if letter == "=" and text not in now
-        ]
-        name, old = max(
-            splits, key=lambda pair: (pair[0] in now) + (pair[1] in earlier), default=(text, text)
-        )
-        pairs[name] = old
+    pairs = dict(_named_pair(text, now, earlier) for text in wanted)
     for name, old in pairs.items():
         if name not in now:
             raise UnknownName("judge", name, now)
@@ -114,6 +104,18 @@ def judge_pairs(
         f"no judge is in both: {first_few(now)} now, {first_few(earlier)} before; say which belong"
         " together with "
         f'`judges="{now[0]}={earlier[0]}"`'
+    )
+
+
+def _named_pair(text: str, now: Sequence[str], earlier: Sequence[str]) -> tuple[str, str]:
+    """NAME=NAME_BEFORE as a pair; a name may hold = itself: fake:blind?language=hi"""
+    if text in now:
+        return text, text
+    splits = [
+        (text[:index], text[index + 1 :]) for index, letter in enumerate(text) if letter == "="
+    ]
+    return max(
+        splits, key=lambda pair: (pair[0] in now) + (pair[1] in earlier), default=(text, text)
     )
 
 
@@ -409,66 +411,75 @@ def _decide(
     row: dict[str, Any],
     differences: Mapping[str, PairedDifference],
     p: Mapping[str, float],
-    given: Margins,
+    margins: Margins,
 ) -> None:
     """Fill in a row's intervals and what it says: shown to have changed (p, corrected), or shown to
     be within the margins (two one-sided tests; of coverage one, as only a loss matters), or
     neither; and the check that decides.
     """
     margin = {
-        "difference": given.agreement,
-        "mean_change": given.mean,
-        "coverage_change": given.coverage,
+        "difference": margins.agreement,
+        "mean_change": margins.mean,
+        "coverage_change": margins.coverage,
     }
-    within, shown, beyond = {}, {}, {}
+    beyond = {}  # how far each interval reaches, in margins
     for name, each in differences.items():
-        low, high = each.interval(given.alpha)
-        row |= {
-            name: each.value,
-            f"{name}_low": low,
-            f"{name}_high": high,
-            f"{name}_p_adjusted": p[name],
-        }
+        low, high = each.interval(margins.alpha)
+        row[name], row[f"{name}_low"], row[f"{name}_high"] = each.value, low, high
+        row[f"{name}_p_adjusted"] = p[name]
         if name in margin:
-            beyond[name] = (-low if name == "coverage_change" else max(-low, high)) / margin[name]
-        within[name] = beyond.get(name, math.inf) < 1
-        shown[name] = not within[name] and p[name] < given.alpha
-    lower = [
-        name
-        for name in ("difference", "coverage_change")
-        if shown.get(name) and differences[name].value < 0
-    ]
-    other = [name for name in ("mean_change",) if shown.get(name)]
-    other += [name for name in ("excess_flips",) if shown.get(name) and differences[name].value > 0]
+            reach = -low if name == "coverage_change" else max(-low, high)
+            beyond[name] = reach / margin[name]
+    within_margin = {name for name, reach in beyond.items() if reach < 1}
+    changed = {
+        name for name in differences if name not in within_margin and p[name] < margins.alpha
+    }
     # Those where something changed come first, the farthest beyond their margins before the others.
     undecided = sorted(
-        (name for name in beyond if not within[name] and not shown[name]),
-        key=lambda name: (not differences[name].square, -beyond[name]),
+        beyond.keys() - within_margin - changed,
+        key=lambda name: (not differences[name].square, -beyond[name], CHECKS.index(name)),
     )
-    if lower or other:
-        row |= {"says": WORSE if lower else DIFFERENT}
-    elif shown.get("difference") and "coverage_change" not in undecided:
-        row |= {"says": BETTER}
-    else:
-        row |= {"says": UNDECIDED if undecided or "difference" not in differences else EQUIVALENT}
-    if row["says"] == UNDECIDED:
-        row["needed"] = max(
-            (
-                differences[name].needed(margin[name], given.alpha, given.power)
-                for name in undecided
-            ),
-            default=math.nan,
-        )
-    reasons = lower + other or (
-        ["difference"] if row["says"] in (BETTER, EQUIVALENT) else undecided
-    )
+    row["says"], reasons = _verdict(differences, changed, undecided)
     row["by"] = next(iter(reasons), "")
+    row["why"] = ""
     if row["says"] == UNDECIDED:
-        reasons = [name for name in undecided if differences[name].square]
-    row["why"] = "; ".join(reason(row, name) for name in reasons if row["says"] != EQUIVALENT)
-    if undecided and not reasons:
-        seen = "answer lost" if row["by"] == "coverage_change" else "change seen"
-        row["why"] = f"no {seen}, on too few sources ({row['sources']}) to exclude one"
+        needs = [
+            differences[name].needed(margin[name], margins.alpha, margins.power)
+            for name in undecided
+        ]
+        row["needed"] = max(needs, default=math.nan)
+        row["why"] = _doubt(row, [name for name in undecided if differences[name].square])
+    elif row["says"] != EQUIVALENT:
+        row["why"] = "; ".join(reason(row, name) for name in reasons)
+
+
+def _doubt(row: Mapping[str, Any], seen: Sequence[str]) -> str:
+    """Why a row is undecided. seen: the undecided checks on which something changed."""
+    if seen or not row["by"]:
+        return "; ".join(reason(row, name) for name in seen)
+    nothing = "answer lost" if row["by"] == "coverage_change" else "change seen"
+    return f"no {nothing}, on too few sources ({row['sources']}) to exclude one"
+
+
+def _verdict(
+    differences: Mapping[str, PairedDifference], changed: Collection[str], undecided: list[str]
+) -> tuple[str, list[str]]:
+    """What a row says, and the checks that it rests on, the first of which decides."""
+    lower, other = [], []
+    for name in ("difference", "coverage_change"):
+        if name in changed and differences[name].value < 0:
+            lower.append(name)
+    if "mean_change" in changed:
+        other.append("mean_change")
+    if "excess_flips" in changed and differences["excess_flips"].value > 0:
+        other.append("excess_flips")
+    if lower or other:
+        return WORSE if lower else DIFFERENT, lower + other
+    if "difference" in changed and "coverage_change" not in undecided:
+        return BETTER, ["difference"]
+    if undecided or "difference" not in differences:
+        return UNDECIDED, undecided
+    return EQUIVALENT, ["difference"]
 
 
 def reason(row: Mapping[str, Any], check: str) -> str:

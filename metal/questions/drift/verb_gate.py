@@ -25,6 +25,26 @@ if TYPE_CHECKING:
 LEAST = 30  # anchors of a language
 
 
+def _check_values(path: Path, about: Mapping[str, Any]) -> None:
+    """Raise DataError for a hash that is missing, a number or a list that is none."""
+    for name in ("anchors_hash", "baseline_hash"):
+        if not isinstance(about.get(name), str) or not about[name]:
+            problem = (
+                f"no {name}, without which a change since the margins were declared cannot be"
+                " noticed"
+            )
+            raise DataError(
+                path, problem, "Declare the gate with `metal.gate_init`, which writes it"
+            )
+    for name in ("repeats", "least", "streams"):
+        if type(about.get(name, 2)) is not int or about.get(name, 2) < 1:
+            raise DataError(path, f"{name} is {about[name]!r}", "Write a whole number from 1 on")
+    for name in ("judges", "criteria", "languages", "expected"):
+        values = about.get(name, [])
+        if not isinstance(values, list) or not all(isinstance(text, str) for text in values):
+            raise DataError(path, f"{name} is {values!r}", f'Write a list, {name} = ["..."]')
+
+
 @dataclass(frozen=True)
 class Declared:
     """A gate.toml: what was declared before the judge was asked again. Paths are from where the
@@ -80,29 +100,9 @@ class Declared:
             )
         if about.get("passport"):
             about["passport"] = Path(os.path.normpath(path.parent / about["passport"]))
-        for name in ("anchors_hash", "baseline_hash"):
-            if not isinstance(about.get(name), str) or not about[name]:
-                problem = (
-                    f"no {name}, without which a change since the margins were declared cannot be"
-                    " noticed"
-                )
-                raise DataError(
-                    path, problem, "Declare the gate with `metal.gate_init`, which writes it"
-                )
-        for name in ("repeats", "least", "streams"):
-            if type(about.get(name, 2)) is not int or about.get(name, 2) < 1:
-                raise DataError(
-                    path, f"{name} is {about[name]!r}", "Write a whole number from 1 on"
-                )
+        _check_values(path, about)
         for name in ("judges", "criteria", "languages", "expected"):
-            if name in about:
-                if not isinstance(about[name], list) or not all(
-                    isinstance(text, str) for text in about[name]
-                ):
-                    raise DataError(
-                        path, f"{name} is {about[name]!r}", f'Write a list, {name} = ["..."]'
-                    )
-                about[name] = tuple(about[name])
+            about[name] = tuple(about.get(name, ()))
         check_known("part of a judge", about.get("expected", ()), PARTS)
         try:
             return cls(**about, margins=Margins(**margins))

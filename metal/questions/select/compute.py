@@ -117,49 +117,50 @@ def selected(
     Raises UsageError where people and a judge, or all of the cascade, rated nothing, UnknownName
     for a judge of it.
     """
-    check_known(
-        "judge",
-        chosen.cascade,
-        [name for name, rater in dataset.raters.items() if rater.kind != "human"],
-    )
-    made: dict[str, list[dict[str, Any]]] = {"selection": [], "calibration": [], "curve": []}
-    every = [cell for cell in cells(dataset, settings) if cell.people and cell.judges]
-    delta = chosen.delta / max(len({cell.language for cell in every}), 1)
+    others = [name for name, rater in dataset.raters.items() if rater.kind != "human"]
+    check_known("judge", chosen.cascade, others)
+    rows: dict[str, list[dict[str, Any]]] = {"selection": [], "calibration": [], "curve": []}
+    judged = [cell for cell in cells(dataset, settings) if cell.people and cell.judges]
+    delta = chosen.delta / max(len({cell.language for cell in judged}), 1)
     everywhere: dict[str, Everywhere] = {}
-    for cell in followed(every, progress):
-        judges = [judge for judge in cell.judges if dataset.raters[judge].kind == "llm"] or list(
-            cell.judges
-        )
+    for cell in followed(judged, progress):
         if cell.criterion.name not in everywhere:
             # cells come by criterion
             everywhere = {cell.criterion.name: Everywhere.of(dataset, cell.criterion)}
         answers = everywhere[cell.criterion.name]
-        sure = {judge: confidence_of(dataset, cell, judge, chosen, answers) for judge in judges}
-        for judge in judges:
+        sure = {}
+        for judge in _judges(dataset, cell):
+            sure[judge] = confidence_of(dataset, cell, judge, chosen, answers)
             row, curve = _calibration_row(cell, judge, sure[judge], chosen.bootstrap)
-            made["calibration"].append(row)
-            made["curve"] += curve
-        lines: list[list[str]] = [[judge] for judge in judges]
-        if all(judge in sure for judge in chosen.cascade) and len(chosen.cascade) > 1:
-            lines.append(list(chosen.cascade))
-        made["selection"] += [
-            _selection_row(
-                cell, {judge: sure[judge] for judge in line}, chosen, delta, settings.seed
-            )
-            for line in lines
-        ]
-    if chosen.cascade and all(
-        THEN.join(chosen.cascade) != row["judge"] for row in made["selection"]
-    ):
-        listed = ", ".join(chosen.cascade)
-        raise UsageError(
-            f"`cascade`: no language and criterion has people's answers and those of {listed}"
-            " (`judges`)"
-        )
-    if not made["selection"]:
-        raise UsageError("no output with classes that people and a judge rated: nothing to select")
+            rows["calibration"].append(row)
+            rows["curve"] += curve
+            alone = {judge: sure[judge]}
+            rows["selection"].append(_selection_row(cell, alone, chosen, delta, settings.seed))
+        if len(chosen.cascade) > 1 and sure.keys() >= set(chosen.cascade):
+            cascade = {judge: sure[judge] for judge in chosen.cascade}
+            rows["selection"].append(_selection_row(cell, cascade, chosen, delta, settings.seed))
+    _check_selected(rows["selection"], chosen.cascade)
     columns = {"selection": SELECTION, "calibration": CALIBRATION, "curve": CURVE}
-    return {name: pd.DataFrame(rows, columns=list(columns[name])) for name, rows in made.items()}
+    return {
+        name: pd.DataFrame(records, columns=list(columns[name])) for name, records in rows.items()
+    }
+
+
+def _judges(dataset: Dataset, cell: AuditCell) -> Sequence[str]:
+    """The LLM judges of the cell; where there are none, all that are compared with people."""
+    llms = [judge for judge in cell.judges if dataset.raters[judge].kind == "llm"]
+    return llms or cell.judges
+
+
+def _check_selected(rows: Sequence[Mapping[str, Any]], cascade: Sequence[str]) -> None:
+    """Raise UsageError where there is nothing to select, or nothing of the cascade."""
+    if cascade and THEN.join(cascade) not in [row["judge"] for row in rows]:
+        raise UsageError(
+            f"`cascade`: no language and criterion has people's answers and those of"
+            f" {', '.join(cascade)} (`judges`)"
+        )
+    if not rows:
+        raise UsageError("no output with classes that people and a judge rated: nothing to select")
 
 
 def confidence_of(
@@ -276,32 +277,24 @@ def _calibration_row(
         "undefined": "",
     }
     if len(items) < LEAST:
-        few = (
-            f"{len(items)} answers with confidence that people rated, {LEAST} needed"
-            if sure.way
-            else NO_CONFIDENCE
-        )
+        few = f"{len(items)} answers with confidence that people rated, {LEAST} needed"
+        few = few if sure.way else NO_CONFIDENCE
         return row | {"undefined": f"ece: {few}"}, []
     confidence, sources = sure.confidence[items], cell.matrix.sources[items]
     right = (sure.codes == cell.truth)[items].astype(np.float64)
-    fit, agreement = (
-        calibration(confidence, right, sources, bootstrap),
-        clustered_mean(right, sources, bootstrap),
-    )
-    again = (
-        None if np.isnan(fit.mapped).any() else calibration(fit.mapped, right, sources, bootstrap)
-    )
+    fit = calibration(confidence, right, sources, bootstrap)
+    agreement = clustered_mean(right, sources, bootstrap)
+    if not np.isnan(fit.mapped).any():
+        again = calibration(fit.mapped, right, sources, bootstrap)
+        row |= {"ece_mapped": again.ece, "brier_mapped": again.brier}
+    if not math.isfinite(fit.auroc):
+        row["undefined"] = "auroc: all answers are right, or all wrong"
     row |= {
         "agreement": agreement.mean,
         "agreement_low": agreement.low,
         "agreement_high": agreement.high,
         **{name: getattr(fit, name) for name in CALIBRATION if hasattr(fit, name)},
         "sure": float(confidence.mean()),
-        "ece_mapped": again.ece if again else math.nan,
-        "brier_mapped": again.brier if again else math.nan,
-        "undefined": (
-            "" if math.isfinite(fit.auroc) else "auroc: all answers are right, or all wrong"
-        ),
     }
     figures = ("items", "sure", "right", "mapped")
     return row, [
@@ -346,29 +339,27 @@ def _selection_row(
     who = answers_at(confidence[rated], value)
     kept = who >= 0
     share = float(kept.mean())
-    right = 1 - wrong[rated[kept], who[kept]]
-    asked = np.array(
-        [len(rated), *(len(rated) - np.cumsum(np.bincount(who[kept], minlength=len(line)))[:-1])]
-    )
     prices = [chosen.costs.get(name, math.nan) for name in (*line, "people")]
-    paid = (
-        float(ratio(asked @ np.array(prices[:-1]) + (~kept).sum() * prices[-1], len(rated))) * 1000
-    )
-    return row | {
-        "says": PEOPLE if not kept.any() else ALONE if kept.all() else PART,
+    answered_by = np.bincount(who[kept], minlength=len(line))
+    asked = len(rated) - np.array([0, *np.cumsum(answered_by)[:-1]])
+    paid = asked @ np.array(prices[:-1]) + (~kept).sum() * prices[-1]
+    row |= {
+        "says": PART,
         "threshold": threshold.value,
         "kept": int(kept.sum()),
         "coverage": share,
-        "agreement_kept": float(right.mean()) if kept.any() else math.nan,
         "at_least": 1 - threshold.limit,
         "by": ", ".join(f"{name} {(who == place).mean():.0%}" for place, name in enumerate(line)),
         "to_people": 1 - share,
-        "cost": paid,
+        "cost": float(ratio(paid, len(rated))) * 1000,
         "cost_people": 1000 * prices[-1],
-        "undefined": (
-            "" if kept.any() else f"threshold: none keeps errors below {chosen.alpha:g} for sure"
-        ),
     }
+    if not kept.any():
+        reason = f"none keeps errors below {chosen.alpha:g} for sure"
+        return row | {"says": PEOPLE, "undefined": f"threshold: {reason}"}
+    if kept.all():
+        row["says"] = ALONE
+    return row | {"agreement_kept": float((1 - wrong[rated[kept], who[kept]]).mean())}
 
 
 def _a_source_once(sources: Codes, seed: int) -> Codes:
