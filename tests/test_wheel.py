@@ -86,8 +86,8 @@ def test_wheel_contents(wheel: Path) -> None:
 def test_demo_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     python = install(wheel, tmp_path / "environment")
     metal = python.with_name("metal")
-    code = "from metal.data import files, formats; print(files.bundled('datasets/demo'))"
-    code += "; print(formats.metal_criterion('hallucinations').direction)"
+    code = "from metal.data import files, metal_criteria; print(files.bundled('datasets/demo'))"
+    code += "; print(metal_criteria.metal_criterion('hallucinations').direction)"
     demo, direction = run(python, "-c", code, cwd=tmp_path).splitlines()
     assert "_bundled" in demo
     assert direction == "lower"

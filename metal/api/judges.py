@@ -84,7 +84,7 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     """
     import tempfile
 
-    from metal.data.formats import metal_criterion
+    from metal.data.metal_criteria import metal_criterion
     from metal.data.records import Output, Scale, Source
     from metal.raters.judges.call import JudgeStopped
     from metal.raters.judges.collect import Collected, index_journal
@@ -243,7 +243,7 @@ def _criteria_and_folders(
     data: Data | None, given: Iterable[StrPath]
 ) -> tuple[list[Criterion], list[Path]]:
     """The criteria of the dataset, or METAL's five, and where prompts are looked for."""
-    from metal.data.formats import METAL_CRITERIA, metal_criterion
+    from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
     from metal.running.prompting import prompt_folders
 
     if data is None:

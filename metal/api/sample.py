@@ -122,8 +122,8 @@ def sample(
     """
     from metal.building.sample import SampleSettings, draw
     from metal.data.dataset import Card, assemble, save_dataset
-    from metal.data.formats import METAL_CRITERIA, metal_criterion
     from metal.data.formats.passages import find_passages
+    from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
     from metal.data.ratings import facts_from
     from metal.data.replacing import check_new
     from metal.data.tokens import load_encoding

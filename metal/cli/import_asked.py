@@ -374,7 +374,7 @@ def _missing(
 
 def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with all that the reader recognized, but for the scales of METAL's criteria."""
-    from metal.data.formats import METAL_CRITERIA, metal_criterion
+    from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
     from metal.data.tables.levels import metal_name
 
     if draft.columns is None:

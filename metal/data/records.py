@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
+from metal.data.scale_texts import ends_of, numbered_labels
 from metal.errors import DataError
 
 if TYPE_CHECKING:
@@ -118,10 +119,8 @@ class Scale:
         >>> Scale.of("1-3").values, Scale.of("rude<polite").describe()
         ((1.0, 2.0, 3.0), '0 rude, 1 polite')
         """
-        from metal.data.tables.levels import ends_of, levels_from
-
         if "<" in text or "=" in text:
-            return cls("ordinal", levels_from(text))
+            return cls("ordinal", tuple(Level(*pair) for pair in numbered_labels(text)))
         if "," in text:
             labels = [label.strip() for label in text.split(",")]
             return cls(

@@ -21,7 +21,7 @@ from metal.building.describe import (
     table_2,
 )
 from metal.data.dataset import Card, Dataset, assemble
-from metal.data.formats import METAL_CRITERIA, metal_criterion
+from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
 from tests.conftest import MakeDataset

@@ -22,7 +22,7 @@ from metal.data.dataset import (
     update_dataset,
     with_parts,
 )
-from metal.data.formats import METAL_CRITERIA, metal_criterion
+from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Output, Rater, Rating, Source
 from tests.cli.forks import Metal

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from metal.data.dataset import load_dataset
-from metal.data.formats import METAL_CRITERIA
+from metal.data.metal_criteria import METAL_CRITERIA
 from metal.data.tokens import load_encoding
 from tests.cli.test_commands import metal, words
 from tests.genie.people import lines

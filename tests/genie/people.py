@@ -11,7 +11,7 @@ from random import Random
 
 from metal.building.store import read_tasks
 from metal.data.dataset import Card, Dataset, assemble, save_dataset
-from metal.data.formats import METAL_CRITERIA, metal_criterion
+from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Rater, Source
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metal.data.files import bundled, read_toml
-from metal.data.formats import METAL_CRITERIA, metal_criterion
+from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
 from metal.data.records import Criterion, Level, Scale
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.judges.prompts import Message, Prompt, fence, fence_code

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from metal.data.dataset import Card, Dataset, assemble, save_dataset
-from metal.data.formats import metal_criterion
+from metal.data.metal_criteria import metal_criterion
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Output, Rater, Rating, Scale, Source
 

@@ -16,15 +16,12 @@ from collections.abc import Callable, Container, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from metal.data.dataset import Card, Dataset, assemble, counts
-from metal.data.dataset_lines import read_criterion
-from metal.data.files import bundled, read_toml
 from metal.data.languages import find_language, how_to_write
 from metal.data.plugins import load_plugin, plugins
 from metal.data.ratings import FACTS, FRAME, tidy_facts
@@ -44,18 +41,6 @@ OF_THE_TEXT = ("coherence", "fluency")
 MARK_LENGTH = 1 << 16  # bytes of a file that are searched for what marks its format
 
 FIVE_LEVELS = Scale("ordinal", tuple(Level(value, str(value)) for value in range(1, 6)))
-
-# About people who are known by their place in an output's list of ratings only (see
-# metal.auditing.check).
-PLACE_IN_A_LIST = {"named_by": "place in a list"}
-
-METAL_CRITERIA = (
-    "linguistic_acceptability",
-    "output_content_quality",
-    "task_quality",
-    "problematic_content",
-    "hallucinations",
-)
 
 
 @dataclass(frozen=True)
@@ -324,16 +309,6 @@ def only_file(path: Path, pattern: str) -> Path:
             f"{path}: {len(files)} files named {pattern} there; give the released file itself"
         )
     return files[0]
-
-
-@lru_cache(maxsize=len(METAL_CRITERIA))
-def metal_criterion(name: str) -> Criterion:
-    """One of METAL_CRITERIA."""
-    path = bundled("prompts") / "criteria" / f"{name}.toml"
-    texts = ("simple", "detailed")  # instructions for judges, see metal.raters.judges.rubric
-    return read_criterion(
-        name, {key: value for key, value in read_toml(path).items() if key not in texts}, path
-    )
 
 
 def summary_criterion(name: str) -> Criterion:

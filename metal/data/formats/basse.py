@@ -17,16 +17,9 @@ import pandas as pd
 
 from metal.data.dataset import Card
 from metal.data.files import read_jsonl
-from metal.data.formats import (
-    FIVE_LEVELS,
-    PLACE_IN_A_LIST,
-    Draft,
-    Format,
-    Reading,
-    read_score,
-    summary_criterion,
-)
+from metal.data.formats import FIVE_LEVELS, Draft, Format, Reading, read_score, summary_criterion
 from metal.data.records import Output, Rater, Source
+from metal.data.tables.raters import PLACE_IN_A_LIST
 from metal.errors import DataError, UsageError
 
 CITATION = "Barnes et al. (2025), BASSE: summarization meta-evaluation for Basque and Spanish"

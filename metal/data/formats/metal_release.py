@@ -14,17 +14,9 @@ from typing import Any
 
 from metal.data.dataset import Card
 from metal.data.files import read_json
-from metal.data.formats import (
-    METAL_CRITERIA,
-    Draft,
-    Format,
-    Reading,
-    judge_rater,
-    metal_criterion,
-    only_file,
-    read_score,
-)
+from metal.data.formats import Draft, Format, Reading, judge_rater, only_file, read_score
 from metal.data.languages import find_language
+from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
 from metal.data.records import Output, Rater, Source
 from metal.errors import DataError
 

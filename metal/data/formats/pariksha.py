@@ -21,8 +21,9 @@ import pandas as pd
 
 from metal.data.dataset import Card
 from metal.data.files import read_json
-from metal.data.formats import Draft, Format, Reading, judge_rater, metal_criterion
+from metal.data.formats import Draft, Format, Reading, judge_rater
 from metal.data.languages import find_language
+from metal.data.metal_criteria import metal_criterion
 from metal.data.records import Output, Rater, Source
 from metal.errors import DataError, UsageError
 

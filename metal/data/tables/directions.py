@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from metal.data.formats import metal_criterion
+from metal.data.metal_criteria import metal_criterion
 from metal.data.records import Criterion, Direction, Scale
 from metal.data.tables.cells import fold
 from metal.data.tables.levels import metal_name

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
-from metal.data.formats import METAL_CRITERIA, metal_criterion
+from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
 from metal.data.records import Level
+from metal.data.scale_texts import numbered_labels
 from metal.data.tables.cells import fold
-from metal.errors import UsageError
 
 # S1, Level 2, q-3
 _LETTERS_NUMBER = re.compile(r"(?P<letters>[^\W\d_]+)[\s_.\-]*(?P<number>\d+)")
@@ -24,48 +22,7 @@ def levels_from(value: Any) -> tuple[Level, ...]:
     >>> levels_from("Bad<Good") == levels_from("0=Bad,1=Good") == levels_from({0: "Bad", 1: "Good"})
     True
     """
-    if not isinstance(value, str):
-        pairs = value.items() if isinstance(value, Mapping) else value
-        return tuple(Level(float(number), str(label)) for number, label in pairs)
-    if "<" in value:
-        labels = [label.strip() for label in value.split("<")]
-        numbers = (
-            [float(label) for label in labels]
-            if all(map(is_number, labels))
-            else range(len(labels))
-        )
-        return tuple(
-            Level(float(number), label) for number, label in zip(numbers, labels, strict=True)
-        )
-    levels = []
-    for part in filter(None, value.split(",")):
-        number, _, label = part.partition("=")
-        try:
-            levels.append(Level(float(number), label.strip() or number.strip()))
-        except ValueError:
-            remedy = 'write "Bad<Good" or NUMBER=LABEL, e.g. "0=Bad,1=Medium,2=Good"'
-            raise UsageError(f"`levels={part!r}`: {remedy}") from None
-    return tuple(levels)
-
-
-_TWO_ENDS = re.compile(r"\s*([+-]?[\d.]+?)\s*(?:-|\.\.|:|to)\s*([+-]?[\d.]+)\s*")
-
-
-def ends_of(value: Any) -> tuple[float, float]:
-    """Two ends, from `0-100`, `0..100` or a pair. Raises UsageError."""
-    match = _TWO_ENDS.fullmatch(value) if isinstance(value, str) else None
-    try:
-        low, high = (float(match[1]), float(match[2])) if match else map(float, value)
-    except (TypeError, ValueError):
-        raise UsageError(f"{value!r} is no range: write its two ends, e.g. 0-100") from None
-    return low, high
-
-
-def is_number(text: str) -> bool:
-    try:
-        return bool(np.isfinite(float(text)))
-    except ValueError:
-        return False
+    return tuple(Level(number, label) for number, label in numbered_labels(value))
 
 
 def in_list(text: str) -> str:

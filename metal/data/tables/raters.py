@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from metal.data.formats import PLACE_IN_A_LIST
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import KINDS, METRIC_SCORE, Rater
 from metal.data.tables.cells import as_numbers, as_texts, fold
 from metal.data.tables.names import KIND_WORDS, METRIC, MODEL
 from metal.data.text import first_few, plural
 from metal.errors import UsageError
+
+# About people who are known by their place in an output's list of ratings only (see
+# metal.auditing.check).
+PLACE_IN_A_LIST = {"named_by": "place in a list"}
 
 
 def metrics_apart(

@@ -14,10 +14,11 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from metal.data.formats import metal_criterion
+from metal.data.metal_criteria import metal_criterion
 from metal.data.progress import followed, no_progress
 from metal.data.ratings import row_of
 from metal.data.records import DIRECTIONS, MEASURES, Criterion, Level, Scale
+from metal.data.scale_texts import ends_of, is_number
 from metal.data.tables.answers import read_answers, zero_may_be_no_answer
 from metal.data.tables.cells import MISSING, as_texts
 from metal.data.tables.decimals import MARKS, about_doubtful
@@ -28,9 +29,7 @@ from metal.data.tables.directions import (
     notes_on_directions,
 )
 from metal.data.tables.levels import (
-    ends_of,
     in_list,
-    is_number,
     levels_from,
     metal_levels,
     metal_name,

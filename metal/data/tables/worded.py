@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from metal.data.formats import metal_criterion
+from metal.data.metal_criteria import metal_criterion
 from metal.data.records import Level, Scale, is_free_text
 from metal.data.tables.answers import AnswerTexts, numbered_words
 from metal.data.tables.cells import NO_NUMBER, fold

@@ -1,0 +1,53 @@
+"""Levels and ends of a scale, as people type them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from metal.errors import UsageError
+
+_TWO_ENDS = re.compile(r"\s*([+-]?[\d.]+?)\s*(?:-|\.\.|:|to)\s*([+-]?[\d.]+)\s*")
+
+
+def numbered_labels(value: Any) -> list[tuple[float, str]]:
+    """Number and label of each level, from `0=Bad,1=Good`, `Bad<Good` (0, 1), `1<2<3` (as they
+    are), {0: "Bad"} or pairs. Raises UsageError.
+    """
+    if not isinstance(value, str):
+        pairs = value.items() if isinstance(value, Mapping) else value
+        return [(float(number), str(label)) for number, label in pairs]
+    if "<" in value:
+        labels = [label.strip() for label in value.split("<")]
+        if all(map(is_number, labels)):
+            return [(float(label), label) for label in labels]
+        return [(float(place), label) for place, label in enumerate(labels)]
+    levels = []
+    for part in filter(None, value.split(",")):
+        number, _, label = part.partition("=")
+        try:
+            levels.append((float(number), label.strip() or number.strip()))
+        except ValueError:
+            remedy = 'write "Bad<Good" or NUMBER=LABEL, e.g. "0=Bad,1=Medium,2=Good"'
+            raise UsageError(f"`levels={part!r}`: {remedy}") from None
+    return levels
+
+
+def ends_of(value: Any) -> tuple[float, float]:
+    """Two ends, from `0-100`, `0..100` or a pair. Raises UsageError."""
+    match = _TWO_ENDS.fullmatch(value) if isinstance(value, str) else None
+    try:
+        low, high = (float(match[1]), float(match[2])) if match else map(float, value)
+    except (TypeError, ValueError):
+        raise UsageError(f"{value!r} is no range: write its two ends, e.g. 0-100") from None
+    return low, high
+
+
+def is_number(text: str) -> bool:
+    """Whether it is a finite number."""
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False
