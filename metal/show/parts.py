@@ -122,8 +122,9 @@ def in_sentence(label: str) -> str:
 def main_place(run: RankingRun) -> str:
     """What a ranking shows first: `on coherence in Hindi`, `overall, all languages together`."""
     criterion = run.main if run.main == OVERALL else f"on {in_sentence(run.criterion(run.main))}"
-    together = run.language == ALL_LANGUAGES
-    return f"{criterion}{', all languages together' if together else f' in {language_name(run.language)}'}"
+    if run.language == ALL_LANGUAGES:
+        return f"{criterion}, all languages together"
+    return f"{criterion} in {language_name(run.language)}"
 
 
 def exclusions_table(run: Run) -> TableView | None:

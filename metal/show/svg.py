@@ -378,7 +378,11 @@ def tick_text(tick: float, ticks: Sequence[float], form: Callable[[float], str] 
     figures have them.
 
     >>> from metal.data.text import percent_change
-    >>> tick_text(0.5, [0.0, 0.25, 0.5]), tick_text(0.5, [0.0, 0.5], percent_change), tick_text(0.0, [0.0, 0.25])
+    >>> (
+    ...     tick_text(0.5, [0.0, 0.25, 0.5]),
+    ...     tick_text(0.5, [0.0, 0.5], percent_change),
+    ...     tick_text(0.0, [0.0, 0.25]),
+    ... )
     ('0.50', '+50%', '0')
     """
     like = form(1.0)

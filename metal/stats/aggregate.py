@@ -62,7 +62,10 @@ def consensus(
     the same answers by the same raters get the same label. The models know classes, but not their
     order: they ignore values and ordered.
     >>> codes = np.array([[0, 0, 1], [2, 2, 1], [0, 0, 1], [2, 2, 1], [2, 0, 1]])
-    >>> consensus(codes, np.arange(3.0), "majority").tolist(), consensus(codes, np.arange(3.0), "mace").tolist()
+    >>> (
+    ...     consensus(codes, np.arange(3.0), "majority").tolist(),
+    ...     consensus(codes, np.arange(3.0), "mace").tolist(),
+    ... )
     ([0, 2, 0, 2, -1], [0, 2, 0, 2, -1])
     """
     if rule in RULES:
@@ -84,7 +87,9 @@ def agreement_case(rows: Codes, levels: int) -> Codes:
     two ratings.
 
     With three raters these are METAL's cases: all, two of three, none (section 4.4.2).
-    >>> agreement_case(np.array([[1, 1, 1, -1], [0, 1, 1, 0], [2, 0, -1, -1], [2, -1, -1, -1]]), 3).tolist()
+    >>> agreement_case(
+    ...     np.array([[1, 1, 1, -1], [0, 1, 1, 0], [2, 0, -1, -1], [2, -1, -1, -1]]), 3
+    ... ).tolist()
     [0, 1, 2, -1]
     """
     counts = class_counts(rows, levels)

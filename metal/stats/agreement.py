@@ -78,7 +78,8 @@ def weighted_f1(margins: Numbers) -> Numbers:
 
     Not symmetric: weighted_f1(a, b) + weighted_f1(b, a) = 2 x percent agreement, so the symmetrised
     figure is percent agreement and corrects for no imbalance (METAL section 4.4.1).
-    >>> weighted_f1(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()  # (160/21 + 9 + 24/7) / 26
+    >>> # (160/21 + 9 + 24/7) / 26
+    >>> weighted_f1(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()
     0.7711
     """
     truths = margins[..., 1, :]
@@ -89,7 +90,8 @@ def weighted_f1(margins: Numbers) -> Numbers:
 def macro_f1(margins: Numbers) -> Numbers:
     """The plain mean of F1 over the classes that occur on either side (average="macro").
 
-    >>> macro_f1(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()  # (16/21 + 18/24 + 6/7) / 3
+    >>> # (16/21 + 18/24 + 6/7) / 3
+    >>> macro_f1(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()
     0.7897
     """
     f1 = class_f1(margins)
@@ -117,7 +119,8 @@ def cohen_kappa(margins: Numbers) -> Numbers:
 
     NaN when both used only one and the same class (0/0). A constant judge has kappa 0, however high
     its F1 is. Source: Cohen (1960).
-    >>> cohen_kappa(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()  # 6/26 of 1 - 266/26^2
+    >>> # 6/26 of 1 - 266/26^2
+    >>> cohen_kappa(np.array([[8, 9, 3], [10, 12, 4], [11, 12, 3]])).round(4).item()
     0.6195
     """
     return cohen_disagreement(margins).beyond_chance
@@ -138,7 +141,8 @@ def quadratic_disagreement(sums: Numbers, span: float) -> Disagreement:
     sums: (..., 6) of metal.stats.skill.moments. span: the distance of the ends of the scale.
     Source: Cohen (1968).
     >>> sums = np.array([4, 2, 4, 4, 8, 4])  # truth 0, 0, 0, 2 and answer 0, 0, 2, 2
-    >>> quadratic_disagreement(sums, 2).beyond_chance.round(4).item()  # 1/4 of (1 - 2 x 1/2 x 1 + 2) / 4
+    >>> # 1/4 of (1 - 2 x 1/2 x 1 + 2) / 4
+    >>> quadratic_disagreement(sums, 2).beyond_chance.round(4).item()
     0.5
     """
     n, t, tt, x, xx, tx = np.moveaxis(np.asarray(sums, dtype=np.float64), -1, 0)
@@ -165,7 +169,8 @@ def pooled_agreement(weights: Counts, counts: Codes) -> Numbers:
     """Share of agreeing pairs among all pairs of ratings of one item, pooled over items. NaN
     without pairs.
 
-    >>> pooled_agreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).round(4).item()  # 17/21
+    >>> # 17/21
+    >>> pooled_agreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).round(4).item()
     0.8095
     """
     sizes = counts.sum(axis=1)
@@ -181,8 +186,11 @@ def fleiss_disagreement(weights: Counts, counts: Codes) -> Disagreement:
     agreeing pairs of an item, averaged over items; chance comes from all ratings. With equally many
     ratings per item this is Fleiss' figure. NaN when only one class was ever used (0/0); METAL's
     Table 6 prints those as 0.0. Source: Fleiss (1971).
-    >>> observed, expected = 17 / 21, (16**2 + 5**2) / 21**2  # of 21 ratings, 16 are of class 0 and 5 of class 1
-    >>> kappa = fleiss_disagreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).beyond_chance
+    >>> # of 21 ratings, 16 are of class 0 and 5 of class 1
+    >>> observed, expected = 17 / 21, (16**2 + 5**2) / 21**2
+    >>> kappa = fleiss_disagreement(
+    ...     np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])
+    ... ).beyond_chance
     >>> kappa.round(4).item(), round((observed - expected) / (1 - expected), 4)
     (0.475, 0.475)
     """
@@ -205,7 +213,9 @@ def gwet_disagreement(weights: Counts, counts: Codes) -> Disagreement:
     with one rating count for the shares of the classes, but not for agreement. NaN without an item
     rated twice. Source: Gwet, Handbook of Inter-Rater Reliability (2014), chapters 4 and 5.
     >>> observed, expected = 17 / 21, 2 * (16 / 21) * (5 / 21)
-    >>> ac1 = gwet_disagreement(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])).beyond_chance
+    >>> ac1 = gwet_disagreement(
+    ...     np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]])
+    ... ).beyond_chance
     >>> ac1.round(4).item(), round((observed - expected) / (1 - expected), 4)
     (0.7011, 0.7011)
     """
@@ -229,8 +239,11 @@ def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: 
     Undefined when no item has two ratings, or when only one class was used (0/0). Computed by the
     `krippendorff` package, but for tables too large for its (items, levels, levels) blocks. Source:
     Krippendorff, Content Analysis (2004), chapter 11.
-    >>> observed, expected = 1 - 17 / 21, 2 * 16 * 5 / (21 * 20)  # disagreement within items, and of any two ratings
-    >>> alpha = krippendorff_alpha(np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]), [0, 1], "nominal")
+    >>> # disagreement within items, and of any two ratings
+    >>> observed, expected = 1 - 17 / 21, 2 * 16 * 5 / (21 * 20)
+    >>> alpha = krippendorff_alpha(
+    ...     np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]), [0, 1], "nominal"
+    ... )
     >>> round(alpha, 4), 1 - observed / expected
     (0.5, 0.5)
     """

@@ -79,7 +79,8 @@ class BetaMixture:
         """(people,) posterior mean of each person's accuracy.
 
         >>> uniform = BetaMixture(np.ones(1), np.ones(1), np.ones(1))
-        >>> uniform.accuracy(np.array([3, 0]), np.array([4, 0])).round(4)  # Beta(4, 2) and the prior, Beta(1, 1)
+        >>> # Beta(4, 2) and the prior, Beta(1, 1)
+        >>> uniform.accuracy(np.array([3, 0]), np.array([4, 0])).round(4)
         array([0.6667, 0.5   ])
         """
 

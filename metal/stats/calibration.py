@@ -46,7 +46,9 @@ def calibration(
 
     Source: Naeini et al. 2015 (bins of equal mass), Brier 1950, Zadrozny and Elkan 2002 (isotonic).
     >>> sure = np.repeat([0.6, 0.8], 5)
-    >>> made = calibration(sure, np.array([1, 1, 1, 0, 0, 1, 1, 0, 0, 0]), np.arange(10), SourceBootstrap(100))
+    >>> made = calibration(
+    ...     sure, np.array([1, 1, 1, 0, 0, 1, 1, 0, 0, 0]), np.arange(10), SourceBootstrap(100)
+    ... )
     >>> round(made.ece, 6), round(made.brier, 6), round(made.auroc, 6)
     (0.2, 0.32, 0.4)
     """

@@ -44,7 +44,9 @@ class Labels:
 
     Only people are colleagues of others. A rater who is not a person has all people who rated the
     item as colleagues.
-    >>> Labels(np.array([0, 0, 0]), np.array([1, 1, 0]), np.ones(3, bool), (1, 2)).beside().agreement.tolist()
+    >>> Labels(
+    ...     np.array([0, 0, 0]), np.array([1, 1, 0]), np.ones(3, bool), (1, 2)
+    ... ).beside().agreement.tolist()
     [0.5, 0.5, 0.0]
     """
 
@@ -86,7 +88,9 @@ def difference_to_others(item: Codes, value: Numbers, person: Codes, items: int)
     """(ratings,) each value minus the mean of the colleagues' values for the item; NaN without
     colleagues or value.
 
-    >>> difference_to_others(np.array([0, 0, 0]), np.array([1.0, 0.5, 0.0]), np.ones(3, bool), 1).tolist()
+    >>> difference_to_others(
+    ...     np.array([0, 0, 0]), np.array([1.0, 0.5, 0.0]), np.ones(3, bool), 1
+    ... ).tolist()
     [0.75, 0.0, -0.75]
     """
     counted = np.asarray(person, dtype=bool) & ~np.isnan(value)

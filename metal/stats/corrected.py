@@ -213,7 +213,8 @@ def rogan_gladen(
     of sensitivity + specificity - 1 holds 0 or less. Source: Rogan and Gladen (1978); Lang and
     Reiczigel (2014).
 
-    >>> round(rogan_gladen((0.3, 1000), (0.8, 1e6), (0.9, 1e6)).value, 3)  # (.3 + .9 - 1) / (.8 + .9 - 1)
+    >>> # (.3 + .9 - 1) / (.8 + .9 - 1)
+    >>> round(rogan_gladen((0.3, 1000), (0.8, 1e6), (0.9, 1e6)).value, 3)
     0.286
     """
     z = NormalDist().inv_cdf(0.975)

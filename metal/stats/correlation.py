@@ -197,7 +197,8 @@ def system_pearson(x: Numbers, y: Numbers, system: Codes) -> float:
     not differ.
     >>> x, y = np.array([0.0, 2.0, 2.0, 6.0]), np.array([1.0, 3.0, 2.0, 5.0])
     >>> r = system_pearson(x, y, np.array([7, 7, 8, 9]))
-    >>> round(r, 4), round(9 / (14 * 6) ** 0.5, 4)  # means 1, 2, 6 and 2, 2, 5; centred -2, -1, 3 and -1, -1, 2
+    >>> # means 1, 2, 6 and 2, 2, 5; centred -2, -1, 3 and -1, -1, 2
+    >>> round(r, 4), round(9 / (14 * 6) ** 0.5, 4)
     (0.982, 0.982)
     """
     x, y = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)

@@ -68,8 +68,11 @@ def davidson(
     Davidson (1970), On extending the Bradley-Terry model to accommodate ties; Davidson and Beaver
     (1977) for the order.
     >>> order = np.ones(3, dtype=int)
-    >>> fit = davidson(np.zeros(3, int), np.ones(3, int), np.array([0, 0, 1]), order, np.arange(3), 2)
-    >>> fit.points.round(3).tolist(), round(float(fit.strength[0] - fit.strength[1]), 3)  # log(2 / 1)
+    >>> fit = davidson(
+    ...     np.zeros(3, int), np.ones(3, int), np.array([0, 0, 1]), order, np.arange(3), 2
+    ... )
+    >>> # log(2 / 1)
+    >>> fit.points.round(3).tolist(), round(float(fit.strength[0] - fit.strength[1]), 3)
     ([0.667, 0.333], 0.693)
     """
     _, cluster = np.unique(cluster, return_inverse=True)

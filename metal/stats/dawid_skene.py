@@ -104,7 +104,9 @@ def dawid_skene(
 
     The starts are the same for the same answers, whatever the order of raters, items and classes.
     >>> from metal.stats.answers import answers_of_matrix
-    >>> dawid_skene(answers_of_matrix(np.array([[0, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 0]]), 2)).labels.tolist()
+    >>> dawid_skene(
+    ...     answers_of_matrix(np.array([[0, 0, 0], [1, 1, 0], [1, 1, 0], [0, 0, 0]]), 2)
+    ... ).labels.tolist()
     [0, 1, 1, 0]
     """
     if not smoothing > 0:

@@ -243,7 +243,8 @@ def lasso_path(gram: Numbers, covariance: Numbers) -> LassoPath:
     0. Every knot is checked against the optimality conditions. Where columns that depend on each
     other would join at once, it can matter which joins first: raises Undefined if the resulting
     path is not optimal.
-    >>> path = lasso_path(np.eye(2), np.array([3.0, -1.0]))  # orthogonal: each is shrunk towards 0 by alpha
+    >>> # orthogonal: each is shrunk towards 0 by alpha
+    >>> path = lasso_path(np.eye(2), np.array([3.0, -1.0]))
     >>> path.alphas.tolist(), path.at(0.5).tolist(), path.intervals_with(1)
     ([3.0, 1.0, 0.0], [2.5, -0.5], ((1.0, 3.0),))
     """
@@ -330,7 +331,8 @@ def violation(gram: Numbers, covariance: Numbers, alpha: float, coefficients: Nu
 
     With r = covariance - gram @ b, these are r = alpha * sign(b) where b is not 0, and |r| <= alpha
     where b is 0.
-    >>> violation(np.eye(2), np.array([3.0, -1.0]), 0.5, np.array([2.5, 0.0]))  # the second should be -0.5
+    >>> # the second should be -0.5
+    >>> violation(np.eye(2), np.array([3.0, -1.0]), 0.5, np.array([2.5, 0.0]))
     0.5
     """
     left = covariance - gram @ coefficients

@@ -70,7 +70,9 @@ def mace(
 
     The starts are the same for the same answers, whatever the order of raters, items and classes.
     >>> from metal.stats.answers import answers_of_matrix
-    >>> mace(answers_of_matrix(np.array([[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 1]]), 2)).labels.tolist()
+    >>> mace(
+    ...     answers_of_matrix(np.array([[0, 0, 1], [1, 1, 1], [0, 0, 1], [1, 1, 1]]), 2)
+    ... ).labels.tolist()
     [0, 1, 0, 1]
     """
     if starts < 1:

@@ -68,9 +68,14 @@ def random_intercept(target: Numbers, columns: Numbers, source: Codes) -> MixedM
     fit is least squares. Raises Undefined for linearly dependent columns, a target that they
     explain completely, fewer than two sources, sources of one row each, and where nothing varies
     within sources; ValueError where a number is missing.
-    >>> y = np.array([1.0, 3.0, 6.0, 8.0])  # between: means 2 and 7; within: +-1 -> 12.5 = 2 / 2 + 11.5
+    >>> # between: means 2 and 7; within: +-1 -> 12.5 = 2 / 2 + 11.5
+    >>> y = np.array([1.0, 3.0, 6.0, 8.0])
     >>> fit = random_intercept(y, np.ones((4, 1)), np.array([0, 0, 1, 1]))
-    >>> round(fit.source_variance, 6), round(fit.residual_variance, 6), fit.effects.round(6).tolist()
+    >>> (
+    ...     round(fit.source_variance, 6),
+    ...     round(fit.residual_variance, 6),
+    ...     fit.effects.round(6).tolist(),
+    ... )
     (11.5, 2.0, [4.5])
     """
     target, columns = np.asarray(target, dtype=np.float64), np.asarray(columns, dtype=np.float64)

@@ -42,7 +42,9 @@ def quadratic_kappa_of(sums: Numbers) -> Numbers:
     any spread.
 
     It is Lin's concordance of the two sides' values. Source: Cohen (1968); Lin (1989).
-    >>> values = np.array([[1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 2, 0, 4, 0], [1, 2, 2, 4, 4, 4]])
+    >>> values = np.array(
+    ...     [[1, 0, 0, 0, 0, 0], [1, 0, 0, 0, 0, 0], [1, 0, 2, 0, 4, 0], [1, 2, 2, 4, 4, 4]]
+    ... )
     >>> quadratic_kappa_of(values.sum(axis=0)).item()
     0.5
     """

@@ -54,8 +54,12 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     pairs are sorted by them, and turn into ties in that order. people, rater: (generators,
     sources). Raises Undefined where no source has two generators scored by both. Source: Deutsch,
     Foster and Freitag (2023), sections 4 (grouped by item) and 5.
-    >>> people, rater = np.array([[1.0, 2], [1, 3], [4, 3]]), np.array([[0.0, 5], [1, 5], [8, np.nan]])
-    >>> calibrated = calibrate_ties(people, rater)  # the tie of the first source is found, and nothing lost
+    >>> people, rater = (
+    ...     np.array([[1.0, 2], [1, 3], [4, 3]]),
+    ...     np.array([[0.0, 5], [1, 5], [8, np.nan]]),
+    ... )
+    >>> # the tie of the first source is found, and nothing lost
+    >>> calibrated = calibrate_ties(people, rater)
     >>> calibrated.epsilon, calibrated.accuracy, calibrated.pairs
     (1.0, 0.5, 4)
     """
@@ -201,7 +205,9 @@ def better_than(scores: Numbers, rng: np.random.Generator, *, resamples: int = 1
     their scores on each source with probability 1/2; p = (1 + resamples in which i's lead is at
     least the observed one) / (1 + resamples). All pairs share the swaps; their number is the next
     power of two, minus one (`draw_flips`).
-    >>> p = better_than(np.array([[3.0, 2.0], [1.0, 1.0], [0.0, 4.0]]), np.random.default_rng(0), resamples=3)
+    >>> p = better_than(
+    ...     np.array([[3.0, 2.0], [1.0, 1.0], [0.0, 4.0]]), np.random.default_rng(0), resamples=3
+    ... )
     >>> p.tolist()  # three swaps: of the first source, of the second, of both
     [[1.0, 0.25, 0.5], [1.0, 1.0, 0.75], [0.75, 0.5, 1.0]]
     """

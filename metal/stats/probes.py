@@ -69,7 +69,9 @@ def detection(
     rater that notices half of the changes and guesses the rest has an A of 1/2 + r / 4. blind_p is
     one-sided against that.
 
-    >>> seen = detection(np.array([2.0, 2.0, 1.0]), np.array([0.0, 2.0, 0.0]), np.array([0, 1, 2]), (0.0, 2.0))
+    >>> seen = detection(
+    ...     np.array([2.0, 2.0, 1.0]), np.array([0.0, 2.0, 0.0]), np.array([0, 1, 2]), (0.0, 2.0)
+    ... )
     >>> round(seen.a.value, 3), round(seen.strict.value, 3), seen.change.value, seen.room
     (0.833, 0.667, -1.0, 1.0)
     """

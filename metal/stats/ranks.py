@@ -94,7 +94,8 @@ def paired_t(scores: Numbers) -> tuple[Numbers, Numbers]:
     scores: (G, sources), NaN where there is none. Differences that are all alike give infinity, or
     0 where they are 0.
     >>> t, sources = paired_t(np.array([[3.0, 2.0, 4.0], [1.0, 1.0, 1.0], [1.0, 1.0, np.nan]]))
-    >>> t.round(2).tolist()[0], sources.tolist()[0]  # gaps 2, 1, 3: 2 / (1 / sqrt(3)); 2, 1: 1.5 / (1 / 2)
+    >>> # gaps 2, 1, 3: 2 / (1 / sqrt(3)); 2, 1: 1.5 / (1 / 2)
+    >>> t.round(2).tolist()[0], sources.tolist()[0]
     ([0.0, 3.46, 3.0], [3.0, 3.0, 2.0])
     """
     t = np.zeros((len(scores), len(scores)))

@@ -130,7 +130,8 @@ def holm(p_values: Any) -> Numbers:
 
     The smallest of m p-values is multiplied by m, the next by m - 1, and so on; none falls below an
     earlier one.
-    >>> holm([0.01, 0.04, np.nan, 0.03, 0.9]).round(3).tolist()  # 0.01 * 4, 0.03 * 3, 0.04 * 2 raised to 0.09, 0.9 * 1
+    >>> # 0.01 * 4, 0.03 * 3, 0.04 * 2 raised to 0.09, 0.9 * 1
+    >>> holm([0.01, 0.04, np.nan, 0.03, 0.9]).round(3).tolist()
     [0.04, 0.09, nan, 0.09, 0.9]
     """
     adjusted, order, rising = _in_rising_order(p_values)
@@ -158,7 +159,8 @@ def benjamini_yekutieli(p_values: Any) -> Numbers:
     *which* are false.
 
     Source: Benjamini and Yekutieli (2001), theorem 1.3.
-    >>> benjamini_yekutieli([0.01, 0.04, np.nan, 0.03]).round(4).tolist()  # 5.5 * (0.01, 0.03 / 2, 0.04 / 3)
+    >>> # 5.5 * (0.01, 0.03 / 2, 0.04 / 3)
+    >>> benjamini_yekutieli([0.01, 0.04, np.nan, 0.03]).round(4).tolist()
     [0.055, 0.0733, nan, 0.0733]
     """
     tests = int((~np.isnan(np.asarray(p_values, dtype=np.float64))).sum())
@@ -216,7 +218,9 @@ def clustered_mean(values: Numbers, sources: Codes, bootstrap: SourceBootstrap) 
 
     values: (n,), NaN is left out; sources: (n,) the source of each value, as any whole number.
     p: see `t_test`, with the residuals of the sources' totals from the mean as variance.
-    >>> score = clustered_mean(np.array([1.0, -1.0, 1.0, 1.0]), np.array([0, 0, 1, 2]), SourceBootstrap(100))
+    >>> score = clustered_mean(
+    ...     np.array([1.0, -1.0, 1.0, 1.0]), np.array([0, 0, 1, 2]), SourceBootstrap(100)
+    ... )
     >>> score.mean, score.n, score.sources
     (0.5, 4, 3)
     """

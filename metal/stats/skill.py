@@ -60,7 +60,9 @@ def skill(sums: Numbers) -> Numbers:
     sums: (..., FOLDS, 6) of moments.
     >>> target, folds = np.arange(10.0), np.arange(10) % FOLDS
     >>> each = moments(target, 2 * target + 3)
-    >>> skill(np.stack([each[folds == fold].sum(axis=0) for fold in range(FOLDS)])).round(2).tolist()
+    >>> skill(np.stack([each[folds == fold].sum(axis=0) for fold in range(FOLDS)])).round(
+    ...     2
+    ... ).tolist()
     [-5.88, 0.0, 1.0]
     """
     n, t, tt, x, xx, tx = np.moveaxis(sums, -1, 0)
@@ -107,7 +109,10 @@ def concordance(sums: Numbers) -> Numbers:
     are equal.
 
     Source: Lin (1989).
-    >>> concordance(moments(np.array([1.0, 2, 3]), np.array([2.0, 3, 4])).sum(axis=0)).round(4).item()  # 4/3 / 7/3
+    >>> # 4/3 / 7/3
+    >>> concordance(moments(np.array([1.0, 2, 3]), np.array([2.0, 3, 4])).sum(axis=0)).round(
+    ...     4
+    ... ).item()
     0.5714
     """
     n, t, tt, x, xx, tx = np.moveaxis(sums, -1, 0)
@@ -122,7 +127,9 @@ def correlation(sums: Numbers) -> Numbers:
     """(...) Pearson's r of scores and target, from sums (..., 6) of moments. NaN where either are
     all equal.
 
-    >>> correlation(moments(np.array([1.0, 2, 4]), np.array([1.0, 3, 5])).sum(axis=0)).round(4).item()
+    >>> correlation(moments(np.array([1.0, 2, 4]), np.array([1.0, 3, 5])).sum(axis=0)).round(
+    ...     4
+    ... ).item()
     0.982
     """
     n, t, tt, x, xx, tx = np.moveaxis(sums, -1, 0)
@@ -158,7 +165,8 @@ def intraclass(sums: Numbers) -> Numbers:
     numbers of scores. NaN where all scores are equal. Source: Shrout and Fleiss (1979); Donner
     (1986) for uneven panels.
     >>> scores = np.array([[1.0, 2], [3, 3], [5, 6]])
-    >>> intraclass(panel_features(scores).sum(axis=0)).round(4).item()  # (8.1667 - 1/3) / (8.1667 + 1/3)
+    >>> # (8.1667 - 1/3) / (8.1667 + 1/3)
+    >>> intraclass(panel_features(scores).sum(axis=0)).round(4).item()
     0.9216
     """
     items, k, kk, total, between, within, _ = np.moveaxis(sums, -1, 0)
@@ -172,7 +180,9 @@ def interval_alpha(sums: Numbers) -> Numbers:
     """(...) Krippendorff's alpha with squared distances, from sums (..., 7) of panel_features; NaN
     without variance.
 
-    >>> interval_alpha(panel_features(np.array([[1.0, 2], [3, 3], [5, 6]])).sum(axis=0)).round(4).item()
+    >>> interval_alpha(panel_features(np.array([[1.0, 2], [3, 3], [5, 6]])).sum(axis=0)).round(
+    ...     4
+    ... ).item()
     0.9038
     """
     _, k, _, total, between, within, disagreeing = np.moveaxis(sums, -1, 0)

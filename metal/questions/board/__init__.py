@@ -14,8 +14,8 @@ KIND = Kind(
     slices=("language", "criterion", "generator"),
     sliced="the correlations by this",
     more="""
-        Everything is also written to the run folder: report.html, tables/ as CSV, JSON and Parquet, ensembles.json,
-        run.toml.
+        Everything is also written to the run folder: report.html, tables/ as CSV, JSON and
+        Parquet, ensembles.json, run.toml.
     """,
     examples="""
         metal billboard datasets/cnndm --reference group=expert

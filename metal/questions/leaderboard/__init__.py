@@ -20,7 +20,8 @@ KIND = Kind(
           3. metal annotate import DATASET ANSWERS...
           4. metal leaderboard DATASET --sample 300
 
-        Everything is also written to the run folder: report.html, tables/ as CSV, JSON and Parquet, run.toml.
+        Everything is also written to the run folder: report.html, tables/ as CSV, JSON and
+        Parquet, run.toml.
     """,
     examples="""
         metal leaderboard datasets/cnndm --reference group=crowd

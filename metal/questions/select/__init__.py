@@ -10,8 +10,9 @@ KIND = Kind(
     page="metal.questions.select.page:PAGE",
     ending="-select",
     doing="selecting",
-    examples="""
+    examples=r"""
         metal select datasets/news runs/news-judges --alpha 0.1
-        metal select datasets/news runs/news-judges --cascade openai:gpt-4o-mini/simple,openai:gpt-4o/simple
+        metal select datasets/news runs/news-judges \
+            --cascade openai:gpt-4o-mini/simple,openai:gpt-4o/simple
     """,
 )
