@@ -1,1 +1,3 @@
-"""Billboard: raters ranked by how they agree with people, generators by the raters that agree best."""
+"""Billboard: raters ranked by how they agree with people, generators by the raters that agree
+best.
+"""

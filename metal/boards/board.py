@@ -237,7 +237,9 @@ def _generators(
 def _crowd(
     dataset: Dataset, settings: BoardSettings, figures: BoardFigures
 ) -> dict[str, pd.DataFrame]:
-    """The tables of `crowd`, for the people and judges on the board; none where there are neither."""
+    """The tables of `crowd`, for the people and judges on the board; none where there are
+    neither.
+    """
     raters = {
         rater.name
         for cell in figures.cells

@@ -116,7 +116,9 @@ Figures = Mapping[str, Mapping[str, Estimate]]
 
 @dataclass(frozen=True)
 class BoardFigures:
-    """What a board has found: its cells, the figures of the raters of each cell, and its bootstrap."""
+    """What a board has found: its cells, the figures of the raters of each cell, and its
+    bootstrap.
+    """
 
     cells: Sequence[BoardCell]
     figures: Sequence[Figures]

@@ -100,7 +100,9 @@ class BoardEnsemble:
 
     @property
     def rater(self) -> BoardRater:
-        """The ensemble as a rater; its scores on the board are those of generators it has not seen."""
+        """The ensemble as a rater; its scores on the board are those of generators it has not
+        seen.
+        """
         return BoardRater(NAME, "metric", GROUP)
 
 

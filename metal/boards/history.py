@@ -133,7 +133,9 @@ def standing(entries: Sequence[Entry], version: int) -> list[Entry]:
 
 
 def find_standing(entries: Sequence[Entry], name: str) -> Entry:
-    """The submission of this name that is on the board now. Raises UnknownName where there is none."""
+    """The submission of this name that is on the board now. Raises UnknownName where there is
+    none.
+    """
     current = standing(entries, len(entries))
     matching = [entry for entry in current if entry.name == name]
     if not matching:

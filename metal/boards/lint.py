@@ -1,4 +1,6 @@
-"""Data problems that boards suffer from; those of datasets in general are in metal.auditing.check."""
+"""Data problems that boards suffer from; those of datasets in general are in
+metal.auditing.check.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def where(dataset: Dataset, cell: BoardCell) -> str:
 
 
 def _copied_raters(cell: BoardCell) -> Iterator[str]:
-    """Two metrics with the same score on every output that people rated: one file under two names."""
+    """Two metrics with the same score on every output that people rated: one file under two
+    names.
+    """
     rated = cell.scores[:, cell.rated]
     metrics = [place for place, rater in enumerate(cell.raters) if rater.kind == "metric"]
     for first, second in combinations(metrics, 2):

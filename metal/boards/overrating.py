@@ -71,7 +71,9 @@ def overrating_rows(cell: BoardCell, people: tuple[str, ...]) -> list[dict[str, 
 
 
 def self_preference_rows(cell: BoardCell, families: Mapping[str, str]) -> list[dict[str, Any]]:
-    """How much each rater overrates generators of its own family; no rows without such generators."""
+    """How much each rater overrates generators of its own family; no rows without such
+    generators.
+    """
     of_generator = np.array([families.get(name, "") for name in cell.generators])
     rows = []
     for rater, scores in zip(cell.raters, cell.scores, strict=True):

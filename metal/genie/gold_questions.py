@@ -147,7 +147,9 @@ def _shifted(ring: Sequence[Source]) -> Iterator[tuple[Source, Source]]:
 
 
 def _normalised(text: str) -> str:
-    """The text without differences in white space and case: two golds are the same when these are."""
+    """The text without differences in white space and case: two golds are the same when these
+    are.
+    """
     return " ".join(text.split()).casefold()
 
 

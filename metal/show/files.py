@@ -112,7 +112,9 @@ def write_svg(charts: Iterable[Chart], folder: Path) -> int:
 
 
 def write_tables_latex(tables: Sequence[TableView], folder: Path) -> tuple[int, bool]:
-    """Every table as a .tex file in the folder; how many, and whether pdfLaTeX knows all letters."""
+    """Every table as a .tex file in the folder; how many, and whether pdfLaTeX knows all
+    letters.
+    """
     texts = {table.name: to_latex(table) for table in tables}
     replace_files(folder, {f"{name}.tex": text.encode() for name, text in texts.items()})
     return len(texts), all(char <= LAST_LATIN for text in texts.values() for char in text)

@@ -1,4 +1,6 @@
-"""The page of a run, its charts and tables, and what a terminal shows of it, for every kind of run."""
+"""The page of a run, its charts and tables, and what a terminal shows of it, for every kind of
+run.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What runs of several kinds show alike: notes under tables, maps, exclusions, how a screen ends."""
+"""What runs of several kinds show alike: notes under tables, maps, exclusions, how a screen
+ends.
+"""
 
 from __future__ import annotations
 
@@ -175,7 +177,9 @@ def by_criterion_and_judge(run: Run, table: str) -> dict[tuple[str, str], list[R
 
 
 def judges_by_language(run: Run, table: str) -> str:
-    """How many judges and languages a table is about, one judge by name: `2 judges · 6 languages`."""
+    """How many judges and languages a table is about, one judge by name: `2 judges · 6
+    languages`.
+    """
     rows = run.tables[table]
     judges = rows["judge"].unique()
     who = within(judges[0]) if len(judges) == 1 else plural(len(judges), "judge")

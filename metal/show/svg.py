@@ -112,7 +112,9 @@ def short(words: str, length: int) -> str:
 
 
 def folded(words: str, length: int = LABEL) -> list[str]:
-    """The words in lines of so many letters; cut is only a part of a name that is longer by itself."""
+    """The words in lines of so many letters; cut is only a part of a name that is longer by
+    itself.
+    """
     return [short(part, length) for part in broken(words, length)]
 
 

@@ -131,7 +131,9 @@ class TableView:
         ]
 
     def first(self, most: int, total: int = 0, rest: str = "the CSV has all") -> Self:
-        """The first rows of a long table, which says so, and where the rest is. total: as in `of`."""
+        """The first rows of a long table, which says so, and where the rest is. total: as in
+        `of`.
+        """
         total = max(total, self.total, len(self.rows))
         if total <= most or (self.total and len(self.rows) <= most):
             return self

@@ -245,7 +245,9 @@ class _Fit:
         return _normal(np.log(np.vstack([weight.sum(axis=0), rows]) + self.smoothing))
 
     def posterior(self, logs: Numbers) -> tuple[Numbers, float]:
-        """The probability of each class for each item; the log-likelihood with the pseudo-counts."""
+        """The probability of each class for each item; the log-likelihood with the
+        pseudo-counts.
+        """
         prior, confusion = logs[0], logs[1:].reshape(-1, self.classes, self.classes)
         joint = (
             self.gives @ np.swapaxes(confusion, 1, 2).reshape(-1, self.classes)

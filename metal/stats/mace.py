@@ -212,7 +212,9 @@ class _Fit:
 
 
 def _divergence(knowing: Numbers, careless: Numbers) -> Numbers:
-    """(starts,) the Kullback-Leibler divergence of the posteriors from the priors, over all raters."""
+    """(starts,) the Kullback-Leibler divergence of the posteriors from the priors, over all
+    raters.
+    """
     both = np.stack([knowing, careless.sum(axis=2)], axis=2)
     return np.asarray((_dirichlet(both, KNOWING) + _dirichlet(careless, CARELESS)).sum(axis=1))
 

@@ -177,7 +177,9 @@ class FigurePair:
 
     @property
     def share(self) -> Ratio | None:
-        """The judge's as a share of a person's; None where a person's is not shown to be above 0."""
+        """The judge's as a share of a person's; None where a person's is not shown to be above
+        0.
+        """
         return self.share_at(P)
 
     def share_at(self, p: float) -> Ratio | None:

@@ -23,7 +23,9 @@ _DENSE_KEYS = 1 << 16
 
 @dataclass(frozen=True)
 class Patterns:
-    """rows: (patterns, columns) distinct rows of codes. which: (items,) the pattern of each item."""
+    """rows: (patterns, columns) distinct rows of codes. which: (items,) the pattern of each
+    item.
+    """
 
     rows: Codes
     which: Codes

@@ -112,7 +112,9 @@ def paired_t(scores: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def student_t(mean: Numbers, variance: Numbers) -> Numbers:
-    """Mean / sqrt(variance); infinite without variance, 0 where the mean is 0, too, or undefined."""
+    """Mean / sqrt(variance); infinite without variance, 0 where the mean is 0, too, or
+    undefined.
+    """
     rounding = 1e-24 * mean**2
     with np.errstate(divide="ignore", invalid="ignore"):
         t = mean / np.sqrt(np.where(variance > rounding, variance, 0.0))

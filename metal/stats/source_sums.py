@@ -43,7 +43,9 @@ class SourceSums:
     """
 
     def __init__(self, kinds: Codes, sources: Codes) -> None:
-        """kinds: (items,) numbered from 0, none left out; sources: (items,) any whole numbers >= 0."""
+        """kinds: (items,) numbered from 0, none left out; sources: (items,) any whole numbers >=
+        0.
+        """
         first, place = distinct(sources)
         self.n, self.sources = len(first), np.asarray(sources)[first]
         self._kinds: Codes | None = None

@@ -137,7 +137,9 @@ def anchors_said(run: LanguageBias) -> str:
 
 
 def _naive(run: LanguageBias, rows: Sequence[Row]) -> str:
-    """Where the naive figures mislead most; empty where they hardly differ, or nothing can be said."""
+    """Where the naive figures mislead most; empty where they hardly differ, or nothing can be
+    said.
+    """
     off = [
         (abs(row["naive_difference"] - row["gap"]) / run.span(row["criterion"]), row)
         for row in rows

@@ -173,7 +173,9 @@ def _note(run: Billboard) -> str:
 
 
 def _figures_by(run: Billboard, column: str) -> TableView | Paragraph:
-    """The figures by language, criterion or generator; a sentence where there is only one of them."""
+    """The figures by language, criterion or generator; a sentence where there is only one of
+    them.
+    """
     if column == "language":
         view = main_language_map(raters.language_maps(run))
     else:

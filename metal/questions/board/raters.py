@@ -1,4 +1,6 @@
-"""Raters by how far they go with people, who overrates machines, and who may stand in for people."""
+"""Raters by how far they go with people, who overrates machines, and who may stand in for
+people.
+"""
 
 from __future__ import annotations
 
@@ -262,7 +264,9 @@ def _overrating_chart(run: Billboard, question: _Question) -> Chart | None:
 
 
 def crowd_sections(run: Billboard) -> tuple[Section, ...]:
-    """Judge or crowd, on the criterion shown first and on all; nothing where the board has neither."""
+    """Judge or crowd, on the criterion shown first and on all; nothing where the board has
+    neither.
+    """
     if not all(
         table in run.tables and len(run.tables[table])
         for table in ("crowd_raters", "crowd_answers")

@@ -1,4 +1,6 @@
-"""The first screen of corrected scores: what the judge alone would get wrong, and what it is worth."""
+"""The first screen of corrected scores: what the judge alone would get wrong, and what it is
+worth.
+"""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ OF_CLASSES = "Of the outputs that only the judge rated; 95% intervals."
 
 
 def answer(run: CorrectedScores) -> TableView | None:
-    """The means; where classes were corrected, their shares; None where nothing could be corrected."""
+    """The means; where classes were corrected, their shares; None where nothing could be
+    corrected.
+    """
     first = _first(run)
     return None if run.tables[first.source]["corrected"].isna().all() else first
 

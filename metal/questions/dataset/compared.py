@@ -1,4 +1,6 @@
-"""What `metal compare` prints: whose mean is best, by whom, in how many cases; all means with `-v`."""
+"""What `metal compare` prints: whose mean is best, by whom, in how many cases; all means with
+`-v`.
+"""
 
 from __future__ import annotations
 

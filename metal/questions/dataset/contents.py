@@ -32,7 +32,9 @@ def sizes(dataset: Dataset) -> str:
 
 
 def raters(dataset: Dataset) -> list[str]:
-    """How many raters of each kind: `12 people`, `4 LLM judges`; one that was asked again is one."""
+    """How many raters of each kind: `12 people`, `4 LLM judges`; one that was asked again is
+    one.
+    """
     kinds: Counter[str] = Counter(
         rater.kind
         for rater in dataset.raters.values()
@@ -72,7 +74,9 @@ def _missing(dataset: Dataset) -> str:
 
 
 def description(dataset: Dataset, tables: Mapping[str, pd.DataFrame], encoding: str) -> Screen:
-    """What `metal describe` prints: the answer, then lengths, classes and numbers that people gave."""
+    """What `metal describe` prints: the answer, then lengths, classes and numbers that people
+    gave.
+    """
     yield Paragraph(contents(dataset), strong=True)
     if missing := _missing(dataset):
         yield Paragraph(missing)
@@ -141,7 +145,9 @@ def lengths_view(lengths: pd.DataFrame, run: Run | None = None, encoding: str = 
 def classes_view(
     classes: pd.DataFrame, criteria: Mapping[str, Criterion], run: Run | None = None
 ) -> TableView:
-    """The share of each class among outputs of each quality, over all languages, the counts below."""
+    """The share of each class among outputs of each quality, over all languages, the counts
+    below.
+    """
     overall = classes[classes["language"] == ALL]
     listed = list(dict.fromkeys(overall["quality"]))
     rows: Rows = []

@@ -212,7 +212,9 @@ def _audited(cell: AuditCell, judge: str) -> Verdict:
 def _judged(
     plan: SizePlan, verdicts: Callable[[int], Iterator[Verdict]], enough: set[str], rounds: int
 ) -> SizePlan:
-    """The plan with what is needed for one of the verdicts, or what the verdict would be instead."""
+    """The plan with what is needed for one of the verdicts, or what the verdict would be
+    instead.
+    """
     points: dict[int, SimulatedPoint] = {}
 
     def power(sources: int, times: int) -> SimulatedPoint:

@@ -336,7 +336,9 @@ def cost_rows(
 
 
 def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict[str, Any]:
-    """The cost of what the row that needs most sources needs, at the upper ends of the intervals."""
+    """The cost of what the row that needs most sources needs, at the upper ends of the
+    intervals.
+    """
     defined = [row for row in rows if "tasks" in row]
     if not defined:
         return {"undefined": "; ".join(dict.fromkeys(row["undefined"] or NO_END for row in rows))}

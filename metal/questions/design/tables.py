@@ -75,7 +75,9 @@ def designs_table(run: Design) -> TableView:
 
 
 def _mean_and_spread(by_labelling: Mapping[str, Row], labelling: str) -> tuple[Cell, Cell]:
-    """Mean with the central 95% of the rounds; standard deviation, bold where it is the lower one."""
+    """Mean with the central 95% of the rounds; standard deviation, bold where it is the lower
+    one.
+    """
     row = by_labelling[labelling]
     least = min(
         (other["sd"] for other in by_labelling.values() if known(other["sd"])), default=None

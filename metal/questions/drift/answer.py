@@ -1,4 +1,6 @@
-"""The first screen of a comparison with a baseline: is the judge what it was, and where is it not?"""
+"""The first screen of a comparison with a baseline: is the judge what it was, and where is it
+not?
+"""
 
 from __future__ import annotations
 

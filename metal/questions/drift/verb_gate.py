@@ -126,7 +126,9 @@ class Declared:
 
     @staticmethod
     def hashes(earlier: Side) -> dict[str, str]:
-        """What a gate.toml keeps: of the anchors with their texts, and of the baseline's ratings."""
+        """What a gate.toml keeps: of the anchors with their texts, and of the baseline's
+        ratings.
+        """
         from metal.api.read import as_dataset
         from metal.runs.judges_run import texts_digest
 

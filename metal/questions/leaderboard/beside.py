@@ -16,7 +16,9 @@ from metal.stats.patterns import Codes, Numbers
 
 
 def raters_beside(dataset: Dataset, *, with_judges: bool) -> list[str]:
-    """The raters to put beside people: metrics, then judges if wanted; none that repeats another."""
+    """The raters to put beside people: metrics, then judges if wanted; none that repeats
+    another.
+    """
     kinds = ("metric", "llm") if with_judges else ("metric",)
     raters = dataset.raters
     chosen = [
@@ -123,7 +125,9 @@ def coverage_rows(
 def rating_command(
     dataset: str, generators: Sequence[str], *, sample: int | None = None, seed: int = 0
 ) -> str:
-    """The command that hands out what is still to be rated of some generators, as a shell reads it."""
+    """The command that hands out what is still to be rated of some generators, as a shell reads
+    it.
+    """
     parts = ["metal", "annotate", "export", dataset, "--to", "html"]
     parts += [part for generator in generators for part in ("--generators", generator)]
     parts += ["--sample", str(sample)] if sample else []

@@ -129,7 +129,9 @@ def panels(
 
 
 def _weights(scores: OutputScores, groups: Groups, place: Codes, counts: Numbers) -> Numbers:
-    """(groups, generators, sources) outputs, each shared out to the groups of those who rated it."""
+    """(groups, generators, sources) outputs, each shared out to the groups of those who rated
+    it.
+    """
     at = place[scores.output]
     kept = at >= 0
     output, group = scores.output[kept], groups.of[scores.rater[kept]]

@@ -1,4 +1,6 @@
-"""The page of a leaderboard by people: its tables and chart, and what `metal leaderboard` prints."""
+"""The page of a leaderboard by people: its tables and chart, and what `metal leaderboard`
+prints.
+"""
 
 from __future__ import annotations
 

@@ -71,7 +71,9 @@ def passport(
 
 
 def _folder(run: Any) -> StrPath:
-    """The folder of an audit. Raises UsageError for the result of another function, or its folder."""
+    """The folder of an audit. Raises UsageError for the result of another function, or its
+    folder.
+    """
     from metal.runs.parts import command_of
 
     if isinstance(run, str | Path):

@@ -264,7 +264,9 @@ def exclusion_section(run: Monitor) -> Section | None:
 
 
 def history_section(run: Monitor) -> Section | None:
-    """How many ratings everybody had after each import, and how they stood on the test questions."""
+    """How many ratings everybody had after each import, and how they stood on the test
+    questions.
+    """
     records = run.records("rounds")
     if not records:
         return None

@@ -107,7 +107,9 @@ def cards(run: ProbeReport) -> Iterator[Remark]:
 
 
 def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]) -> str:
-    """Where which judge is not to be used alone, and which texts it must not be given as they are."""
+    """Where which judge is not to be used alone, and which texts it must not be given as they
+    are.
+    """
     if not unfit and not moved:
         return "Let people rate a sample in each language."
     words = []

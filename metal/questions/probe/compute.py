@@ -309,7 +309,9 @@ def _says(
 
 
 def _within(seen: Detection, ends: tuple[float, float]) -> bool:
-    """Whether the mean surely changes by less than MARGIN of the scale (two one-sided tests at 5%)."""
+    """Whether the mean surely changes by less than MARGIN of the scale (two one-sided tests at
+    5%).
+    """
     low, high = seen.change_90
     margin = MARGIN * (ends[1] - ends[0])
     return low > -margin and high < margin

@@ -190,7 +190,9 @@ def _by_judge(
     rows: Sequence[Row],
     cells: Mapping[str, Callable[[Row], Cell | str]],
 ) -> Iterator[TableView]:
-    """The rows of a table, a view for each judge, with the reasons for what is open or undefined."""
+    """The rows of a table, a view for each judge, with the reasons for what is open or
+    undefined.
+    """
     judges = list(dict.fromkeys(row["judge"] for row in rows))
     for place, judge in enumerate(judges):
         own = [row for row in rows if row["judge"] == judge]

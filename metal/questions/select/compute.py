@@ -240,7 +240,9 @@ class Everywhere:
         )
 
     def by(self, raters: Sequence[str], cell: AuditCell) -> Codes:
-        """(items, raters) the answers of those of the raters that gave any, to the cell's outputs."""
+        """(items, raters) the answers of those of the raters that gave any, to the cell's
+        outputs.
+        """
         columns = [self.raters[name] for name in raters if name in self.raters]
         return np.asarray(
             self.codes[self.places.get_indexer(pd.Index(cell.matrix.outputs))][:, columns]

@@ -198,7 +198,9 @@ def _labels(x: Axis, y: Axis, people: str) -> list[str]:
 
 
 def _radius(*places: set[float]) -> float:
-    """Of the largest dot, from where dots stand along each axis: neighbours may overlap by a third."""
+    """Of the largest dot, from where dots stand along each axis: neighbours may overlap by a
+    third.
+    """
     gaps = [
         SIDE,
         *(after - before for along in places for before, after in pairwise(sorted(along))),

@@ -19,7 +19,9 @@ ON_PLATFORMS = ("label-studio", "mturk")  # forms that `metal annotate push` pos
 
 
 def is_inside(dataset: Path) -> bool:
-    """Whether the working directory is in the dataset's folder. Ask before the folder is rewritten."""
+    """Whether the working directory is in the dataset's folder. Ask before the folder is
+    rewritten.
+    """
     return Path.cwd().is_relative_to(dataset.resolve())
 
 

@@ -119,7 +119,9 @@ def show_block(title: str, text: str) -> None:
 
 @contextmanager
 def progress(run: Engine) -> Iterator[Callable[[], None]]:
-    """Progress on standard error: one bar per model in a terminal, a line now and then elsewhere."""
+    """Progress on standard error: one bar per model in a terminal, a line now and then
+    elsewhere.
+    """
     if not sys.stderr.isatty():
         yield _quiet(run)
         return

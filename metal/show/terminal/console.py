@@ -62,7 +62,9 @@ def console() -> Console:
 
 
 def clean(text: object) -> str:
-    """Text from files without control and bidirectional characters, which could rewrite the screen."""
+    """Text from files without control and bidirectional characters, which could rewrite the
+    screen.
+    """
     return "".join(
         (
             char

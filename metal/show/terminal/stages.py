@@ -23,7 +23,9 @@ QUIET_EVERY = 10.0  # seconds between two lines of progress where there is no te
 
 @dataclass
 class Stage:
-    """Steps of one kind: of what, how many in all and done, since when, and when that was reported."""
+    """Steps of one kind: of what, how many in all and done, since when, and when that was
+    reported.
+    """
 
     name: str
     unit: str

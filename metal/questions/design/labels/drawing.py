@@ -92,7 +92,9 @@ def score_groups(values: Numbers) -> list[Codes]:
 
 
 def shared_out(groups: list[Codes], labels: int) -> list[tuple[Codes, int]]:
-    """Each group with its number of labels: as equal as their sizes allow, at least LEAST_OF_GROUP."""
+    """Each group with its number of labels: as equal as their sizes allow, at least
+    LEAST_OF_GROUP.
+    """
     sizes = [min(len(group), LEAST_OF_GROUP) for group in groups]
     while sum(sizes) < min(labels, sum(map(len, groups))):
         open_ = [place for place, group in enumerate(groups) if sizes[place] < len(group)]
