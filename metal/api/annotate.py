@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +25,7 @@ from metal.running.annotating import HandedOut
 
 if TYPE_CHECKING:
     from metal.building.answers import Given
+    from metal.building.tasks import Assignment
     from metal.data.dataset import Dataset
     from metal.data.records import Output
     from metal.running.annotating import ImportReport
@@ -138,6 +139,7 @@ def annotate_export(
     or template; UsageError if there is nothing to rate, `out` exists, or `people` is less than
     `raters`; DataError for bad files.
     """
+    options = dict(locals())
     import tomli_w
 
     from metal.boards.store import with_submissions
@@ -149,14 +151,12 @@ def annotate_export(
         warn_of_repeated_sources,
         with_references,
     )
-    from metal.building.forms.frame import in_their_language, note_on_english
     from metal.building.store import note_given, read_given, task_key
     from metal.building.tasks import assign, make_tasks
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
-    from metal.data.holdings import SHEETS, digest
+    from metal.data.holdings import SHEETS
     from metal.data.replacing import check_new, new_folder
-    from metal.genie.gold_questions import SIDES, side_of
-    from metal.genie.store import draw_questions, read_answers, read_questions, write_questions
+    from metal.genie.store import write_questions
     from metal.running.prompting import prompt_folders as folders_of_prompts
     from metal.runs.parts import manifest
 
@@ -191,28 +191,16 @@ def annotate_export(
             languages=names(languages),
             only=Path(only) if only else None,
             generators=chosen,
-            sources=(
-                None if sample is None and not drawn else _sources(loaded, dataset, sample, seed)
-            ),
+            sources=_sources(loaded, dataset, options),
             say=note,
         )
         outputs = with_references(loaded, dataset, to_rate, shown, note)
         folder = Path(out) if out else Path("runs") / f"{dataset.resolve().name}-{to}"
         check_new(folder, SHEETS, force=force)
         key = task_key(dataset)
-        questions: tuple[Output, ...] = ()
-        if test_questions:
-            used = set(read_answers(dataset)["output"].astype(str))
-            questions = draw_questions(
-                loaded, outputs, test_questions, seed, read_questions(dataset), note, used
-            )
-        sides = [
-            [question for question in questions if side_of(question.output) == side]
-            for side in SIDES
-        ]
-        tasks, *hidden = (
-            make_tasks(key, group, loaded.sources, shown) for group in (outputs, *sides)
-        )
+        questions = _draw(test_questions, dataset, loaded, outputs, seed, note)
+        tasks = make_tasks(key, outputs, loaded.sources, shown)
+        hidden = [make_tasks(key, group, loaded.sources, shown) for group in _by_side(questions)]
         assignments = assign(
             tasks,
             loaded.card.name,
@@ -226,27 +214,11 @@ def annotate_export(
             template=shown,
         )
         if to == "html":  # the other forms are read back by their English words
-            assignments = [in_their_language(assignment, folders) for assignment in assignments]
-            for line in note_on_english(assignments, dataset):
-                note(line)
+            assignments = _in_their_languages(assignments, folders, dataset, note)
         warn_of_repeated_sources([*outputs, *questions], assignments, note)
-        settings: dict[str, Any] = {
-            "form": to,
-            "template": shown.name,
-            "raters": raters,
-            "people": people or raters,
-            "common": common,
-            "seed": seed,
-        }
-        settings |= {"test_questions": test_questions} if questions else {}
-        settings |= {"generators": list(chosen)} if chosen else {}
-        settings |= {"sample": sample} if sample else {}
-        settings |= {"drawn": True} if drawn else {}
-        settings |= {
-            "people_given": {assignment.rater: len(assignment.tasks) for assignment in assignments}
-        }
         sheets = dict(forms.write(to, assignments))
-        settings |= {"files": {name: digest(content) for name, content in sheets.items()}}
+        options |= {"template": shown.name, "generators": list(chosen)}
+        settings = _recorded(options, questions, assignments, sheets)
         run_toml = tomli_w.dumps(manifest(SHEETS, loaded, [dataset], settings).to_dict())
         if added:
             more = [loaded.criteria[name] for name in added]
@@ -261,16 +233,78 @@ def annotate_export(
     return HandedOut(dataset, folder, to, tuple(assignments), questions, added, tuple(notes))
 
 
-def _sources(dataset: Dataset, folder: Path, sample: int | None, seed: int) -> frozenset[str]:
-    """The sources of the sample, or without one those that were drawn for labels."""
+def _draw(
+    wanted: str, folder: Path, dataset: Dataset, outputs: Sequence[Output], seed: int, say: Say
+) -> tuple[Output, ...]:
+    """The test questions of a round: others than people were asked before."""
+    from metal.genie.store import draw_questions, read_answers, read_questions
+
+    if not wanted:
+        return ()
+    used = set(read_answers(folder)["output"].astype(str))
+    return draw_questions(dataset, outputs, wanted, seed, read_questions(folder), say, used)
+
+
+def _by_side(questions: Sequence[Output]) -> list[list[Output]]:
+    """The test questions of each side: with the source's own reference, and with another's."""
+    from metal.genie.gold_questions import SIDES, side_of
+
+    groups: dict[str, list[Output]] = {side: [] for side in SIDES}
+    for question in questions:
+        groups[side_of(question.output)].append(question)
+    return list(groups.values())
+
+
+def _in_their_languages(
+    assignments: Iterable[Assignment], folders: Sequence[Path], dataset: Path, say: Say
+) -> list[Assignment]:
+    """The assignments in the words of each rater's language; what stays English is said."""
+    from metal.building.forms.frame import in_their_language, note_on_english
+
+    worded = [in_their_language(assignment, folders) for assignment in assignments]
+    for line in note_on_english(worded, dataset):
+        say(line)
+    return worded
+
+
+def _recorded(
+    options: Mapping[str, Any],
+    questions: Sequence[Output],
+    assignments: Sequence[Assignment],
+    sheets: Mapping[str, bytes],
+) -> dict[str, Any]:
+    """What run.toml keeps of an export. options: of `annotate_export`, by name."""
+    from metal.data.holdings import digest
+
+    settings = {
+        "form": options["to"],
+        "template": options["template"],
+        "raters": options["raters"],
+        "people": options["people"] or options["raters"],
+        "common": options["common"],
+        "seed": options["seed"],
+    }
+    for name in ("test_questions", "generators", "sample", "drawn"):
+        if options[name] and (questions or name != "test_questions"):
+            settings[name] = options[name]
+    settings["people_given"] = {each.rater: len(each.tasks) for each in assignments}
+    settings["files"] = {file: digest(content) for file, content in sheets.items()}
+    return settings
+
+
+def _sources(dataset: Dataset, folder: Path, options: Mapping[str, Any]) -> frozenset[str] | None:
+    """The sources of `sample`, or those that were drawn for labels; None where neither is given."""
     from metal.building.store import read_drawn
     from metal.genie.output_scores import sources_chosen
 
-    chosen = (
-        read_drawn(folder)
-        if sample is None
-        else sources_chosen(dataset.sources.values(), sample, seed)
-    )
+    sample = options["sample"]
+    chosen: Collection[str]
+    if sample is not None:
+        chosen = sources_chosen(dataset.sources.values(), sample, options["seed"])
+    elif options["drawn"]:
+        chosen = read_drawn(folder)
+    else:
+        return None
     if not chosen:
         raise UsageError(f"{folder} has no drawn sources; `metal.sample_labels` draws some")
     return frozenset(chosen)

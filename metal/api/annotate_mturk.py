@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from metal.building.crowdsourcing.fetching import Received
     from metal.building.crowdsourcing.mturk import MTurk
     from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign, MTurkSettings
+    from metal.building.crowdsourcing.mturk_documents import QualificationTest
     from metal.building.crowdsourcing.posting import PostingCost
     from metal.running.annotating import ImportReport
 
@@ -156,19 +157,15 @@ def annotate_push_mturk(
     sense, too little money, or a refusal; DataError for files that are not as they were exported
     and tasks that do not fit into a HIT; MTurkError if Mechanical Turk refuses.
     """
-    from metal.building.crowdsourcing.campaign import digest_of
+    options = dict(locals())
     from metal.building.crowdsourcing.mturk import MTurk
     from metal.building.crowdsourcing.mturk_campaign import (
         MTurkCampaign,
-        MTurkSettings,
         noisy_workers,
-        read_endpoint,
         read_export,
-        read_qualification,
-        read_usd,
         rows_of,
     )
-    from metal.building.crowdsourcing.mturk_documents import fields_of, read_test
+    from metal.building.crowdsourcing.mturk_documents import read_test
     from metal.building.crowdsourcing.posting import (
         post,
         questions,
@@ -195,33 +192,7 @@ def annotate_push_mturk(
     by_language = read_export(folder, names(languages))
     files = {file: content for group in by_language.values() for file, content in group.items()}
     quiz = read_test(Path(test), Path(answer_key) if answer_key else None) if test else None
-    layouts = [
-        files[f"layout-{language}.html"].decode("utf-8", "replace") for language in by_language
-    ]
-    settings = MTurkSettings(
-        environment="production" if production else "sandbox",
-        endpoint=read_endpoint(endpoint_url, production),
-        reward=f"{read_usd(reward, 'reward'):.2f}",
-        assignments=assignments,
-        lifetime=round(days * DAY),
-        duration=minutes * MINUTE,
-        auto_approval=auto_approval * DAY,
-        languages=tuple(by_language),
-        title=title,
-        description=DESCRIPTION + (" It may hold offensive content." if adult else ""),
-        keywords=KEYWORDS,
-        completed_hits=(PLENTY if production else 0) if completed_hits is None else completed_hits,
-        share_approved=(TRUSTED if production else 0) if approved is None else approved,
-        countries=names(country),
-        minimum=dict(map(read_qualification, names(qualification))),
-        cap=cap or 0,
-        adult=adult,
-        test=digest_of({"form": quiz.form.encode(), "key": quiz.key.encode()}) if quiz else "",
-        test_pass=test_pass if quiz else 0,
-        fields=tuple(dict.fromkeys(field for layout in layouts for field in fields_of(layout))),
-        digest=digest_of(files),
-        start=start or "",
-    )
+    settings = _settings(options, by_language, quiz)
     posts = questions(
         (row for language in by_language for row in rows_of(files, language, str(folder))), tasks
     )
@@ -253,6 +224,60 @@ def annotate_push_mturk(
             "" if settings.endpoint.startswith("http://") else WORKERS_SITE[settings.environment]
         ),
         campaigns=len(MTurkCampaign.of(dataset)),
+    )
+
+
+def _settings(
+    options: Mapping[str, Any],
+    by_language: Mapping[str, Mapping[str, bytes]],
+    quiz: QualificationTest | None,
+) -> MTurkSettings:
+    """What a campaign is begun with. options: of `annotate_push_mturk`, by name; by_language: the
+    exported files.
+    """
+    from metal.building.crowdsourcing.campaign import digest_of
+    from metal.building.crowdsourcing.mturk_campaign import (
+        MTurkSettings,
+        read_endpoint,
+        read_qualification,
+        read_usd,
+    )
+    from metal.building.crowdsourcing.mturk_documents import fields_of
+
+    production, adult = options["production"], options["adult"]
+    completed_hits, approved = options["completed_hits"], options["approved"]
+    if completed_hits is None:
+        completed_hits = PLENTY if production else 0
+    if approved is None:
+        approved = TRUSTED if production else 0
+    files: dict[str, bytes] = {}
+    fields: list[str] = []
+    for language, group in by_language.items():
+        files |= group
+        fields += fields_of(group[f"layout-{language}.html"].decode("utf-8", "replace"))
+    return MTurkSettings(
+        environment="production" if production else "sandbox",
+        endpoint=read_endpoint(options["endpoint_url"], production),
+        reward=f"{read_usd(options['reward'], 'reward'):.2f}",
+        assignments=options["assignments"],
+        lifetime=round(options["days"] * DAY),
+        duration=options["minutes"] * MINUTE,
+        auto_approval=options["auto_approval"] * DAY,
+        languages=tuple(by_language),
+        title=options["title"],
+        description=DESCRIPTION + (" It may hold offensive content." if adult else ""),
+        keywords=KEYWORDS,
+        completed_hits=completed_hits,
+        share_approved=approved,
+        countries=names(options["country"]),
+        minimum=dict(map(read_qualification, names(options["qualification"]))),
+        cap=options["cap"] or 0,
+        adult=adult,
+        test=digest_of({"form": quiz.form.encode(), "key": quiz.key.encode()}) if quiz else "",
+        test_pass=options["test_pass"] if quiz else 0,
+        fields=tuple(dict.fromkeys(fields)),
+        digest=digest_of(files),
+        start=options["start"] or "",
     )
 
 

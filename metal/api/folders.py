@@ -86,52 +86,57 @@ def _read(path: Path, file: str) -> Folder:
 
 def _size_and_answer(path: Path, kind: str, about: Mapping[str, Any]) -> tuple[Any, Any, str]:
     """Languages, raters, answer."""
-    from metal.api.report import open_run
     from metal.data.dataset_lines import read_raters
-    from metal.data.files import read_toml
     from metal.runs.kinds import is_kind
 
     unfinished = kind == "generate" and not (path / "tables").is_dir()
     if is_kind(kind) and not unfinished:
-        from metal.runs.parts import fitting
-        from metal.show.pages import headline
-
-        with fitting(path, kind):
-            run = open_run(path)
-            tables = [table for table in run.tables.values() if "language" in table and len(table)]
-            languages = (
-                [language for language in tables[0]["language"].unique() if language]
-                if tables
-                else None
-            )
-            return (
-                languages,
-                dict(Counter(rater.kind for rater in run.raters.values())),
-                headline(run),
-            )
+        return _of_run_with_page(path, kind)
     listed = read_raters(path) if (path / "raters.jsonl").is_file() else None
     raters = None if listed is None else dict(Counter(rater.kind for rater in listed))
-    if kind == "dataset":
-        sizes = [
-            f"{number:,} {what}"
-            for what, number in about.get("counts", {}).items()
-            if what != "raters"
-        ]
-        return (
-            about.get("languages"),
-            raters,
-            "; ".join(filter(None, [about.get("title", ""), ", ".join(sizes)])),
-        )
-    settings = about["settings"]
+    if kind != "dataset":
+        judges = [rater.rater for rater in listed or () if rater.kind != "human"]
+        return _languages_rated(about), raters, _rated(path, about, judges)
+    counts = about.get("counts", {}).items()
+    sizes = ", ".join(f"{number:,} {what}" for what, number in counts if what != "raters")
+    return about.get("languages"), raters, "; ".join(filter(None, [about.get("title", ""), sizes]))
+
+
+def _of_run_with_page(path: Path, kind: str) -> tuple[Any, Any, str]:
+    """Languages, raters, and the headline of the page."""
+    from metal.api.report import open_run
+    from metal.runs.parts import fitting
+    from metal.show.pages import headline
+
+    with fitting(path, kind):
+        run = open_run(path)
+        tables = [table for table in run.tables.values() if "language" in table and len(table)]
+        languages = None
+        if tables:
+            languages = [language for language in tables[0]["language"].unique() if language]
+        raters = dict(Counter(rater.kind for rater in run.raters.values()))
+        return languages, raters, headline(run)
+
+
+def _languages_rated(about: Mapping[str, Any]) -> Any:
+    """The languages that a run was limited to, or those of its dataset; None where it is gone."""
+    from metal.data.files import read_toml
+
+    if languages := about["settings"].get("languages"):
+        return languages
     data: Mapping[str, Any] = next(iter(about["datasets"]), {})
     card = Path(data.get("path", "")) / FILES[0]
-    languages = settings.get("languages") or (
-        read_toml(card).get("languages") if card.is_file() else None
-    )
-    state = settings.get("state", {})
+    return read_toml(card).get("languages") if card.is_file() else None
+
+
+def _rated(path: Path, about: Mapping[str, Any], judges: Sequence[str]) -> str:
+    """How many ratings a run has and by whom, or how to go on where it was stopped."""
+    state = about["settings"].get("state", {})
     if state.get("not_asked"):
         stopped = f"stopped: {state['not_asked']:,} calls were not made"
-        return languages, raters, f'{stopped}; go on with `metal.judge(resume="{path}")`'
+        return f'{stopped}; go on with `metal.judge(resume="{path}")`'
+    if not judges:
+        return ""
+    data: Mapping[str, Any] = next(iter(about["datasets"]), {})
     ratings = f"{state['ratings']:,} ratings" if "ratings" in state else "ratings"
-    by = first_few([rater.rater for rater in listed or () if rater.kind != "human"], 3)
-    return languages, raters, f"{ratings} of {data.get('name', 'a dataset')} by {by}" if by else ""
+    return f"{ratings} of {data.get('name', 'a dataset')} by {first_few(judges, 3)}"

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from metal.api.asked import Judging
     from metal.api.read import Data
     from metal.running.asking import Callbacks
+    from metal.running.judging import JudgeRequest
 
 
 def check_resumed(
@@ -251,78 +252,37 @@ async def judge_async(
     metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName and DataError, and
     JudgeStopped where no call of a new run was answered, of which nothing is kept.
     """
+    options = dict(locals())
     from metal.api.asked import Judging, default_callbacks
-    from metal.raters.judges.adapters import adapted
     from metal.raters.judges.engine import EngineOptions
-    from metal.raters.judges.functions import PROVIDER as FUNCTION
-    from metal.raters.judges.functions import is_function
     from metal.raters.judges.models import check_base_url
-    from metal.raters.judges.templates import variant
     from metal.running.asking import Terms, carry_out
-    from metal.running.job import engine_of, read_request
-    from metal.running.judging import JudgeRequest, check_allowed, dataset_of, judge_job
+    from metal.running.judging import check_allowed, judge_job
 
-    functions: dict[str, JudgeFunction] = {}
+    functions = _functions(judge, name)
     named: Names = judge if isinstance(judge, str | Sequence) else ()
-    if own := not isinstance(judge, str | Sequence):
-        functions[name or getattr(judge, "__name__", "").strip("<>") or "function"] = adapted(judge)
-    elif name:
-        raise UsageError(f'`name="{name}"` is for a judge that is a function; models have theirs')
     if resume is not None:
         added = names(named)
         free = (*FREE, "batch", "wait", "engine", "address", *(["judge"] if added else []))
-        check_resumed(judge_async, resume, locals(), free=free)
+        check_resumed(judge_async, resume, options, free=free)
         run = Path(resume)
-        request, settings = read_request(run, "judge", JudgeRequest)
-        asked = {name: model.get("asked", "") for name, model in settings.get("models", {}).items()}
-        if any(
-            model.startswith(f"{FUNCTION}:") and not is_function(name)
-            for name, model in asked.items()
-        ):
-            raise UsageError(
-                f"{run} is a run of a function; to go on with it, repeat the call that began it"
-            )
-        request = replace(request, judges=tuple(dict.fromkeys((*request.judges, *added))))
-        inputs = load(dataset_of(run, settings), (), reading_of(run))
-        concurrency = concurrency or settings.get("concurrency")
+        request, inputs, begun_with = _begun(run, added)
+        concurrency = concurrency or begun_with
     else:
-        if data is None or not (own or judge):
+        if data is None or not (functions or judge):
             raise UsageError(
                 'give a dataset and `judge`, e.g. `metal.judge("datasets/demo",'
                 ' judge="openai:gpt-4o-mini")`'
             )
-        prompts = dict.fromkeys(names(prompt) or ("detailed",))
-        asked_by = {
-            each: variant(each, references=with_reference, together=together) for each in prompts
-        }
-        if same := [each for each in prompts if each != asked_by[each] in prompts]:
-            option, too = "together" if together else "with_reference", asked_by[same[0]]
-            raise UsageError(
-                f"`{option}` makes {same[0]} and {too} both `{too}`; leave `{option}` out"
-            )
-        request = settings_of(
-            JudgeRequest,
-            locals(),
-            judges=tuple(functions) or names(named),
-            prompts=tuple(asked_by.values()),
-            sample=sample or 0,
-            prompt_folders=tuple(map(str, prompt_folders)),
-        )
+        request = _asked_for(options, tuple(functions) or names(named))
         inputs = load(data, (), reading)
-        run = (
-            Path(out) if out else Path("runs") / f"{inputs.name}-{next(iter(functions), 'judges')}"
-        )
+        run = Path("runs") / f"{inputs.name}-{next(iter(functions), 'judges')}"
+        if out:
+            run = Path(out)
         if pairs:
-            inputs = _of_pairs(
-                inputs, pairs, seed, None if dry_run else run.with_name(f"{run.name}-pairs")
-            )
-    if batch and engine not in (None, "batch"):
-        raise UsageError(f'`batch=True` and `engine="{engine}"`: give one of them')
-    chosen = engine or ("batch" if batch else engine_of(run) if resume else "local")
-    if address and chosen != "ray":
-        raise UsageError('`address` is of a Ray cluster; add `engine="ray"`')
-    if not wait and chosen != "batch":
-        raise UsageError("`wait=False` is of batches; add `batch=True`")
+            folder = None if dry_run else run.with_name(f"{run.name}-pairs")
+            inputs = _of_pairs(inputs, pairs, seed, folder)
+    how = EngineOptions(engine=_engine(options), wait=wait, address=address)
     job = judge_job(
         request, inputs.path, inputs.dataset, concurrency=concurrency, functions=functions
     )
@@ -332,9 +292,89 @@ async def judge_async(
     callbacks = callbacks or default_callbacks()
     for warning in job.warnings:
         callbacks.say(warning)
-    how = EngineOptions(engine=chosen, wait=wait, address=address)
     terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force, how)
     return Judging(run, job, terms, await carry_out(job, run, terms, callbacks))
+
+
+def _functions(judge: Names | JudgeFunction, name: str) -> dict[str, JudgeFunction]:
+    """The judge by its name where it is a function; none where judges are named."""
+    from metal.raters.judges.adapters import adapted
+
+    if not isinstance(judge, str | Sequence):
+        called = name or getattr(judge, "__name__", "").strip("<>") or "function"
+        return {called: adapted(judge)}
+    if name:
+        raise UsageError(f'`name="{name}"` is for a judge that is a function; models have theirs')
+    return {}
+
+
+def _begun(run: Path, added: Sequence[str]) -> tuple[JudgeRequest, Inputs, int | None]:
+    """The request of a run to resume, with the judges added to it, its data, and its concurrency.
+
+    Raises UsageError where its judge is a function that cannot be had by name.
+    """
+    from metal.raters.judges.functions import PROVIDER as FUNCTION
+    from metal.raters.judges.functions import is_function
+    from metal.running.job import read_request
+    from metal.running.judging import JudgeRequest, dataset_of
+
+    request, settings = read_request(run, "judge", JudgeRequest)
+    for judge, model in settings.get("models", {}).items():
+        if model.get("asked", "").startswith(f"{FUNCTION}:") and not is_function(judge):
+            raise UsageError(
+                f"{run} is a run of a function; to go on with it, repeat the call that began it"
+            )
+    request = replace(request, judges=tuple(dict.fromkeys((*request.judges, *added))))
+    inputs = load(dataset_of(run, settings), (), reading_of(run))
+    return request, inputs, settings.get("concurrency")
+
+
+def _asked_for(options: Mapping[str, Any], judges: tuple[str, ...]) -> JudgeRequest:
+    """The request of a call that begins a run. options: the call's arguments by name."""
+    from metal.raters.judges.templates import variant
+    from metal.running.judging import JudgeRequest
+
+    references, together = options["with_reference"], options["together"]
+    asked_by = {}
+    for prompt in names(options["prompt"]) or ("detailed",):
+        asked_by[prompt] = variant(prompt, references=references, together=together)
+    for prompt, asked in asked_by.items():
+        if prompt != asked and asked in asked_by:
+            option = "together" if together else "with_reference"
+            raise UsageError(
+                f"`{option}` makes {prompt} and {asked} both `{asked}`; leave `{option}` out"
+            )
+    return settings_of(
+        JudgeRequest,
+        options,
+        judges=judges,
+        prompts=tuple(asked_by.values()),
+        sample=options["sample"] or 0,
+        prompt_folders=tuple(map(str, options["prompt_folders"])),
+    )
+
+
+def _engine(options: Mapping[str, Any]) -> str:
+    """The engine that makes the calls: the one named, or that of a resumed run. Raises UsageError
+    for options that it does not have.
+    """
+    from metal.running.job import engine_of
+
+    batch: bool = options["batch"]
+    engine: str | None = options["engine"]
+    if batch and engine not in (None, "batch"):
+        raise UsageError(f'`batch=True` and `engine="{engine}"`: give one of them')
+    if not engine:
+        engine = "local"
+        if batch:
+            engine = "batch"
+        elif options["resume"]:
+            engine = engine_of(Path(options["resume"]))
+    if options["address"] and engine != "ray":
+        raise UsageError('`address` is of a Ray cluster; add `engine="ray"`')
+    if not options["wait"] and engine != "batch":
+        raise UsageError("`wait=False` is of batches; add `batch=True`")
+    return engine
 
 
 def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path | None) -> Inputs:

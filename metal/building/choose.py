@@ -4,7 +4,7 @@ are asked.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -131,12 +131,8 @@ def choose_template(
     reverse.
     """
     template = load_template(name, prompt_folders) if name else METAL
-    available = {**template.criteria, **dataset.asked}
-    filed = {each: described(each, prompt_folders) for each in criteria if each not in available}
-    available |= {each: criterion for each, criterion in filed.items() if criterion}
-    for criterion in criteria:
-        if criterion not in available:
-            raise UnknownName("criterion", criterion, available)
+    filed = _filed(template, dataset, criteria, prompt_folders)
+    available = {**template.criteria, **dataset.asked, **filed}
     compared = read_compared(folder)
     asked = [criterion for criterion in available if criterion in criteria]
     asked = asked or _default_criteria(dataset, template, compared, say)
@@ -144,14 +140,8 @@ def choose_template(
     missing = {
         criterion: available[criterion] for criterion in asked if criterion not in dataset.criteria
     }
-    if missing and not add_criteria:
-        what = "criteria" if len(missing) > 1 else "the criterion"
-        where = "" if filed else f"of template {template.name}: "
-        raise UsageError(
-            f"{folder} lacks {what} {where}{', '.join(missing)}. Pass `add_criteria=True` to add"
-            " what is missing to its dataset.toml"
-            + ("" if template.paired else ", or say with `criteria` what to ask instead")
-        )
+    if not add_criteria:
+        _check_missing(folder, template, missing, bool(filed))
     for criterion in asked:
         if criterion in template.rubrics and criterion not in missing:
             _check_same(dataset.criteria[criterion], template)
@@ -162,6 +152,42 @@ def choose_template(
     check_described(worded, (SIMPLE,))
     rubrics = {**template.rubrics, **worded}
     return dataset, template, {criterion: rubrics[criterion] for criterion in asked}
+
+
+def _filed(
+    template: TaskTemplate, dataset: Dataset, criteria: Sequence[str], folders: Sequence[Path]
+) -> dict[str, Criterion]:
+    """The criteria to ask that neither template nor dataset has, and criteria/NAME.toml declares.
+
+    Raises UnknownName for one that nothing declares.
+    """
+    available = {**template.criteria, **dataset.asked}
+    filed = {}
+    for name in criteria:
+        declared = None if name in available else described(name, folders)
+        if declared:
+            filed[name] = declared
+    for name in criteria:
+        if name not in available and name not in filed:
+            raise UnknownName("criterion", name, available | filed)
+    return filed
+
+
+def _check_missing(
+    folder: Path, template: TaskTemplate, missing: Collection[str], filed: bool
+) -> None:
+    """Raise UsageError where a dataset lacks criteria to ask. filed: whether files declare them, not
+    the template.
+    """
+    if not missing:
+        return
+    what = "criteria" if len(missing) > 1 else "the criterion"
+    whose = "" if filed else f"of template {template.name}: "
+    instead = "" if template.paired else ", or say with `criteria` what to ask instead"
+    raise UsageError(
+        f"{folder} lacks {what} {whose}{', '.join(missing)}. Pass `add_criteria=True` to add"
+        f" what is missing to its dataset.toml{instead}"
+    )
 
 
 def _with_question(rubric: Rubric, say: Callable[[str], None]) -> Rubric:

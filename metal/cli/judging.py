@@ -87,20 +87,9 @@ def finish(run: Judging | Generating, following: str) -> None:
 
     following: the command to type next; empty while this one is not done.
     """
-    outcome, terms, command = run.outcome, run.terms, run.job.command
-    again = f"metal {command} --resume {run.folder}"
-    limit = terms.max_cost
-    # batches may have come to less than was set aside for them
-    over = outcome.over_budget and outcome.missing
-    if limit is not None:
-        rest = sum(estimate.cost or 0.0 for estimate in outcome.estimates)
-        share = outcome.missing / max(
-            sum(estimate.calls for estimate in outcome.estimates), outcome.missing, 1
-        )
-        again += f" --max-cost {float(f'{1.1 * (limit + rest * share):.2g}') if over else limit:g}"
-    if terms.how.engine == "ray":
-        again += " --engine ray" + (f" --address {terms.how.address}" if terms.how.address else "")
-    if over:
+    outcome = run.outcome
+    again = _to_go_on(run)
+    if outcome.over_budget and outcome.missing:
         console.say(
             "Stopped before --max-cost was exceeded. It is of the whole run: to go on, it is raised"
             " below."
@@ -113,28 +102,59 @@ def finish(run: Judging | Generating, following: str) -> None:
     if outcome.unused:
         texts = "are to calls that the run no longer has (their texts have changed)"
         console.say(f"warning: {outcome.unused:,} answers {texts}")
-    if outcome.waiting:
-        console.say(
-            f"{outcome.waiting:,} calls are with the provider. Fetch their answers with: {again}",
-            wrap=False,
-        )
-        console.say(f"Or cancel them with: metal {command} cancel {run.folder}", wrap=False)
-    if outcome.missing or outcome.failed:
-        parts = [f"{outcome.missing:,} calls not made"] * bool(outcome.missing)
-        parts += [f"{outcome.failed:,} failed"] * bool(outcome.failed)
-        when = "Once that is mended, go on" if outcome.kept_in_vain and outcome.stopped else "Go on"
-        console.say(f"{' and '.join(parts)}. {when} with: {again}", wrap=False)
-    if outcome.kept_in_vain:
-        see = f"; see it with: metal replies {run.folder}" if command == "judge" else ""
-        console.say(
-            f"What came may have been paid for, and is kept in {run.folder}{see}", wrap=False
-        )
+    _say_what_is_left(run, again)
     if following and (outcome.answered or run.job.answers_itself or not run.job.plan.models):
         console.say(f"Next: {following}", wrap=False)
     if outcome.interrupted:
         raise SystemExit(130)
     if outcome.stopped:
         raise SystemExit(2)
+
+
+def _to_go_on(run: Judging | Generating) -> str:
+    """The command that goes on with a run. A limit that stopped it is raised to 1.1 times what the
+    rest may cost.
+    """
+    outcome, terms = run.outcome, run.terms
+    again = f"metal {run.job.command} --resume {run.folder}"
+    limit = terms.max_cost
+    if limit is not None:
+        # batches may have come to less than was set aside for them
+        if outcome.over_budget and outcome.missing:
+            rest = sum(estimate.cost or 0.0 for estimate in outcome.estimates)
+            calls = sum(estimate.calls for estimate in outcome.estimates)
+            share = outcome.missing / max(calls, outcome.missing)
+            limit = float(f"{1.1 * (limit + rest * share):.2g}")
+        again += f" --max-cost {limit:g}"
+    if terms.how.engine == "ray":
+        again += " --engine ray"
+        if terms.how.address:
+            again += f" --address {terms.how.address}"
+    return again
+
+
+def _say_what_is_left(run: Judging | Generating, again: str) -> None:
+    """Say which calls wait, were not made or failed, how to go on, and what is kept in vain."""
+    outcome, command = run.outcome, run.job.command
+    if outcome.waiting:
+        console.say(
+            f"{outcome.waiting:,} calls are with the provider. Fetch their answers with: {again}",
+            wrap=False,
+        )
+        console.say(f"Or cancel them with: metal {command} cancel {run.folder}", wrap=False)
+    left = []
+    if outcome.missing:
+        left.append(f"{outcome.missing:,} calls not made")
+    if outcome.failed:
+        left.append(f"{outcome.failed:,} failed")
+    if left:
+        when = "Once that is mended, go on" if outcome.kept_in_vain and outcome.stopped else "Go on"
+        console.say(f"{' and '.join(left)}. {when} with: {again}", wrap=False)
+    if outcome.kept_in_vain:
+        see = f"; see it with: metal replies {run.folder}" if command == "judge" else ""
+        console.say(
+            f"What came may have been paid for, and is kept in {run.folder}{see}", wrap=False
+        )
 
 
 class _Judge(Verb):

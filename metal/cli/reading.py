@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
@@ -52,31 +52,39 @@ def read_and_say(
         dataset = metal.read(data, **reading, progress=advance)
     if ask:
         return dataset, others
+    click.echo("\n".join(_lines_on_reading(data, dataset.report, verbose)), err=True)
+    return dataset, others
+
+
+def _lines_on_reading(data: Path, report: Sequence[str], verbose: bool | None) -> list[str]:
+    """How a table was read, and the command that reads it otherwise. verbose: as of
+    `read_and_say`.
+    """
     context = click.get_current_context()
     root = context.find_root().command
     assert isinstance(root, click.Group)
-    # What was guessed names the option that changes it: never left out.
-    notes = [note for n, note in enumerate(dataset.report) if verbose or n == 0 or "`" in note] or [
-        "as it is"
-    ]
-    named = [in_flags(note, context.command, root) for note in notes]
+    notes = []
+    for number, note in enumerate(report):
+        # What was guessed names the option that changes it: never left out.
+        if verbose or number == 0 or "`" in note:
+            notes.append(note)
+    left = len(report) - len(notes)
+    named = [in_flags(note, context.command, root) for note in notes or ["as it is"]]
     cleaned = [console.clean(note) for note in (f"Read {data}: {named[0]}", *named[1:])]
-    remarks = cleaned if verbose else [". ".join(name(note, MOST_LENGTH) for note in cleaned)]
-    lines = [
-        line
-        for n, remark in enumerate(remarks)
-        for line in console.folded(remark, WIDTH, indent="  " * bool(n))
-    ]
+    if not verbose:
+        cleaned = [". ".join(name(note, MOST_LENGTH) for note in cleaned)]
+    lines: list[str] = []
+    for number, remark in enumerate(cleaned):
+        lines += console.folded(remark, WIDTH, indent="  " if number else "")
     these = "these options, or " if any("--" in note for note in named) else ""
-    left = len(dataset.report) - len(notes)
-    more = (
-        f" ({plural(left, 'more remark')}{'' if verbose is None else ': -v'})" if left > 0 else ""
-    )
+    more = ""
+    if left > 0:
+        how = "" if verbose is None else ": -v"
+        more = f" ({plural(left, 'more remark')}{how})"
     lines.append(
         console.clean(f"To change it: {these}metal import {shlex.quote(str(data))} -i{more}")
     )
-    click.echo("\n".join(lines), err=True)
-    return dataset, others
+    return lines
 
 
 def _asked(data: Path, reading: ReadingOptions) -> ReadingOptions:

@@ -5,7 +5,7 @@ to the dataset.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -28,14 +28,14 @@ from metal.data.dataset import Dataset, dataset_to_change, load_dataset, update_
 from metal.data.files import check_outside, whole_text
 from metal.data.languages import check_languages, language_name, sides
 from metal.data.progress import Progress, no_progress
-from metal.data.records import Output
+from metal.data.records import Output, Source
 from metal.data.replacing import refusal
 from metal.data.text import listed, plural, signature_line
 from metal.data.tokens import ENCODING, count_text, load_encoding
 from metal.errors import MetalError, UsageError
 from metal.raters.judges.collect import CallStatistics, JournalIndex, index_journal
 from metal.raters.judges.journal import FILE as JOURNAL
-from metal.raters.judges.models import find_model, judges_files, named_models, with_settings
+from metal.raters.judges.models import Model, find_model, judges_files, named_models, with_settings
 from metal.raters.judges.providers import find_provider
 from metal.raters.judges.rubric import Rubric, rubrics_for
 from metal.running.job import Job, Request
@@ -285,62 +285,90 @@ def generate_job(
         raise UsageError(
             f"{folder} cannot be written to; change its rights, or generate into a copy of it"
         )
-    named = named_models(judges_files())
-    models = tuple(
-        with_settings(find_model(name, named, base_url=request.base_url), concurrency=concurrency)
-        for name in request.models
-    )
-    if head := next((model.name for model in models if find_provider(model.provider).direct), ""):
-        raise UsageError(f"{head} gives scores, it writes nothing")
-    languages = sorted({source.language for source in dataset.sources.values()})
-    check_languages(request.languages, languages)
-    sources = [
-        source
-        for source in dataset.sources.values()
-        if not request.languages or source.language in request.languages
-    ]
-    usable = [source for source in sources if source.text.strip()]
+    models = _find_writers(request, concurrency)
+    passages = _find_passages(request, dataset)
+    usable = [source for source in passages if source.text.strip()]
     if not usable:
         raise UsageError(f"{folder} has no passages with a text; `metal.sample` draws some")
     folders = prompt_folders(request.prompt_folders, folder)
     rubrics = rubrics_for(dataset.criteria.values(), folders, needed=())
-    instructions: tuple[Instruction, ...] = tuple(
-        load_instruction(quality, folders, rubrics)
-        for quality in request.quality
-        if quality != REFERENCE
-    )
+    instructions: list[Instruction] = []
+    for quality in request.quality:
+        if quality != REFERENCE:
+            instructions.append(load_instruction(quality, folders, rubrics))
     if any(instruction.shows_criteria for instruction in instructions):
         rubrics_for(dataset.criteria.values(), folders)  # which refuses what nothing describes
     if instructions and not models:
         raise UsageError('give the model that is to write: `model="openai:gpt-4o"`')
-    if not instructions:
-        models = ()
-    silent = len(sources) - len(usable)
-    warnings = [f"warning: {silent:,} passages have no text and are passed over"] if silent else []
-    alone = {language_name(each.language) for each in usable if len({*sides(each.language)}) == 1}
-    if TRANSLATION in request.quality and alone:
+    warnings = []
+    if silent := len(passages) - len(usable):
+        warnings.append(f"warning: {silent:,} passages have no text and are passed over")
+    _check_translation(request, usable)
+    if REFERENCE in request.quality:
+        warnings += _without_reference(usable, folder, instructions)
+    return GenerateJob(
+        request,
+        folder,
+        dataset,
+        Generation(models if instructions else (), tuple(instructions), usable),
+        warnings=tuple(warnings),
+        concurrency=concurrency,
+        rubrics=rubrics,
+    )
+
+
+def _find_writers(request: GenerateRequest, concurrency: int | None) -> tuple[Model, ...]:
+    """The models of a request. Raises UsageError for one that writes nothing."""
+    named = named_models(judges_files())
+    models = []
+    for name in request.models:
+        model = find_model(name, named, base_url=request.base_url)
+        models.append(with_settings(model, concurrency=concurrency))
+    for model in models:
+        if find_provider(model.provider).direct:
+            raise UsageError(f"{model.name} gives scores, it writes nothing")
+    return tuple(models)
+
+
+def _find_passages(request: GenerateRequest, dataset: Dataset) -> list[Source]:
+    """The dataset's sources in the languages of a request."""
+    languages = sorted({source.language for source in dataset.sources.values()})
+    check_languages(request.languages, languages)
+    wanted = request.languages or languages
+    return [source for source in dataset.sources.values() if source.language in wanted]
+
+
+def _without_reference(
+    passages: Sequence[Source], folder: Path, instructions: Sequence[Instruction]
+) -> Iterator[str]:
+    """A warning where passages have no reference. Raises UsageError where none has one and no model
+    writes anything either.
+    """
+    bare = sum(not source.references for source in passages)
+    if bare == len(passages) and not instructions:
+        raise UsageError(
+            f"no passage of {folder} has a reference; add them to its sources.jsonl:"
+            ' "references": ["...", ...]'
+        )
+    if bare:
+        yield (
+            f"warning: {plural(bare, 'passage')} without a reference, of which `reference` has no"
+            " output"
+        )
+
+
+def _check_translation(request: GenerateRequest, passages: Iterable[Source]) -> None:
+    """Raise UsageError where passages to translate are of one language: there is no other."""
+    if TRANSLATION not in request.quality:
+        return
+    alone = set()
+    for source in passages:
+        theirs, ours = sides(source.language)
+        if theirs == ours:
+            alone.add(language_name(source.language))
+    if alone:
         raise UsageError(
             '`quality="translation"` takes passages of language pairs (en-hi), not in'
             f" {listed(sorted(alone))}; give `languages` that are pairs, as `metal.bias_plan`"
             " writes them"
         )
-    if REFERENCE in request.quality and (bare := sum(not source.references for source in usable)):
-        if bare == len(usable) and not instructions:
-            raise UsageError(
-                f"no passage of {folder} has a reference; add them to its sources.jsonl:"
-                ' "references": ["...", ...]'
-            )
-        warnings.append(
-            f"warning: {plural(bare, 'passage')} without a reference, of which `reference` has no"
-            " output"
-        )
-    plan = Generation(models, instructions, usable)
-    return GenerateJob(
-        request,
-        folder,
-        dataset,
-        plan,
-        warnings=tuple(warnings),
-        concurrency=concurrency,
-        rubrics=rubrics,
-    )

@@ -29,7 +29,7 @@ reply_words.toml.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -335,32 +335,46 @@ def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> lis
 
 def _decided(evidence: Sequence[Evidence], scale: Scale, justification: str) -> ReplyVerdict:
     """The valid score of the highest rank, or why there is none."""
-    valid = [given for given in evidence if given.score is not None and scale.allows(given.score)]
-    corrected = max(
-        (given.place for given in valid if given.corrects and not given.borrowed), default=0
-    )
-    own = [given for given in evidence if not given.borrowed and given.place >= corrected]
+    own = _own_since_correction(evidence, scale)
     highest = max((given.rank for given in own), default=forms.ASIDE)
     clearest = [given for given in own if given.rank == highest]
-    best = [given for given in clearest if given.score is not None and scale.allows(given.score)]
+    best = _on_scale(clearest, scale)
     scores = {given.score for given in best}
     if len(scores | _written_later(own, best, scale)) > 1:
         return ReplyVerdict(None, TWO_VERDICTS, justification)
     if not best:
         off_scale = any(given.score is not None for given in clearest)
         return ReplyVerdict(None, OFF_SCALE if off_scale else UNPARSABLE, justification)
-    least = min(highest, forms.QUOTED)
-    for given in valid:
-        counts = (
-            highest != forms.FINAL
-            or given.rank >= highest
-            or given.borrowed
-            or given.place > best[-1].place
-        )
-        if given.rank >= least and counts:
+    for given in _on_scale(evidence, scale):
+        if _makes_doubtful(given, best):
             scores.add(given.score)
     wavering = len(scores) > 1 or any(given.middle for given in best)
     return ReplyVerdict(best[-1].score or 0.0, "", justification, wavering)
+
+
+def _own_since_correction(evidence: Sequence[Evidence], scale: Scale) -> list[Evidence]:
+    """What the judge says itself, from the place on where it last corrects a score."""
+    corrected = 0
+    for given in _on_scale(evidence, scale):
+        if given.corrects and not given.borrowed:
+            corrected = max(corrected, given.place)
+    return [given for given in evidence if not given.borrowed and given.place >= corrected]
+
+
+def _on_scale(evidence: Iterable[Evidence], scale: Scale) -> list[Evidence]:
+    return [given for given in evidence if given.score is not None and scale.allows(given.score)]
+
+
+def _makes_doubtful(given: Evidence, best: Sequence[Evidence]) -> bool:
+    """Whether another score there would say that the judge wavers: it is about as clear as the
+    best; beside a final score, it is quoted or comes later.
+    """
+    highest = best[0].rank
+    if given.rank < min(highest, forms.QUOTED):
+        return False
+    if highest != forms.FINAL or given.rank >= highest:
+        return True
+    return given.borrowed or given.place > best[-1].place
 
 
 def _written_later(own: Sequence[Evidence], best: Sequence[Evidence], scale: Scale) -> set[float]:

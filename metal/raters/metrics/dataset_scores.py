@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 from pathlib import Path
@@ -379,6 +379,26 @@ def given_scores(
     outputs is of, or that are there twice.
     """
     columns = {str(name).strip(): str(name) for name in frame.columns}
+    metrics = _check_metrics(columns, dataset, path)
+    sources = [_text(cell) for cell in frame[columns["source"]]]
+    _check_sources(sources, outputs, path)
+    scores_of_metrics = []
+    for name in metrics:
+        cells = [_text(cell) for cell in frame[columns[name]]]
+        numbers = [_number(cell, f"{path} row {row}") for row, cell in enumerate(cells, 2)]
+        scores = dict(zip(sources, numbers, strict=True))
+        column = np.array([scores.get(output.source, math.nan) for output in outputs])
+        no_score = f"no score in {whole_text(path.name)}"
+        reasons = [no_score if math.isnan(score) else "" for score in column]
+        rows = facts(name, [output.output for output in outputs], column, reasons)
+        scores_of_metrics.append(Scores(dataset.raters[name], rows))
+    return scores_of_metrics
+
+
+def _check_metrics(columns: Collection[str], dataset: Dataset, path: Path) -> list[str]:
+    """The metrics that a table has columns of. Raises DataError where it lacks a column, and
+    UnknownName for a metric that the dataset does not have.
+    """
     metrics = [name for name in columns if name != "source"]
     of_dataset = [rater.rater for rater in dataset.raters.values() if rater.kind == "metric"]
     if "source" not in columns or not metrics:
@@ -388,26 +408,23 @@ def given_scores(
     for name in metrics:
         if name not in of_dataset:
             raise UnknownName(f"{path}: metric", name, of_dataset, GIVEN)
-    by_source = {output.source: output.output for output in outputs}
-    sources = [_text(cell) for cell in frame[columns["source"]]]
-    wrong = [name for name in sources if name not in by_source]
+    return metrics
+
+
+def _check_sources(sources: Sequence[str], outputs: Sequence[Output], path: Path) -> None:
+    """Raise DataError for sources of a table that none of the outputs is of, or that are there
+    twice.
+    """
+    of_outputs = {output.source for output in outputs}
+    wrong = [name for name in sources if name not in of_outputs]
     again = [name for name, count in Counter(sources).items() if count > 1]
-    if wrong or again:
-        problems = [f"{first_names(wrong)} is not a source of the outputs"] * bool(wrong)
-        problems += [f"{first_names(again)} more than once"] * bool(again)
+    problems = []
+    if wrong:
+        problems.append(f"{first_names(wrong)} is not a source of the outputs")
+    if again:
+        problems.append(f"{first_names(again)} more than once")
+    if problems:
         raise DataError(path, "; ".join(problems), "One row per source")
-    scores_of_metrics = []
-    for name in metrics:
-        cells = [_text(cell) for cell in frame[columns[name]]]
-        numbers = [_number(cell, f"{path} row {row}") for row, cell in enumerate(cells, 2)]
-        scores = dict(zip(sources, numbers, strict=True))
-        column = np.array([scores.get(output.source, math.nan) for output in outputs])
-        reasons = [
-            f"no score in {whole_text(path.name)}" if math.isnan(score) else "" for score in column
-        ]
-        rows = facts(name, [output.output for output in outputs], column, reasons)
-        scores_of_metrics.append(Scores(dataset.raters[name], rows))
-    return scores_of_metrics
 
 
 def _text(cell: object) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -206,7 +206,6 @@ def read_body(body: bytes) -> Reply:
     """The reply in the body of generateContent. Raises CallFailed when there is none."""
     content = read_json(body, calls.NOT_A_REPLY)
     usage = content.get("usageMetadata") or {}
-    thoughts, answer = usage.get("thoughtsTokenCount"), usage.get("candidatesTokenCount")
     candidates, error = content.get("candidates") or [], content.get("error")
     candidate = first_choice(candidates)
     if not isinstance(candidates, list):
@@ -215,31 +214,53 @@ def read_body(body: bytes) -> Reply:
         raise error_in_reply(error, body)
     finish = str(candidate.get("finishReason", ""))
     parts = (candidate.get("content") or {}).get("parts") or []
-    text = "".join(
-        str(part.get("text", ""))
-        for part in parts
-        if isinstance(part, dict) and not part.get("thought")
-    )
     blocked = (content.get("promptFeedback") or {}).get("blockReason")
+    text = _text_of(parts)
     if not text:
-        text = f"blocked: {blocked}" if blocked else finish if finish not in ENDINGS else ""
-    ending = (
-        ENDINGS.get(finish, calls.FILTERED)
-        if finish
-        else calls.COMPLETE
-        if candidate
-        else calls.NO_CHOICES
-    )
-    if error:
+        text = _why_without(blocked, finish)
+    ending = _ending_of(candidate, text, parts)
+    if blocked:
+        ending = calls.FILTERED
+    elif error:
         ending = calls.WITH_ERROR
-    elif not text and any("functionCall" in part for part in map(as_object, parts)):
-        ending = calls.TOOL_CALL
     return Reply(
         text,
-        calls.FILTERED if blocked else ending,
+        ending,
         one_line_json(body),
         str(content.get("modelVersion") or ""),
         "",
         usage.get("promptTokenCount"),
-        None if answer is None and thoughts is None else (answer or 0) + (thoughts or 0),
+        _tokens_written(usage),
     )
+
+
+def _why_without(blocked: object, finish: str) -> str:
+    """What stands in place of a text that Gemini kept back."""
+    if blocked:
+        return f"blocked: {blocked}"
+    return finish if finish not in ENDINGS else ""
+
+
+def _tokens_written(usage: Mapping[str, Any]) -> int | None:
+    """The tokens of thoughts and answer; None where neither is counted."""
+    thoughts, answer = usage.get("thoughtsTokenCount"), usage.get("candidatesTokenCount")
+    if answer is None and thoughts is None:
+        return None
+    return (answer or 0) + (thoughts or 0)
+
+
+def _ending_of(candidate: Mapping[str, Any], text: str, parts: Iterable[Any]) -> str:
+    if not text and any("functionCall" in part for part in map(as_object, parts)):
+        return calls.TOOL_CALL
+    if finish := str(candidate.get("finishReason", "")):
+        return ENDINGS.get(finish, calls.FILTERED)
+    return calls.COMPLETE if candidate else calls.NO_CHOICES
+
+
+def _text_of(parts: Iterable[Any]) -> str:
+    """What the parts of a candidate say, without its thoughts."""
+    text = ""
+    for part in parts:
+        if isinstance(part, dict) and not part.get("thought"):
+            text += str(part.get("text", ""))
+    return text
