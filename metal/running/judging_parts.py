@@ -62,7 +62,7 @@ class Judges:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedCriteria:
     """What is asked: a dataset with the criteria that files add, those to ask, whether of pairs."""
 
     dataset: Dataset
@@ -171,7 +171,7 @@ def connect(judges: Judges, criteria: Mapping[str, Criterion], model: Model) -> 
     return FunctionClient(judges.functions[model.name], criteria, tokens=tokens)
 
 
-def find_criteria(request: JudgeRequest, folder: Path, dataset: Dataset) -> Asked:
+def find_criteria(request: JudgeRequest, folder: Path, dataset: Dataset) -> AskedCriteria:
     """The criteria of a request: the dataset's, and those that criteria/NAME.toml declares.
 
     Raises UsageError or UnknownName.
@@ -189,12 +189,12 @@ def find_criteria(request: JudgeRequest, folder: Path, dataset: Dataset) -> Aske
         f"note: {folder} has no criterion {name}; it is asked as criteria/{name}.toml says"
         for name in filed
     )
-    known = {name: each for name, each in dataset.asked.items() if each.scale.compares == pairs}
-    known |= filed
-    check_known("criterion", request.criteria, known)
+    available = {name: each for name, each in dataset.asked.items() if each.scale.compares == pairs}
+    available |= filed
+    check_known("criterion", request.criteria, available)
     dataset = replace(dataset, criteria={**dataset.criteria, **filed})
-    criteria = {name: dataset.criteria[name] for name in request.criteria or known}
-    return Asked(dataset, criteria, pairs, folders, notes)
+    criteria = {name: dataset.criteria[name] for name in request.criteria or available}
+    return AskedCriteria(dataset, criteria, pairs, folders, notes)
 
 
 def notes_on_heads(heads: Sequence[Model], criteria: Mapping[str, Criterion]) -> Iterator[str]:
@@ -228,7 +228,7 @@ def notes_on_heads(heads: Sequence[Model], criteria: Mapping[str, Criterion]) ->
             )
 
 
-def judged_outputs(asked: Asked) -> dict[str, Output]:
+def judged_outputs(asked: AskedCriteria) -> dict[str, Output]:
     """The outputs that can be judged, by name: pairs, in the order of their name, only where pairs
     are asked about.
     """
@@ -241,7 +241,7 @@ def judged_outputs(asked: Asked) -> dict[str, Output]:
 
 
 def set_examples_apart(
-    request: JudgeRequest, judges: Judges, asked: Asked, judged: Mapping[str, Output]
+    request: JudgeRequest, judges: Judges, asked: AskedCriteria, judged: Mapping[str, Output]
 ) -> tuple[Mapping[str, tuple[RatedExample, ...]], dict[str, Output], str]:
     """The examples by language, the outputs that are left to judge, and a note on how many are not.
 
@@ -262,7 +262,7 @@ def set_examples_apart(
 def find_prompts(
     request: JudgeRequest,
     judges: Judges,
-    asked: Asked,
+    asked: AskedCriteria,
     languages: Set[str],
     examples: Mapping[str, tuple[RatedExample, ...]],
 ) -> tuple[Prompt, ...]:
@@ -283,7 +283,7 @@ def find_prompts(
 
 
 def shown_outputs(
-    request: JudgeRequest, judges: Judges, asked: Asked, outputs: Sequence[Output]
+    request: JudgeRequest, judges: Judges, asked: AskedCriteria, outputs: Sequence[Output]
 ) -> Sequence[Output]:
     """The outputs as they are shown: pairs in both orders, records to synthetic judges."""
     if asked.pairs and request.orders == "both":
