@@ -17,7 +17,7 @@ from metal.data.dataset import Dataset
 from metal.questions.design.cells import DesignSettings, Prices
 from metal.questions.design.run import Design
 from metal.questions.design.study import design
-from metal.questions.leaderboard.answer import headline
+from metal.questions.leaderboard.answer import cards, headline, lead
 from metal.questions.leaderboard.compute import LeaderboardSettings, leaderboard
 from metal.questions.leaderboard.page import ranking_chart
 from metal.questions.leaderboard.run import Leaderboard
@@ -128,9 +128,17 @@ def test_the_facts_are_the_tables(run: Leaderboard) -> None:
     assert lines["Ranked"].startswith(
         "4 generators by 1 person with 192 ratings in Arabic, English and Hindi; 2 criteria"
     )
-    assert lines["Best"].startswith("good: 0.894 [")
-    assert lines["By language"] == "good is first in each of 3 languages."
     assert lines["Still to be rated"] == "Nothing of <b>new</b> is rated yet."
+
+
+def test_a_page_says_once_who_is_first_and_what_a_score_is(run: Leaderboard) -> None:
+    assert headline(run).startswith("People put good first")
+    assert "good" not in lead(run)
+    assert not any("good" in words for words in facts(run).values())
+    assert all(not chart.finding for chart in charts(run))
+    html = page(run)
+    assert html.count("Score from 0, the worst, to 1, the best, with its 95% interval") == 1
+    assert html.count("good is first in each of 3 languages.") == 1
 
 
 def test_generators_of_other_people_and_pairs_that_differ_are_told(tmp_path: Path) -> None:
@@ -140,14 +148,12 @@ def test_generators_of_other_people_and_pairs_that_differ_are_told(tmp_path: Pat
     lines += ranked({"few": few, "good": high, "bad": low}, rater="W1")
     folder = written(dataset(lines, groups=groups), tmp_path / "run")
     run = Leaderboard.read(folder)
-    lines = facts(run)
-    assert (
-        "cannot be compared with the others: rated by group expert only. Of those that can, few is"
-        in lines["Best"]
-    )
+    told = facts(run)
+    assert "cannot be compared with the others: rated by group expert only" in headline(run)
+    assert lead(run).startswith("First of those that can be compared is few, ")
     assert (
         "; 1 of 6 pairs of generators is shown to differ; 1 cannot be compared with most"
-        in lines["How sure"]
+        in told["How sure"]
     )
     (ranking,) = (table for table in tables(run) if table.name == "ranking")
     place = ranking.columns.index("ranks")
@@ -179,8 +185,8 @@ def test_a_leaderboard_with_clusters_of_an_earlier_version_opens(
 def test_generators_of_other_languages_are_told(run: Leaderboard) -> None:
     """Of `rich`, one generator has quality in Hindi only."""
     manifest = {**run.manifest, "leaderboard": {**run.manifest["leaderboard"], "main": "quality"}}
-    lines = facts(replace(run, manifest=manifest))
-    assert "rated in 1 to 3 languages and on 6 to 24 sources" in lines["Not to be concluded"]
+    remark = next(cards(replace(run, manifest=manifest)))
+    assert "rated in 1 to 3 languages and on 6 to 24 sources" in remark.words
 
 
 def test_names_are_text(tmp_path: Path, visit: Visiting) -> None:
@@ -196,7 +202,7 @@ def test_a_bare_leaderboard_is_a_whole_page(tmp_path: Path) -> None:
     html = (written(dataset(ranked({"g": [3]})), tmp_path / "run") / "report.html").read_text(
         encoding="utf-8"
     )
-    assert "There is no other generator to compare it with" in html
+    assert "g is the only generator that people rated" in html
     assert "No generator has two sources, so there is no standard error" in html
     assert "No automatic metric scored these outputs" in html
     assert 'id="languages"' not in html

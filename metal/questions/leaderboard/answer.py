@@ -53,10 +53,13 @@ def lead(run: Leaderboard) -> str:
     rows = run.ranking(run.main, run.language)
     if len(rows) == 1:
         return ""
-    alone = sum(bool(why_alone(row)) for row in rows)
+    comparable = [row for row in rows if not why_alone(row)]
+    following, role = rows[1], "Next"
+    if why_alone(rows[0]) and comparable:
+        following, role = comparable[0], "First of those that can be compared"
+    alone = len(rows) - len(comparable)
     apart = f" {alone} of {len(rows)} cannot be compared with most others." if alone else ""
-    second = f"{within(rows[1]['generator'])}, {score_of(rows[1])}"
-    return f"Its score is {score_of(rows[0])}, that of the next, {second}.{apart}"
+    return f"{role} is {within(following['generator'])}, {score_of(following)}.{apart}"
 
 
 def scope(run: Leaderboard) -> str:

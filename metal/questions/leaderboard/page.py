@@ -5,6 +5,7 @@ prints.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from metal.data.text import UNDEFINED, count, coverage, known, name, plural, score, share, within
@@ -42,38 +43,36 @@ def ranking_table(
 ) -> TableView:
     """Every generator of a criterion in a language, best first."""
     rows = run.ranking(criterion, language)
-    missing = any(row["unanswered"] for row in rows)
+    without, notes = [], []
+    if not any(row["unanswered"] for row in rows):
+        without.append("unanswered")
+    if not run.corrected_by:
+        without.append("corrected")
+    if (criterion, language) == (run.main, run.language):  # said once, for all rankings below it
+        notes.append(EXPLAINED)
+        if run.corrected_by:
+            notes.append(f"People by judge: {OF_CORRECTED.format(within(run.corrected_by))}")
     return TableView.of_figures(
         run,
         "leaderboard",
         f"Generators by people: {run.where(criterion, language)}",
         rows,
-        without=(
-            *(() if missing else ("unanswered",)),
-            *(() if run.corrected_by else ("corrected",)),
-        ),
+        without=without,
         name=key,
         heads=2,
-        notes=(
-            EXPLAINED,
-            *(
-                [f"People by judge: {OF_CORRECTED.format(within(run.corrected_by))}"]
-                if run.corrected_by
-                else []
-            ),
-            *reasons(run, "leaderboard", rows, "generator"),
-        ),
+        notes=(*notes, *reasons(run, "leaderboard", rows, "generator")),
     )
 
 
 def ranking_chart(run: Leaderboard, key: str = "ranking", most: int = MOST_DOTS) -> Chart:
     """The main ranking, or its first rows: one row per generator, its score as a dot with its
-    interval.
+    interval. Who is first stands in the headline.
     """
     rows = run.ranking(run.main, run.language)
-    return generator_dots(
+    chart = generator_dots(
         run, key, rows, "the score from 0 to 1", "score", "leaderboard", share, most
     )
+    return replace(chart, finding="")
 
 
 def further_rankings(run: Leaderboard) -> list[TableView]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from metal.data.text import capital, count, estimate, known, listed, plural, ranks, share, within
+from metal.data.text import capital, count, estimate, known, listed, plural, share, within
 from metal.questions.leaderboard.coverage import coverage_rows, unrated
 from metal.questions.leaderboard.generator_scores import LEAST_MISSED, LEAST_SHARED, MOST_MOVED
 from metal.questions.leaderboard.run import Leaderboard
@@ -22,18 +22,22 @@ SOURCES = {
 }
 
 
+NOT_CONCLUDED = (
+    "That a generator high on this board is high on other texts, languages or criteria, or by other"
+    " people; that generators whose ranks overlap are equal."
+)
+
+
 def facts(run: Leaderboard) -> dict[str, str]:
-    """What was ranked, who is best, how sure that is, where it differs, what is missing, what not
-    to conclude.
+    """What was ranked, how sure that is, what is missing, what not to conclude. Who is best stands
+    in the headline, and who is first in each language beside it.
     """
     rows = run.ranking(run.main, run.language)
     lines = {
         "Ranked": _ranked(run, rows),
-        "Best": _best(run, rows),
         "How sure": _sure(run, rows),
-        "By language": first_by_language(run),
         "Still to be rated": _unrated(run),
-        "Not to be concluded": _limits(rows),
+        "Not to be concluded": NOT_CONCLUDED,
     }
     return {about: words for about, words in lines.items() if words}
 
@@ -52,31 +56,6 @@ def _ranked(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
         f" {plural(len(run.counted), 'criterion', 'criteria')}: {criteria}. Shown first is"
         f" {within(run.criterion(run.main))}, {spoken(run.language)}.{sample}"
     )
-
-
-def _best(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
-    best = rows[0]
-    words = f"{within(best['generator'])}: {score_of(best)}"
-    if len(rows) == 1:
-        return f"{words}. There is no other generator to compare it with."
-    if why := why_alone(best):
-        rest = next((row for row in rows if not why_alone(row)), None)
-        first = (
-            f" Of those that can, {within(rest['generator'])} is first: {score_of(rest)}."
-            if rest
-            else ""
-        )
-        return f"{words}; it cannot be compared with the others: {why}.{first}"
-    alike = len(not_shown_worse(run, best))
-    if not alike:
-        return f"{words}, significantly better than the others it can be compared with."
-    others = "1 other is" if alike == 1 else f"{alike} others are"
-    open_ranks = (
-        f": it may be anywhere from rank {ranks(1, best['rank_high'])}"
-        if known(best.get("rank_high"))
-        else ""
-    )
-    return f"{words}. {others} not shown to be worse{open_ranks}."
 
 
 def not_shown_worse(run: Leaderboard, best: dict[str, Any]) -> list[str]:
@@ -172,14 +151,6 @@ def _unrated(run: Leaderboard) -> str:
         )
     text = "; ".join(sentences)
     return f"{capital(text)}." if text else ""
-
-
-def _limits(rows: list[dict[str, Any]]) -> str:
-    always = (
-        "That a generator high on this board is high on other texts, languages or criteria, or by"
-        " other people; that generators whose ranks overlap are equal."
-    )
-    return f"{always} {differing_texts(rows)}".strip()
 
 
 def differing_texts(rows: list[dict[str, Any]]) -> str:
