@@ -1,4 +1,6 @@
-"""`metal.annotate_export`, `annotate_import`, `annotate_status`: tasks out to people, ratings back."""
+"""`metal.annotate_export`, `annotate_import`, `annotate_status`: tasks out to people, ratings
+back.
+"""
 
 from __future__ import annotations
 

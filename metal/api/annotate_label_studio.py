@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlsplit
@@ -69,7 +70,8 @@ def annotate_push_label_studio(
         folder = Path(export) if export else Path("runs") / f"{dataset.resolve().name}-label-studio"
         files = label_studio_campaign.read_export(folder)
         projects = label_studio_campaign.read_projects(files, shared=shared)
-        unknown = [task for project in projects for task in project.ids if task not in tasks]
+        posted = chain.from_iterable(project.ids for project in projects)
+        unknown = [task for task in posted if task not in tasks]
         if unknown:
             raise UsageError(
                 f"{folder}: task {unknown[0]!r} is none of {dataset}; is it the export of another"

@@ -191,7 +191,9 @@ def annotate_push_mturk(
     tasks = tasks_handed_out(dataset)
     by_language = read_export(folder, names(languages))
     files = {file: content for group in by_language.values() for file, content in group.items()}
-    quiz = read_test(Path(test), Path(answer_key) if answer_key else None) if test else None
+    quiz = None
+    if test:
+        quiz = read_test(Path(test), Path(answer_key) if answer_key else None)
     settings = _settings(options, by_language, quiz)
     posts = questions(
         (row for language in by_language for row in rows_of(files, language, str(folder))), tasks
@@ -255,6 +257,12 @@ def _settings(
     for language, group in by_language.items():
         files |= group
         fields += fields_of(group[f"layout-{language}.html"].decode("utf-8", "replace"))
+    description, test, test_pass = DESCRIPTION, "", 0
+    if adult:
+        description += " It may hold offensive content."
+    if quiz:
+        test = digest_of({"form": quiz.form.encode(), "key": quiz.key.encode()})
+        test_pass = options["test_pass"]
     return MTurkSettings(
         environment="production" if production else "sandbox",
         endpoint=read_endpoint(options["endpoint_url"], production),
@@ -265,7 +273,7 @@ def _settings(
         auto_approval=options["auto_approval"] * DAY,
         languages=tuple(by_language),
         title=options["title"],
-        description=DESCRIPTION + (" It may hold offensive content." if adult else ""),
+        description=description,
         keywords=KEYWORDS,
         completed_hits=completed_hits,
         share_approved=approved,
@@ -273,8 +281,8 @@ def _settings(
         minimum=dict(map(read_qualification, names(options["qualification"]))),
         cap=options["cap"] or 0,
         adult=adult,
-        test=digest_of({"form": quiz.form.encode(), "key": quiz.key.encode()}) if quiz else "",
-        test_pass=options["test_pass"] if quiz else 0,
+        test=test,
+        test_pass=test_pass,
         fields=tuple(dict.fromkeys(fields)),
         digest=digest_of(files),
         start=options["start"] or "",

@@ -1,4 +1,6 @@
-"""What comes of asking models, runs of judges and of generators, and how they show their progress."""
+"""What comes of asking models, runs of judges and of generators, and how they show their
+progress.
+"""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +64,7 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
         for group in sorted(islice(groups, MOST))
         for path in sorted(islice(group.glob("*/"), MOST))
     ]
-    places = [(path, file) for path in children for file in FILES if (path / file).is_file()]
+    places = [(path, file) for path, file in product(children, FILES) if (path / file).is_file()]
     advancing = followed(places, progress or no_progress, len(places))
     listed = {path.resolve(): _read(path, file) for path, file in advancing}
     return tuple(sorted(listed.values(), key=lambda entry: entry.kind != "dataset"))

@@ -106,7 +106,10 @@ def shared_options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Opti
         [shared] = get_args(eval(parameter.annotation, inspect.getmodule(function).__dict__))  # noqa: S307  as above
         for name, annotation in get_type_hints(shared, include_extras=True).items():
             kind, option = get_args(annotation)
-            options[name] = kind, option, "" if kind is str else () if kind == Names else None
+            default: Any = () if kind == Names else None
+            if kind is str:
+                default = ""
+            options[name] = kind, option, default
     return options
 
 

@@ -1,4 +1,6 @@
-"""Platforms on which people rate: entry points of the group `metal.platforms`, a `Platform` each."""
+"""Platforms on which people rate: entry points of the group `metal.platforms`, a `Platform`
+each.
+"""
 
 from __future__ import annotations
 

@@ -295,7 +295,9 @@ def _format_of(path: Path) -> str:
 
 
 def formats() -> dict[str, str]:
-    """The formats that `metal.read` knows: name -> what it reads. Other packages' are among them."""
+    """The formats that `metal.read` knows: name -> what it reads. Other packages' are among
+    them.
+    """
     from metal.data.formats import known_formats
 
     return {name: format.summary for name, format in known_formats().items()}

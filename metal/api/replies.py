@@ -1,4 +1,6 @@
-"""`metal.replies`: what judges were asked about an output, what they replied, and how it was read."""
+"""`metal.replies`: what judges were asked about an output, what they replied, and how it was
+read.
+"""
 
 from __future__ import annotations
 

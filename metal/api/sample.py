@@ -39,7 +39,9 @@ class Sampled:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Which languages have too few passages for a verdict on a judge, with one output of each."""
+        """Which languages have too few passages for a verdict on a judge, with one output of
+        each.
+        """
         from metal.auditing.standing import MIN_ITEMS
         from metal.data.languages import language_name
 

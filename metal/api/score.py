@@ -220,7 +220,9 @@ def metric_check(
 
 
 def _texts(metric: Metric, data: Data) -> list[Item]:
-    """Texts of a dataset, from all over it. Raises UsageError when there are none for this metric."""
+    """Texts of a dataset, from all over it. Raises UsageError when there are none for this
+    metric.
+    """
     from metal.raters.metrics.dataset_scores import outputs_to_score
 
     dataset = as_dataset(data)
@@ -247,9 +249,9 @@ def _finding_on_texts(metric: Metric, items: Sequence[Item]) -> Trial:
     within = all(low - NEAR <= score <= high + NEAR for score in scores)
     constant = len(set(scores)) == 1 and len(scores) >= FEW
     raised = any(reason.startswith(RAISED) for reason in missing)
-    odd = ("" if within else f"; outside {low:g} to {high:g}") + (
-        "; all the same" if constant else ""
-    )
-    return Trial(
-        "the dataset's texts", bool(scores) and within and not constant and not raised, words + odd
-    )
+    if not within:
+        words += f"; outside {low:g} to {high:g}"
+    if constant:
+        words += "; all the same"
+    passed = bool(scores) and within and not constant and not raised
+    return Trial("the dataset's texts", passed, words)

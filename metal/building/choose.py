@@ -176,8 +176,8 @@ def _filed(
 def _check_missing(
     folder: Path, template: TaskTemplate, missing: Collection[str], filed: bool
 ) -> None:
-    """Raise UsageError where a dataset lacks criteria to ask. filed: whether files declare them, not
-    the template.
+    """Raise UsageError where a dataset lacks criteria to ask. filed: whether files declare them,
+    not the template.
     """
     if not missing:
         return

@@ -258,18 +258,12 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
             }
             for name in names:
                 levels = dataset.criteria[name].scale.levels
-                level = (
-                    NO_CLASS
-                    if place == most
-                    else levels[place].shown
-                    if place < len(levels)
-                    else ""
-                )
-                cells = (
-                    [_figure(figures, (name, quality), level, what) for quality in listed]
-                    if level
-                    else [UNDEFINED]
-                )
+                level = levels[place].shown if place < len(levels) else ""
+                if place == most:
+                    level = NO_CLASS
+                cells = [UNDEFINED]
+                if level:
+                    cells = [_figure(figures, (name, quality), level, what) for quality in listed]
                 row[dataset.criteria[name].short] = " / ".join(cells)
             rows.append(row)
     return pd.DataFrame(
@@ -278,7 +272,9 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
 
 
 def _place(place: int, criteria: Sequence[Criterion]) -> str:
-    """The name of the class at this place: its value if the criteria agree on it, else its place."""
+    """The name of the class at this place: its value if the criteria agree on it, else its
+    place.
+    """
     scales = [criterion.scale for criterion in criteria]
     values = {scale.levels[place].value for scale in scales if place < len(scale.levels)}
     if not values:

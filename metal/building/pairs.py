@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 import pandas as pd
@@ -152,7 +152,8 @@ def _chosen(
     every: Mapping[str, list[Pair]], which: str, shares: pd.DataFrame, seed: int
 ) -> Iterator[Pair]:
     """The pairs that `which` names."""
-    generators = {output.generator for pairs in every.values() for pair in pairs for output in pair}
+    outputs = chain.from_iterable(chain.from_iterable(every.values()))
+    generators = {output.generator for output in outputs}
     kind, _, number = which.partition(":")
     rng = np.random.default_rng(seed)
     if which == SWISS:

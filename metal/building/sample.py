@@ -61,7 +61,9 @@ class Histogram:
         return self.edges[self.fullest], self.edges[self.fullest + 1]
 
     def bins_that_hold(self, passages: int) -> set[int]:
-        """The numbers of bins, up to that of this histogram, whose fullest holds as many passages."""
+        """The numbers of bins, up to that of this histogram, whose fullest holds as many
+        passages.
+        """
         if sum(self.counts) < passages:
             return set()
         numbers = range(1, len(self.counts) + 1)

@@ -39,7 +39,9 @@ CROWD = ("mturk", "crowd-csv")
 
 
 def task_key(dataset: Path) -> str:
-    """The dataset's key for task ids; before the first export a new one, which `note_given` stores."""
+    """The dataset's key for task ids; before the first export a new one, which `note_given`
+    stores.
+    """
     path = dataset / FOLDER / KEY
     return path.read_text(encoding="ascii").strip() if path.is_file() else secrets.token_hex(16)
 
@@ -264,7 +266,9 @@ def history_files(
 
 
 def read_rounds(dataset: Path) -> list[dict[str, Any]]:
-    """The lines of rounds.jsonl: round, at, answers, raters (each rater's record after the round)."""
+    """The lines of rounds.jsonl: round, at, answers, raters (each rater's record after the
+    round).
+    """
     path = dataset / FOLDER / ROUNDS
     rounds = list(_lines(path, ("round", "at", "answers", "raters")))
     for row, line in enumerate(rounds, 1):

@@ -1,4 +1,6 @@
-"""The usual command of a kind of run: the public function's result is saved, and shown or printed."""
+"""The usual command of a kind of run: the public function's result is saved, and shown or
+printed.
+"""
 
 from __future__ import annotations
 

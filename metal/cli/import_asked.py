@@ -310,12 +310,12 @@ def _kinds(
                     raise click.UsageError(
                         f"write one of {shown} for all, or RATER=KIND,... (* allowed)"
                     )
-            return {
-                name: meant.strip()
-                for pattern, _, meant in pairs
-                for name in names
-                if fnmatchcase(name, pattern.strip() or "*")
-            }
+            meanings = {}
+            for pattern, _, meant in pairs:
+                for name in names:
+                    if fnmatchcase(name, pattern.strip() or "*"):
+                        meanings[name] = meant.strip()
+            return meanings
 
         if names:
             question = (

@@ -146,7 +146,8 @@ def _scalar(kind: Any, about: Option) -> Any:
 def _split(
     context: click.Context, option: click.Parameter, values: tuple[str, ...]
 ) -> tuple[str, ...]:
-    return tuple(name.strip() for value in values for name in value.split(",") if name.strip())
+    stripped = (name.strip() for value in values for name in value.split(","))
+    return tuple(filter(None, stripped))
 
 
 def _texts(

@@ -271,23 +271,28 @@ def _arguments(function: Callable[..., Any]) -> list[click.Argument]:
     what comes last.
     """
     options = options_of(function)
-    return [
-        click.Argument(
-            [name],
-            metavar={
-                "data": "DATASET" if parameter.default is parameter.empty else "[DATASET]"
-            }.get(name),
-            type=str
-            if str(parameter.annotation).split(" | ")[0] == "str" or parameter.annotation is str
-            else PATH,
-            required=parameter.default is parameter.empty
-            and parameter.kind is not parameter.VAR_POSITIONAL,
-            nargs=-1 if parameter.kind is parameter.VAR_POSITIONAL else 1,
+    arguments = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in options or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD):
+            continue
+        several = parameter.kind is parameter.VAR_POSITIONAL
+        needed = parameter.default is parameter.empty
+        metavar = None
+        if name == "data":
+            metavar = "DATASET" if needed else "[DATASET]"
+        annotation = parameter.annotation
+        is_text = annotation is str or str(annotation).split(" | ")[0] == "str"
+        kind = str if is_text else PATH
+        arguments.append(
+            click.Argument(
+                [name],
+                metavar=metavar,
+                type=kind,
+                required=needed and not several,
+                nargs=-1 if several else 1,
+            )
         )
-        for name, parameter in inspect.signature(function).parameters.items()
-        if name not in options
-        and parameter.kind not in (parameter.KEYWORD_ONLY, parameter.VAR_KEYWORD)
-    ]
+    return arguments
 
 
 def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:

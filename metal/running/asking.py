@@ -75,7 +75,9 @@ class Callbacks:
 
 @dataclass(frozen=True)
 class Terms:
-    """On what terms a job is carried out. reuse: run folders whose answers are taken over, unpaid."""
+    """On what terms a job is carried out. reuse: run folders whose answers are taken over,
+    unpaid.
+    """
 
     dry_run: bool = False
     max_cost: float | None = None

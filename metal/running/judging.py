@@ -47,7 +47,9 @@ from metal.runs.passport import check, read_passport
 
 @dataclass(frozen=True)
 class JudgeRequest(Request):
-    """What a run was asked to do: everything that decides which calls it has. The same in run.toml."""
+    """What a run was asked to do: everything that decides which calls it has. The same in
+    run.toml.
+    """
 
     LISTS = ("judges", "prompts", "criteria", "languages")
     OPEN = ("criteria", "languages")
@@ -263,7 +265,9 @@ def dataset_of(run: Path, settings: Mapping[str, Any]) -> Path:
 
 
 def missing_texts(plan: JudgingPlan, folder: Path) -> list[str]:
-    """Warnings about outputs and sources without a text. Raises UsageError when no output has one."""
+    """Warnings about outputs and sources without a text. Raises UsageError when no output has
+    one.
+    """
     if plan.models and plan.without_text == len(plan.outputs):
         raise UsageError(
             f"{folder} has ratings but no texts of its outputs; LLM judges need the texts"

@@ -1,5 +1,5 @@
-"""The parts of a judges' run, in the order in which they are found: who is asked, on which criteria,
-about which outputs, with which examples, prompts and test questions.
+"""The parts of a judges' run, in the order in which they are found: who is asked, on which
+criteria, about which outputs, with which examples, prompts and test questions.
 """
 
 from __future__ import annotations

@@ -155,12 +155,10 @@ def undescribed(prompts: Iterable[Prompt]) -> Iterator[str]:
     """A warning where a prompt that describes criteria thoroughly has only the question and the
     levels of some.
     """
-    bare = {
-        name
-        for prompt in prompts
-        for name, rubric in prompt.rubrics.items()
-        if DETAILED in prompt.template.needed and not rubric.detailed
-    }
+    bare: set[str] = set()
+    for prompt in prompts:
+        if DETAILED in prompt.template.needed:
+            bare |= {name for name, rubric in prompt.rubrics.items() if not rubric.detailed}
     if bare:
         yield (
             f"warning: no detailed description of {listed(sorted(bare))}: judges are told the"

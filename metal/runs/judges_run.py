@@ -58,7 +58,9 @@ class RatingsRun:
 
     @cached_property
     def ratings(self) -> pd.DataFrame:
-        """One row per rating: output, criterion, rater, score, reason where there is none, comment."""
+        """One row per rating: output, criterion, rater, score, reason where there is none,
+        comment.
+        """
         return self._parts[1]
 
     @cached_property

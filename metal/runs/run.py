@@ -232,7 +232,9 @@ class Run:
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """What other runs say of its judges: the rows of the table `remarks`, where there is one."""
+        """What other runs say of its judges: the rows of the table `remarks`, where there is
+        one.
+        """
         return self.records("remarks") if "remarks" in self.tables else []
 
     def columns(self, table: str) -> tuple[Column, ...]:
@@ -331,7 +333,9 @@ class RankingRun(Run):
 
     @cached_property
     def languages(self) -> tuple[str, ...]:
-        """All languages together, where there are several, then each that has a ranking, by name."""
+        """All languages together, where there are several, then each that has a ranking, by
+        name.
+        """
         return tuple(sorted(self.tables[self.ranks]["language"].unique(), key=language_order))
 
     @cached_property

@@ -260,7 +260,9 @@ def planned_bonuses(
 
 
 def pay(turk: MTurk, campaign: MTurkCampaign, bonuses: Iterable[dict[str, str]]) -> int:
-    """Pay bonuses, each once; how many were paid now. The intention is on the disk before the call."""
+    """Pay bonuses, each once; how many were paid now. The intention is on the disk before the
+    call.
+    """
     before = campaign.bonuses()
     count = 0
     for bonus in bonuses:

@@ -219,17 +219,17 @@ def noisy_workers(dataset: Path, name: str, environment: str) -> list[str]:
     """The workers that other campaigns of the dataset in this environment excluded as noisy. name:
     of this campaign.
     """
-    return sorted(
-        worker
-        for campaign in MTurkCampaign.of(dataset)
-        if campaign.settings.environment == environment and campaign.name != name
-        for worker, why in campaign.excluded().items()
-        if why == NOISY
-    )
+    noisy: list[str] = []
+    for campaign in MTurkCampaign.of(dataset):
+        if campaign.settings.environment == environment and campaign.name != name:
+            noisy += [worker for worker, why in campaign.excluded().items() if why == NOISY]
+    return sorted(noisy)
 
 
 def read_export(export: Path, languages: Sequence[str] = ()) -> dict[str, dict[str, bytes]]:
-    """Language -> the exported files that are posted, by name. Raises UsageError if there are none."""
+    """Language -> the exported files that are posted, by name. Raises UsageError if there are
+    none.
+    """
     files: dict[str, dict[str, bytes]] = {}
     for table in sorted(export.glob("tasks-*.csv")):
         language = table.stem.removeprefix("tasks-")

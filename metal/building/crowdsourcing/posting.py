@@ -75,7 +75,9 @@ def questions(
 def still_to_post(
     campaign: MTurkCampaign | None, settings: MTurkSettings, tasks: Iterable[str]
 ) -> PostingCost:
-    """What it costs to post the tasks that are not posted yet. campaign: None if it has not begun."""
+    """What it costs to post the tasks that are not posted yet. campaign: None if it has not
+    begun.
+    """
     posted = campaign.posted() if campaign else {}
     hits = sum(task not in posted for task in tasks)
     assignments, reward = hits * settings.assignments, Decimal(settings.reward)

@@ -54,7 +54,9 @@ def parse_schedule(text: str) -> Schedule:
 
 
 def _weekdays(text: str) -> frozenset[int]:
-    """Weekdays, 0 for Monday, of text such as "Mon-Fri", "Sat,Sun" or "daily". Raises UnknownName."""
+    """Weekdays, 0 for Monday, of text such as "Mon-Fri", "Sat,Sun" or "daily". Raises
+    UnknownName.
+    """
     days: set[int] = set()
     for part in text.split(","):
         if part.casefold() in _SETS:

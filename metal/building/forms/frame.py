@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ def english() -> frozenset[str]:
     """Every text of the form that can be translated."""
     templates = environment("metal.building.forms", str)
     files = "".join(source(templates, file) for file in ("form.html", "answers.js", "form.js"))
-    texts = {text for pair in _TEXT.findall(files) for text in pair if text}
+    texts = set(chain.from_iterable(_TEXT.findall(files))) - {""}
     return frozenset(
         texts | {heading for headings in HEADINGS.values() for heading in headings.values()}
     )

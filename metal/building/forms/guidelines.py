@@ -76,9 +76,10 @@ def lines(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> list
 def _descriptions(rubric: Rubric) -> list[str]:
     """Question, simple and detailed description, paragraph by paragraph, without repetitions."""
     texts = (rubric.criterion.question, rubric.simple, rubric.detailed)
-    return list(
-        dict.fromkeys(part.strip() for text in texts for part in text.split("\n\n") if part.strip())
-    )
+    paragraphs: dict[str, None] = {}
+    for text in texts:
+        paragraphs |= dict.fromkeys(part.strip() for part in text.split("\n\n"))
+    return [paragraph for paragraph in paragraphs if paragraph]
 
 
 def as_html(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> str:

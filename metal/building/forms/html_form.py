@@ -109,6 +109,7 @@ def _question(rubric: Rubric) -> dict[str, Any]:
                 "reasons": list(reasons),
             }
         )
+    low, high = (None if end is None else _number(end) for end in (scale.low, scale.high))
     return {
         "name": criterion.name,
         "label": criterion.label or criterion.name.replace("_", " ").capitalize(),
@@ -118,8 +119,8 @@ def _question(rubric: Rubric) -> dict[str, Any]:
         "levels": levels,
         "brief": not any(level["definition"] or len(level["label"]) > BRIEF for level in levels),
         "reasons": any(level["reasons"] for level in levels),
-        "low": None if scale.low is None else _number(scale.low),
-        "high": None if scale.high is None else _number(scale.high),
+        "low": low,
+        "high": high,
     }
 
 
@@ -141,7 +142,9 @@ def _keys(values: list[str]) -> list[str]:
 
 
 def _data(assignment: Assignment, questions: list[dict[str, Any]], file: str) -> dict[str, Any]:
-    """The script's data. Names stay as they are, because they come back; texts are made harmless."""
+    """The script's data. Names stay as they are, because they come back; texts are made
+    harmless.
+    """
     names = "\0".join(task.task for task in assignment.tasks)
     asked = [
         {

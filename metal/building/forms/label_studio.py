@@ -87,7 +87,9 @@ _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
-    """(file name, content): an interface for each language, the tasks of each person, README.txt."""
+    """(file name, content): an interface for each language, the tasks of each person,
+    README.txt.
+    """
     for language, group in by_language(assignments).items():
         yield f"interface-{language}.xml", interface(language, group)
         for assignment in group:

@@ -130,6 +130,9 @@ def _annotation(
         and not isinstance(seconds, bool)
         and 0 <= seconds < math.inf
     )
+    annotator = "" if login is None else _text(login)
+    if not timed:
+        seconds = None
     rater = _text(data["rater"])
     language = _text(data.get("language") or rater)
     return Annotation(
@@ -137,9 +140,9 @@ def _annotation(
         _text(data["task"]),
         rater,
         language,
-        "" if login is None else _text(login),
+        annotator,
         values,
-        float(seconds) if timed and seconds is not None else None,
+        seconds if seconds is None else float(seconds),
         bool(about.get("was_cancelled", False)),
     )
 

@@ -129,7 +129,9 @@ def answers_in(
     rows: Iterable[tuple[str, dict[str, str]]],
     criteria: Mapping[str, Criterion],
 ) -> list[Answer]:
-    """The answers of rows (where it is, cells by column) of a table of results. Errors: see `read`."""
+    """The answers of rows (where it is, cells by column) of a table of results. Errors: see
+    `read`.
+    """
     fields = list(
         dict.fromkeys(_named(column, criteria) for column in head if column.startswith(ANSWER))
     )
@@ -248,10 +250,8 @@ def _chosen(value: Any) -> str:
         return ", ".join(
             sheet.printable(choice) for choice, chosen in value.items() if chosen is True
         )
-    return (
-        ""
-        if value is None
-        else f"{value:g}"
-        if isinstance(value, float)
-        else sheet.printable(str(value)).strip()
-    )
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return sheet.printable(str(value)).strip()

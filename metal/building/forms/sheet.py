@@ -225,7 +225,9 @@ def unguarded(cell: str) -> str:
 def listed(names: Sequence[str], most: int = 20) -> str:
     """Names for a message, the long ones shortened."""
     short = [name if len(name) <= 40 else f"{name[:39]}…" for name in names if name]
-    return ", ".join(short[:most]) + (", ..." if len(short) > most else "") if short else "none"
+    if len(short) > most:
+        short[most:] = ["..."]
+    return ", ".join(short) or "none"
 
 
 def seconds_in(cell: str) -> float | None:

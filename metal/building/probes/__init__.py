@@ -26,5 +26,7 @@ def load_probes(names: Iterable[str] = ()) -> tuple[Probe, ...]:
                 f"probe {name} ({plugins(GROUP)[name].value}) is not a Probe of kind"
                 f" {', '.join(KINDS)}"
             )
-    chosen = [probe for name in asked for probe in loaded if name in (probe.name, probe.kind)]
-    return tuple(dict.fromkeys(chosen))
+    chosen: dict[Probe, None] = {}
+    for name in asked:
+        chosen |= dict.fromkeys(probe for probe in loaded if name in (probe.name, probe.kind))
+    return tuple(chosen)

@@ -60,9 +60,11 @@ def _inserting(what: str, words: str, *, own: bool = False, english: bool = True
         added = own_sentence(what, material.language) if own else sentence(what, "en")
         return f"{material.text.rstrip()}\n\n{added}"
 
-    where = " in its language" if own else " in English" if english else ""
+    tongue = " in English" if english else ""
+    if own:
+        tongue = " in its language"
     return Probe(
-        f"{what}{where.replace(' ', '-')}", BAIT, f"{words}{where}", insert, capped=ASPECTS
+        f"{what}{tongue.replace(' ', '-')}", BAIT, f"{words}{tongue}", insert, capped=ASPECTS
     )
 
 

@@ -129,7 +129,9 @@ class Probe:
         return {f"{words} {dose:.0%}": dose for dose in self.doses} or {words: 1.0}
 
     def title(self, dose: float) -> str:
-        """What the outputs of a condition are called: `what`, with the dose where there are doses."""
+        """What the outputs of a condition are called: `what`, with the dose where there are
+        doses.
+        """
         return f"{self.what} ({dose:.0%})" if self.doses else self.what
 
 

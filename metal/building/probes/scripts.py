@@ -67,7 +67,9 @@ def words(text: str, language: str) -> tuple[list[str], list[int]]:
 
 
 def joined(pieces: list[str]) -> str:
-    """Pieces as one text; where two names or figures would become one, with a blank between them."""
+    """Pieces as one text; where two names or figures would become one, with a blank between
+    them.
+    """
     return "".join(
         f" {piece}" if _LATIN.match(piece) and _LATIN.match(before[-1:]) else piece
         for before, piece in pairwise(["", *filter(None, pieces)])

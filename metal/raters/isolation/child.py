@@ -168,34 +168,30 @@ def _sentences(
     reads = (
         "files: it reads Python, system libraries, its own file and what it was given; it writes "
     )
-    nowhere = disk is Disk.NONE
+    if version == 0:
+        files = "files: it reads and writes whatever its user may; this system offers no Landlock"
+    elif disk is Disk.NONE:
+        files = f"{reads}nowhere"
+    else:
+        files = f"{reads}in a folder of its own, which is deleted"
+    owners = "owners, permissions and dates of its user's files are not protected here"
+    processes = "processes: those it starts end with it, unless they leave its process group"
+    signals = "signals: it can end other processes of its user"
+    if calls:
+        owners = "owners, permissions and dates of files stay as they are"
+        processes = "processes: it starts none"
+    if calls or version >= 6:
+        signals = "signals: it reaches no other process"
+    limited = "memory: not limited, this system does not allow it"
+    if memory:
+        limited = f"memory: {limits.memory_mb:,} MB"
     return [
         _network(calls, network, version),
-        (
-            reads + ("nowhere" if nowhere else "in a folder of its own, which is deleted")
-            if version
-            else "files: it reads and writes whatever its user may; this system offers no Landlock"
-        ),
-        (
-            "owners, permissions and dates of files stay as they are"
-            if calls
-            else "owners, permissions and dates of its user's files are not protected here"
-        ),
-        (
-            "processes: it starts none"
-            if calls
-            else "processes: those it starts end with it, unless they leave its process group"
-        ),
-        (
-            "signals: it reaches no other process"
-            if calls or version >= 6
-            else "signals: it can end other processes of its user"
-        ),
-        (
-            f"memory: {limits.memory_mb:,} MB"
-            if memory
-            else "memory: not limited, this system does not allow it"
-        ),
+        files,
+        owners,
+        processes,
+        signals,
+        limited,
         (
             f"time: {limits.seconds:,g} s; it writes {limits.writing(disk)}; "
             f"threads: {limits.threads:,}; environment: none of its user's"

@@ -67,7 +67,9 @@ class Creations:
 
 
 def tell(control: int, disk: Disk, listener: int | None) -> None:
-    """Tell the parent where the child writes, and hand over the listener. Closes both descriptors."""
+    """Tell the parent where the child writes, and hand over the listener. Closes both
+    descriptors.
+    """
     with socket.socket(fileno=control) as channel:
         descriptors = [] if listener is None else [listener]
         socket.send_fds(channel, [disk.encode("ascii")], descriptors)

@@ -90,7 +90,9 @@ def own_file_system(folder: Path, megabytes: int, files: int) -> bool:
 
 
 def give_up_privileges() -> None:
-    """No capabilities, and no way to any: root is then a user like others, who owns root's files."""
+    """No capabilities, and no way to any: root is then a user like others, who owns root's
+    files.
+    """
     system = libc()
     for number in range(CAPABILITIES):
         system.prctl(PR_CAPBSET_DROP, number, 0, 0, 0)
@@ -133,7 +135,11 @@ def shut_in(readable: Iterable[Path], writable: Iterable[Path]) -> int:
     if version == 0:
         return 0
     rights = ALL_RIGHTS[max(earlier for earlier in ALL_RIGHTS if earlier <= version)]
-    fields = [rights, TCP, SCOPES][: 1 if version < 4 else 2 if version < 6 else 3]
+    fields = [rights]
+    if version >= 4:
+        fields.append(TCP)
+    if version >= 6:
+        fields.append(SCOPES)
     attributes = struct.pack(f"={len(fields)}Q", *fields)
     rules = system_call(CREATE, attributes, len(attributes), 0)
     if rules < 0:

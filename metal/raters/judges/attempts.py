@@ -55,7 +55,9 @@ def parameters_of(model: Model, question: Question) -> dict[str, Any]:
 
 
 def request_for(model: Model, question: Question, rejected: Collection[str]) -> ModelRequest:
-    """The question as it is sent, without the parameters and the structure that the model rejects."""
+    """The question as it is sent, without the parameters and the structure that the model
+    rejects.
+    """
     parameters = parameters_of(model, question)
     kept = {key: value for key, value in parameters.items() if key not in rejected}
     if any(LOGPROBS in key for key in rejected):  # they go together
@@ -224,7 +226,9 @@ class Attempts:
             question.kind(PLAIN_REPLY, calls.COMPLETE)
 
     async def _send(self, question: Question, attempt: Attempt) -> Reply:
-        """Send one request; at once again without a parameter that the model turns out to reject."""
+        """Send one request; at once again without a parameter that the model turns out to
+        reject.
+        """
         if attempt.failures:
             await self.pace.hold(self.tokens(question), self.halted)
         while True:

@@ -63,12 +63,10 @@ def run_baselines(
     """
     check_known("judge", names, BASELINES)
     criteria = [criterion for criterion in dataset.criteria.values() if criterion.scale.levels]
-    ratings = [
-        rating
-        for name in names
-        for criterion in criteria
-        for rating in BASELINES[name](dataset, criterion, seed)
-    ]
+    ratings: list[Rating] = []
+    for name in names:
+        for criterion in criteria:
+            ratings += BASELINES[name](dataset, criterion, seed)
     raters = [Rater(name, "baseline", "baseline", {"seed": seed}) for name in names]
     return raters, facts_from(ratings)
 
@@ -209,12 +207,17 @@ def measure(text: str, source: str, language: str) -> Surface:
     letters = _LETTER.findall(text)
     native = native_letters(language).findall(text)
     source_numbers = set(_NUMBER.findall(source))
+    repetition = script = 0.0
+    if pairs:
+        repetition = 1 - len(set(pairs)) / len(pairs)
+    if letters:
+        script = len(native) / len(letters)
     return Surface(
         empty=False,
         overlap=sum(term in source_terms for term in terms) / len(terms),
         length=len(text) / len(source),
-        repetition=1 - len(set(pairs)) / len(pairs) if pairs else 0.0,
-        script=len(native) / len(letters) if letters else 0.0,
+        repetition=repetition,
+        script=script,
         new_numbers=tuple(
             number for number in _NUMBER.findall(text) if number not in source_numbers
         ),

@@ -305,10 +305,9 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
     text = blanked(forms.enumeration_of(tuple(labels)), text)
     for match in forms.label_pattern(tuple(labels)).finditer(text):
         value = labels.get(match["label"].casefold())  # letters can match that do not fold alike
-        if value is not None:
-            yield (
-                forms.FINAL if match["final"] else forms.OTHER if match["bold"] else forms.TIED,
-                match,
-                "label",
-                value,
-            )
+        if value is None:
+            continue
+        rank = forms.OTHER if match["bold"] else forms.TIED
+        if match["final"]:
+            rank = forms.FINAL
+        yield rank, match, "label", value

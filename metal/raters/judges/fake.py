@@ -69,7 +69,9 @@ class Behaviour:
 
     @classmethod
     def read(cls, model: str, place: object) -> Behaviour:
-        """From `blind?language=yo&d=2`. Raises UnknownName or DataError for what is no such judge."""
+        """From `blind?language=yo&d=2`. Raises UnknownName or DataError for what is no such
+        judge.
+        """
         kind, _, query = model.partition("?")
         check_known(f"{place}: synthetic judge", [kind], BEHAVIOURS)
         settings = dict(part.partition("=")[::2] for part in query.split("&") if part)

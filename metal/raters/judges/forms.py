@@ -305,7 +305,9 @@ ANY_STAR = regex.compile(rf"stars?\b|[{_STARS}]", regex.I)
 
 @lru_cache(maxsize=256)
 def noun_pattern(nouns: tuple[str, ...]) -> Any:
-    """A number after a noun of another language than English: Je donne une note de 3, スコアは3です."""
+    """A number after a noun of another language than English: Je donne une note de 3,
+    スコアは3です.
+    """
     noun = pattern_of(nouns)
     return regex.compile(
         rf"(?:{_FINAL_ELSEWHERE}\s*)?{noun}(?:\s*{_FINAL_ELSEWHERE})?{_UP_TO_NUMBER}"
@@ -322,7 +324,9 @@ TOP_AFTER = Deferred(rf"[ \t]*\n?[ \t]*(?://|#)?[ \t]*(?:out\s+of|/)[ \t]*{_TOP}
 def keys_of(
     criterion: str, endings: tuple[str, ...] = ("", "_score", "_rating")
 ) -> tuple[str, ...]:
-    """The keys under which an object may hold the score on a criterion: `fluency`, `fluency_score`."""
+    """The keys under which an object may hold the score on a criterion: `fluency`,
+    `fluency_score`.
+    """
     name = regex.sub(r"[\s_-]+", "_", criterion.strip().lower())
     parts = [f"{name}{ending}" for ending in endings]
     return tuple(

@@ -127,7 +127,9 @@ def is_function(name: str) -> bool:
 
 
 def named_function(name: str) -> JudgeFunction:
-    """The judge of a name for which `is_function`. Raises UsageError where it cannot be imported."""
+    """The judge of a name for which `is_function`. Raises UsageError where it cannot be
+    imported.
+    """
     value = plugins(GROUP)[name].value if name in plugins(GROUP) else name
     module, _, attribute = value.partition(":")
     try:

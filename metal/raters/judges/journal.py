@@ -92,7 +92,9 @@ class Journal:
         self._written.set()
 
     async def synced(self) -> None:
-        """Wait until all that was appended is safe on the disk. Raises OSError when it cannot be."""
+        """Wait until all that was appended is safe on the disk. Raises OSError when it cannot
+        be.
+        """
         done = asyncio.Event()
         self._waiting.append(done.set)
         self._written.set()

@@ -44,7 +44,9 @@ class Budget:
         return True
 
     def spent_up(self, cost: float) -> bool:
-        """Whether a call of that cost would exceed the limit even if those in flight cost nothing."""
+        """Whether a call of that cost would exceed the limit even if those in flight cost
+        nothing.
+        """
         return self.limit is not None and cost > 0 and self.spent + cost > self.limit
 
     def release(self, cost: float) -> None:
@@ -112,10 +114,11 @@ def book(
     if not price:
         return 0.0
     tokens_in, tokens_out = estimator.expected(*rough)
-    cost = price.cost(
-        tokens_in if reply.tokens_in is None else reply.tokens_in,
-        tokens_out if reply.tokens_out is None else reply.tokens_out,
-    )
+    if reply.tokens_in is not None:
+        tokens_in = reply.tokens_in
+    if reply.tokens_out is not None:
+        tokens_out = reply.tokens_out
+    cost = price.cost(tokens_in, tokens_out)
     progress.cost += cost
     return cost
 

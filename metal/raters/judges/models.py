@@ -114,18 +114,17 @@ class Model:
     @property
     def identity(self) -> dict[str, Any]:
         """Everything that may change the model's answers; it is part of the key of each answer."""
-        located = find_provider(self.provider).located
+        project, location = self.project, self.location
+        if find_provider(self.provider).located:
+            project = project or os.environ.get("GOOGLE_CLOUD_PROJECT", "")
+            location = location or os.environ.get("GOOGLE_CLOUD_LOCATION", "")
         return {
             "provider": self.provider,
             "model": self.model,
             "base_url": url_of(self),
             "api_version": self.api_version,
-            "project": (
-                self.project or (os.environ.get("GOOGLE_CLOUD_PROJECT", "") if located else "")
-            ),
-            "location": (
-                self.location or (os.environ.get("GOOGLE_CLOUD_LOCATION", "") if located else "")
-            ),
+            "project": project,
+            "location": location,
             "structured": self.structured,
             "parameters": dict(sorted(self.parameters.items())),
         }

@@ -242,13 +242,11 @@ class JudgingPlan:
                     )
                     for name in criteria
                 }
-                schema = (
-                    {}
-                    if template.bare
-                    else object_schema(schemas)
-                    if template.together
-                    else schemas[criteria[0]]
-                )
+                schema: dict[str, Any] = {}
+                if template.together and not template.bare:
+                    schema = object_schema(schemas)
+                elif not template.bare:
+                    schema = schemas[criteria[0]]
                 answer = prompt.answer_tokens * len(criteria) + model.thoughts
                 identity = json.dumps([model.identity, schema], sort_keys=True, default=str)
                 frames: dict[tuple[str, bool, bool], tuple[Any, float]] = {}

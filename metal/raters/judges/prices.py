@@ -58,7 +58,10 @@ def thoughts(provider: str, model: str, parameters: Mapping[str, Any]) -> float:
     whether it does.
     """
     outer = [parameters.get(name) for name in THINKING]
-    inner = [each.get(name) for each in outer if isinstance(each, dict) for name in THINKING]
+    inner: list[Any] = []
+    for each in outer:
+        if isinstance(each, dict):
+            inner += [each.get(name) for name in THINKING]
     if stated := [
         each
         for each in (*outer, *inner)

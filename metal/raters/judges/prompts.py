@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from hashlib import blake2b
+from itertools import product
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -72,12 +73,12 @@ class Prompt:
         """`simple`; `simple-4-shot` with examples; `simple-pairs`; `simple-sw` in another language
         than English, `simple-text` in that of the text."""
         shots = max(map(len, self.examples.values()), default=0)
-        parts = (
-            self.template.name,
-            f"{shots}-shot" if shots else "",
-            PAIRS if self.template.pairs else "",
-            self.language,
-        )
+        parts = [self.template.name]
+        if shots:
+            parts.append(f"{shots}-shot")
+        if self.template.pairs:
+            parts.append(PAIRS)
+        parts.append(self.language)
         return "-".join(filter(None, parts))
 
     def spoken(self, language: str) -> Prompt:
@@ -132,11 +133,10 @@ class Prompt:
         breaks count as one.
         """
         template = self.template
+        languages = ("", *sorted({*self.by_language, *self.examples}))
         frames = [
             self.frame(criterion, language, has_source, template.shows_references)
-            for criterion in self.rubrics
-            for language in ("", *sorted({*self.by_language, *self.examples}))
-            for has_source in (True, False)
+            for criterion, language, has_source in product(self.rubrics, languages, (True, False))
         ]
         form = f"{template.letters} {template.order} {template.bare} {template.together}"
         return [form, *(" ".join(frame.split()) for frame in frames)]
@@ -180,10 +180,8 @@ class Prompt:
         """Everything in a message except its texts: the same frame and texts always give the same
         message.
         """
-        source, references = (
-            "source" if has_source else "",
-            ("reference",) if has_references else (),
-        )
+        source = "source" if has_source else ""
+        references = ("reference",) if has_references else ()
         message = self.write(
             criterion, language, source, *self.template.slots, references=references
         )
@@ -211,16 +209,24 @@ class Prompt:
             )
         replies = ", ".join(f"{each['key']}: {each.get('reply')}" for each in asked)
         ends = worst_and_best(self.rubrics[criterion])
-        values = asked[0] | ({"reply": f"{{{replies}}}"} if self.template.together else {})
-        values |= {
+        values = {
+            **asked[0],
             "criteria": asked,
             "together": self.template.together,
-            "language": self._called(language) if language else "",
+            "language": "",
             "has_source": has_source,
-            "best": f"{ends[1]:g}" if ends else "",
-            "references": "\ue000references\ue001" if has_references else "",
+            "best": "",
+            "references": "",
             **{slot: f"\ue000{slot}\ue001" for slot in ("source", *self.template.slots)},
         }
+        if self.template.together:
+            values["reply"] = f"{{{replies}}}"
+        if language:
+            values["language"] = self._called(language)
+        if ends:
+            values["best"] = f"{ends[1]:g}"
+        if has_references:
+            values["references"] = "\ue000references\ue001"
         templates = self._compiled
         try:
             texts = [part.render(values) for part in templates]
@@ -353,7 +359,9 @@ def _labels_of_ends(rubric: Rubric, ends: tuple[float, float] | None) -> dict[fl
 
 
 def _values(scale: Scale, ends: tuple[float, float] | None) -> str:
-    """The scores a judge may give, in words: `0, 1 or 2`, `a number from 0 (worst) to 100 (best)`."""
+    """The scores a judge may give, in words: `0, 1 or 2`, `a number from 0 (worst) to 100
+    (best)`.
+    """
     if scale.levels:
         values = [f"{value:g}" for value in scale.values]
         return f"{', '.join(values[:-1])} or {values[-1]}"

@@ -257,7 +257,9 @@ def _read(
 def _objects_with_score(
     text: str, scale: Scale, letters: Mapping[str, float] | None, criterion: str
 ) -> tuple[tuple[str, ...], list[tuple[tuple[int, int], dict[str, Any]]]]:
-    """The keys that may hold a score, and each object with one of them: its place and its fields."""
+    """The keys that may hold a score, and each object with one of them: its place and its
+    fields.
+    """
     keys, objects = SCORE_KEYS, list(objects_with(text, SCORE_KEYS))
     if criterion and not objects:
         keys = forms.keys_of(criterion)

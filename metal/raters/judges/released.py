@@ -43,13 +43,12 @@ def released_prompt(folder: Path) -> ReleasedPrompt | None:
     path = (folder.parent if folder.name == "metrics" else folder) / "utils" / "constants.py"
     if not path.is_file():
         return None
-    constants = {
-        target.id: statement.value
-        for statement in _statements(path)
-        if isinstance(statement, ast.Assign)
-        for target in statement.targets
-        if isinstance(target, ast.Name) and target.id in MESSAGES
-    }
+    constants = {}
+    for statement in _statements(path):
+        if isinstance(statement, ast.Assign):
+            for target in statement.targets:
+                if isinstance(target, ast.Name) and target.id in MESSAGES:
+                    constants[target.id] = statement.value
     try:
         system, user, languages = (ast.literal_eval(constants[name]) for name in MESSAGES)
         own = {**SLOTS, "format_instructions": _format_instructions(path.with_name("utils.py"))}

@@ -73,7 +73,9 @@ def numbered_languages() -> tuple[str, ...]:
 
 
 def number_words(*languages: str) -> dict[str, float]:
-    """Word -> number, from nought to ten, in these languages or all others than that of forms.py."""
+    """Word -> number, from nought to ten, in these languages or all others than that of
+    forms.py.
+    """
     numbers: dict[str, float] = {}
     for language in languages or [name for name in _tables() if name != OF_FORMS]:
         for value, forms_of_one in enumerate(words_of("numbers", language)):

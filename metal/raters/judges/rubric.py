@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -121,7 +122,9 @@ def check_described(
 
 
 def bears_file(name: str) -> bool:
-    """Whether a criterion's name may be a file's: of letters with their marks, digits, `_` and `-`."""
+    """Whether a criterion's name may be a file's: of letters with their marks, digits, `_` and
+    `-`.
+    """
     letters = (
         c for c in name if c not in "\u200c\u200d" and not unicodedata.category(c).startswith("M")
     )
@@ -169,13 +172,10 @@ def _from_folders(
         released = _released_rubric(criterion, folder) if not language else None
         if released:
             return released
-    paths = [
-        path
-        for folder in folders
-        if not language
-        for path in sorted((folder / "annotate").glob("*.toml"))
-    ]
-    for path in paths:
+    if language:
+        return None
+    paths = [sorted((folder / "annotate").glob("*.toml")) for folder in folders]
+    for path in chain.from_iterable(paths):
         table = (content := read_toml(path)).get("criteria", {}).get(criterion.name)
         rubric = (
             in_template(criterion.name, table, content.get("levels", []), path)[0]
@@ -383,12 +383,8 @@ def _read_released(path: Path, criterion: Criterion) -> Rubric:
                 f" ({criterion.scale.describe()})",
                 "Import the dataset with the rubric's levels",
             )
-        listed = (
-            reasons.values()
-            if isinstance(reasons, dict)
-            else reasons
-            if isinstance(reasons, list)
-            else [reasons]
-        )
+        listed = reasons if isinstance(reasons, list) else [reasons]
+        if isinstance(reasons, dict):
+            listed = list(reasons.values())
         texts[value] = LevelText("", tuple(map(str, listed)))
     return Rubric(named, content["description"].strip(), levels=texts)

@@ -129,9 +129,9 @@ def _with_key(value: object, names: tuple[str, ...], depth: int = 0) -> Iterator
         yield from named
     else:
         inside = [fields for inner in values for fields in _with_key(inner, names, depth + 1)]
-        reasons = {
-            key: value for fields in named for key, value in fields.items() if key in REASON_KEYS
-        }
+        reasons = {}
+        if named:
+            reasons = {key: reason for key, reason in named[0].items() if key in REASON_KEYS}
         yield from [reasons | fields for fields in inside] or named
 
 

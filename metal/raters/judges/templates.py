@@ -134,12 +134,10 @@ class Template:
 
 def template_names(folders: Sequence[Path], kind: str = JUDGE) -> list[str]:
     """The names of the prompts in these folders, sorted. kind: JUDGE or PAIRS."""
-    stems = {
-        path.stem
-        for folder in folders
-        for place in (kind, TASKS)
-        for path in (folder / place).glob("*.toml")
-    }
+    stems: set[str] = set()
+    for folder in folders:
+        for room in (kind, TASKS):
+            stems |= {path.stem for path in (folder / room).glob("*.toml")}
     return sorted(stem for stem in stems if "." not in stem)
 
 
@@ -234,7 +232,11 @@ def variant(name: str, *, references: bool = False, together: bool = False) -> s
     is already.
     """
     base, shown, joint, order = _variant(name)
-    return base + (_REFERENCE if references else shown) + (_TOGETHER if together else joint) + order
+    if references:
+        shown = _REFERENCE
+    if together:
+        joint = _TOGETHER
+    return base + shown + joint + order
 
 
 def _variant(name: str) -> tuple[str, str, str, str]:

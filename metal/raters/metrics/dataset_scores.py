@@ -40,7 +40,9 @@ WANTED = "It has the columns output and score, or source, generator and score"
 
 @dataclass(frozen=True)
 class Scores:
-    """A metric as a rater, and its ratings as facts (metal.data.ratings.FACTS), one row per output."""
+    """A metric as a rater, and its ratings as facts (metal.data.ratings.FACTS), one row per
+    output.
+    """
 
     rater: Rater
     facts: pd.DataFrame

@@ -224,9 +224,10 @@ def open_comet(asked: Asked) -> Metric:
         )
         return scores
 
+    summary = "COMET" if with_references else "COMET without references"
     return Metric(
         name,
-        "COMET" if with_references else "COMET without references",
+        summary,
         score,
         f"{asked.name}|{model}|unbabel-comet:{metadata.version('unbabel-comet')}|version:1",
         needs=("references", "source") if with_references else ("source",),

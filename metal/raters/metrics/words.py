@@ -118,13 +118,8 @@ def open_rouge(asked: Asked) -> Metric:
     name, _ = asked.fill()
     kind = name.removeprefix("rouge-")
     compare = subsequence_f1 if kind == "l" else partial(rows_f1, size=int(kind))
-    what = (
-        "longest common subsequence"
-        if kind == "l"
-        else f"rows of {kind} tokens"
-        if kind != "1"
-        else "tokens"
-    )
+    shared = {"l": "longest common subsequence", "1": "tokens"}
+    what = shared.get(kind, f"rows of {kind} tokens")
 
     def score(items: Sequence[Item]) -> list[Answer]:
         return [compare(item.text, item.references[0]) for item in items]

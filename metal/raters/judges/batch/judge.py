@@ -132,7 +132,9 @@ class BatchJudge:
     # ------------------------------------------------------------ making
 
     async def _make_all(self) -> bool:
-        """Make and submit batches while there are questions and room; whether none is left to make."""
+        """Make and submit batches while there are questions and room; whether none is left to
+        make.
+        """
         if self.options.cancelling:
             return True
         for unsent in [batch for batch in self.open if not batch.id]:

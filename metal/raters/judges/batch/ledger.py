@@ -174,9 +174,11 @@ def read_ledger(out: Path) -> list[Batch]:
 
 def open_calls(out: Path) -> set[bytes]:
     """The keys of all questions in open batches of a run folder."""
-    return {
-        key for batch in read_ledger(out) if batch.open for key in _read_keys(out / FOLDER, batch)
-    }
+    keys: set[bytes] = set()
+    for batch in read_ledger(out):
+        if batch.open:
+            keys.update(_read_keys(out / FOLDER, batch))
+    return keys
 
 
 def _sync(path: Path) -> None:

@@ -41,7 +41,9 @@ class BatchRun:
 
     @staticmethod
     async def check(models: Iterable[Model], options: EngineOptions) -> None:
-        """Raises UsageError or MissingExtra when a model cannot be asked, or has no batch service."""
+        """Raises UsageError or MissingExtra when a model cannot be asked, or has no batch
+        service.
+        """
         models = list(models)
         for model in models:
             await open_batch_client(model).close()

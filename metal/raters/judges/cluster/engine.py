@@ -1,4 +1,6 @@
-"""The Ray engine: a run on a cluster, from the plan's open questions to new records in the journal."""
+"""The Ray engine: a run on a cluster, from the plan's open questions to new records in the
+journal.
+"""
 
 from __future__ import annotations
 
@@ -104,7 +106,9 @@ class RayRun:
             connecting.left.set()
 
     async def _connected(self, connecting: Connecting) -> bool:
-        """Wait for the cluster; False: the run was stopped before. Ray itself might try for ever."""
+        """Wait for the cluster; False: the run was stopped before. Ray itself might try for
+        ever.
+        """
         until = time.monotonic() + PATIENCE
         while not connecting.tried.is_set():
             if self.address and self.stopping.is_set():

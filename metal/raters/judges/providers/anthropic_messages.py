@@ -131,12 +131,20 @@ def read_body(body: bytes) -> Reply:
     ]
     counted = [count for count in asked if type(count) is int]
     answered = usage.get("output_tokens")  # thoughts included
+    tokens_out = answered if type(answered) is int else None
+    ending = ENDINGS.get(str(content.get("stop_reason")), calls.COMPLETE)
+    if error:
+        ending = calls.WITH_ERROR
+    text = ""
+    for part in parts:
+        if part.get("type") == "text":
+            text += str(part.get("text", ""))
     return Reply(
-        "".join(str(part.get("text", "")) for part in parts if part.get("type") == "text"),
-        calls.WITH_ERROR if error else ENDINGS.get(str(content.get("stop_reason")), calls.COMPLETE),
+        text,
+        ending,
         one_line_json(body),
         str(content.get("model") or ""),
         "",
         sum(counted) if counted else None,
-        answered if type(answered) is int else None,
+        tokens_out,
     )

@@ -94,7 +94,9 @@ def connect(model: Model, **http: Any) -> tuple[genai.Client, str]:
 
 @contextmanager
 def login_needed(model: Model) -> Iterator[None]:
-    """What Google's libraries raise without a login, or for an odd setting, becomes a UsageError."""
+    """What Google's libraries raise without a login, or for an odd setting, becomes a
+    UsageError.
+    """
     try:
         yield
     except google.auth.exceptions.GoogleAuthError:
@@ -151,7 +153,9 @@ class Gemini:
 
 
 def configured(ask: ModelRequest) -> types.GenerateContentConfig:
-    """All of a question but its words. Raises CallFailed for parameters that Gemini does not have."""
+    """All of a question but its words. Raises CallFailed for parameters that Gemini does not
+    have.
+    """
     parameters = {OURS.get(name, name): value for name, value in ask.parameters.items()}
     if ask.structured != "none":
         parameters["response_mime_type"] = "application/json"

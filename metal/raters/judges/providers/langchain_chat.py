@@ -179,9 +179,12 @@ def _reply(answer: Any, dropped: tuple[str, ...]) -> Reply:
         "additional_kwargs": answer.additional_kwargs,
         "response_metadata": about,
     }
+    text, ending = answer.text, ENDINGS.get(finish, calls.COMPLETE)
+    if refusal:
+        text, ending = refusal, calls.REFUSED
     return Reply(
-        str(refusal) if refusal else str(answer.text),
-        calls.REFUSED if refusal else ENDINGS.get(finish, calls.COMPLETE),
+        str(text),
+        ending,
         json.dumps(raw | {"usage_metadata": usage}, default=str).encode(),
         str(about.get("model_name") or about.get("model") or ""),
         str(about.get("system_fingerprint") or ""),

@@ -83,7 +83,9 @@ def open_batch_client(model: Model) -> OpenAIBatch:
 
 
 class OpenAIBatch(BatchConnection):
-    """A BatchClient of one model. How many tokens may wait depends on the account, and is not told."""
+    """A BatchClient of one model. How many tokens may wait depends on the account, and is not
+    told.
+    """
 
     def __init__(self, client: openai.AsyncOpenAI, model: Model) -> None:
         super().__init__(openai, client, openai_like.whose(model, client), read_http_failure)
@@ -193,13 +195,10 @@ class OpenAIBatch(BatchConnection):
             for count in (counts.get("completed"), counts.get("failed"))
             if isinstance(count, int)
         ]
-        refused = stage == "failed" and not counts.get("completed")
-        return Status(
-            stage,
-            stage in ENDED,
-            sum(done) if done else None,
-            self._refusal(content) if refused else None,
-        )
+        refusal = None
+        if stage == "failed" and not counts.get("completed"):
+            refusal = self._refusal(content)
+        return Status(stage, stage in ENDED, sum(done) if done else None, refusal)
 
     async def cancel(self, batch: str) -> None:
         """Ask a batch to stop."""

@@ -188,9 +188,12 @@ def read_body(body: bytes) -> Reply:
         ending = calls.WITH_ERROR
     elif not text and (message.get("tool_calls") or message.get("function_call")):
         ending = calls.TOOL_CALL
+    if refusal:
+        ending = calls.REFUSED
+        text = refusal if isinstance(refusal, str) else text
     return Reply(
-        refusal if isinstance(refusal, str) and refusal else text,
-        calls.REFUSED if refusal else ending,
+        text,
+        ending,
         one_line_json(body),
         str(content.get("model") or ""),
         str(content.get("system_fingerprint") or ""),

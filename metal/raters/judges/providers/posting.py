@@ -47,7 +47,9 @@ class Sender:
         self._first: httpx2.Request | None = None  # as the package made it
 
     async def response(self, body: dict[str, Any], seconds: float) -> httpx2.Response:
-        """The whole response within that time, also one that says what is wrong. Raises CallFailed."""
+        """The whole response within that time, also one that says what is wrong. Raises
+        CallFailed.
+        """
         async with guarded(self._package, seconds, "reply", self._client):
             try:
                 return await self._send(body)
