@@ -21,7 +21,9 @@ STATES = {
 
 
 class AnthropicBatchServer(BatchServer):
-    """The server: batches have no names of ours, and their results are there when they have ended."""
+    """The server: batches have no names of ours, and their results are there when they have
+    ended.
+    """
 
     def error(self, status: int, message: str, shape: ErrorShape | None = None) -> HttpReply:
         kinds = {400: "invalid_request_error", 401: "authentication_error", 404: "not_found_error"}

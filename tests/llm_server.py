@@ -124,7 +124,9 @@ class Fault:
 
 @dataclass(slots=True)
 class Call:
-    """One request, as a `faults` callable sees it. `api` is openai, gemini, predict or anthropic."""
+    """One request, as a `faults` callable sees it. `api` is openai, gemini, predict or
+    anthropic.
+    """
 
     api: str
     path: str
@@ -293,7 +295,9 @@ def _summary(prompt: str, prompt_hash: int) -> str:
 
 
 def _verdict(prompt_hash: int, body: Json, prompt: str = "") -> str:
-    """A JSON answer that follows from the prompt alone, within the enums of the request's schema."""
+    """A JSON answer that follows from the prompt alone, within the enums of the request's
+    schema.
+    """
     return json.dumps(_filled(_schema_of(body), prompt_hash, prompt))
 
 

@@ -238,7 +238,9 @@ class OpenAIBatchServer(BatchServer):
         return list(found.items()), None
 
     def _list(self, request: SideRequest) -> HttpReply:
-        """A part of the list, newest first: `limit` of them, after the one that is called `after`."""
+        """A part of the list, newest first: `limit` of them, after the one that is called
+        `after`.
+        """
         listed = [self._batch(job) for job in self.service.listed()]
         query = dict(parse_qsl(request.query))
         limit = int(query.get("limit", 20))

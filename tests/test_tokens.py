@@ -133,7 +133,9 @@ def test_the_encoding_decides_what_bengali_costs(name: str, expected: float) -> 
 
 
 class Places:
-    """Every place a file is looked for in, all empty, and no network; tiktoken remembers nothing."""
+    """Every place a file is looked for in, all empty, and no network; tiktoken remembers
+    nothing.
+    """
 
     def __init__(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.own, self.gym = tmp_path / "cache" / "metal" / "tiktoken", tmp_path / "gym"

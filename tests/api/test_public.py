@@ -55,7 +55,9 @@ def test_every_public_function_has_a_docstring() -> None:
 
 
 def verbs() -> dict[tuple[str, ...], click.Command]:
-    """Every verb of the command line by its words; of a group, what it does without a second word."""
+    """Every verb of the command line by its words; of a group, what it does without a second
+    word.
+    """
     every = {
         words: getattr(command, "default", command) for words, command in reference.verbs().items()
     }
@@ -239,7 +241,9 @@ def test_a_dataframe_is_read_like_a_table_file(tmp_path: Path) -> None:
 
 
 def in_a_script(demo: metal.Dataset, folder: Path) -> None:
-    """A dataset as datasets/demo whose people are experts and that has a judge of its own, gpt-4."""
+    """A dataset as datasets/demo whose people are experts and that has a judge of its own,
+    gpt-4.
+    """
     judge = demo.ratings[demo.ratings["rater"] == "A1"].assign(rater="gpt-4")
     columns = ["output", "source", "generator", "language", "criterion", "rater", "score"]
     table = pd.concat([demo.ratings, judge])[columns].astype(str).astype({"score": float})

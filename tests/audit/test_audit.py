@@ -417,7 +417,9 @@ def test_epsilon_follows_the_group(make_dataset: MakeDataset) -> None:
 def test_what_judges_share_is_what_each_would_have_made_alone(
     make_dataset: MakeDataset, monkeypatch: pytest.MonkeyPatch, outputs_per_source: int
 ) -> None:
-    """The ceiling of the same items and the resamples of pairs are made once, to the same figures."""
+    """The ceiling of the same items and the resamples of pairs are made once, to the same
+    figures.
+    """
     scores = world() | {"silent": [None, *[1, 2] * 59, 0]}
     dataset = make_dataset({"hi": scores}, outputs_per_source=outputs_per_source)
     together = audit(dataset, QUICK)

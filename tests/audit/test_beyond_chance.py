@@ -1,4 +1,6 @@
-"""Intervals of kappa, alpha and macro F1: by hand, refused with a reason, and how often they cover."""
+"""Intervals of kappa, alpha and macro F1: by hand, refused with a reason, and how often they
+cover.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Quadratic kappa, Spearman's and Pearson's correlation of judge and person, over the same seats."""
+"""Quadratic kappa, Spearman's and Pearson's correlation of judge and person, over the same
+seats.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ def row_of(dataset: Dataset) -> Any:
 
 
 def test_judge_and_person_are_those_of_scipy_and_scikit_learn(make_dataset: MakeDataset) -> None:
-    """With two people each seat faces the other's label: seats of A1 face A2, those of A2 face A1."""
+    """With two people each seat faces the other's label: seats of A1 face A2, those of A2 face
+    A1.
+    """
     given = answers()
     row = row_of(make_dataset({"hi": given}, LIKERT))
     first, second, judge = (np.array(given[who][:-1]) for who in ("A1", "A2", "judge"))

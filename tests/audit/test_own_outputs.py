@@ -1,4 +1,6 @@
-"""Self-preference: what a judge gives its own family's outputs beyond equally good ones of others."""
+"""Self-preference: what a judge gives its own family's outputs beyond equally good ones of
+others.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Verdicts on scores without classes: in simulated worlds, and their figures beside scikit-learn's."""
+"""Verdicts on scores without classes: in simulated worlds, and their figures beside
+scikit-learn's.
+"""
 
 from __future__ import annotations
 

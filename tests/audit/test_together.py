@@ -1,4 +1,6 @@
-"""Many verdicts looked at together: what is listed is hardly ever wrong, and what the surest keeps."""
+"""Many verdicts looked at together: what is listed is hardly ever wrong, and what the surest
+keeps.
+"""
 
 from __future__ import annotations
 

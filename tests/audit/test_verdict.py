@@ -127,7 +127,9 @@ def test_a_judge_that_was_never_tested_on_bad_outputs() -> None:
 def test_of_two_nominal_classes_lower_is_better_names_the_worst(
     direction: Direction, bad: int | None
 ) -> None:
-    """Present of Absent, Present; `higher` is also what labels get of which nobody said anything."""
+    """Present of Absent, Present; `higher` is also what labels get of which nobody said
+    anything.
+    """
     truth = np.repeat([0, 1], [60, 40])
     cell = cell_of(np.stack([truth] * 3, axis=1), truth)
     cell = replace(cell, settings=replace(cell.settings, bad=""))

@@ -45,7 +45,9 @@ ANSWERED, LEFT = 100_000, 100
 
 @dataclass(frozen=True)
 class Peer:
-    """A script in SCRIPTS, what its environment needs, and how much of its CPU a call ours may use."""
+    """A script in SCRIPTS, what its environment needs, and how much of its CPU a call ours may
+    use.
+    """
 
     script: str
     requirements: tuple[str, ...]

@@ -84,7 +84,9 @@ def plain_em(
 def fixed_point(
     right: np.ndarray, asked: np.ndarray, weight: np.ndarray, alpha: float, beta: float
 ) -> tuple[float, float]:
-    """Minka (2000), equation 55, for two classes; alpha + beta is held below the same cap as ours."""
+    """Minka (2000), equation 55, for two classes; alpha + beta is held below the same cap as
+    ours.
+    """
     wrong = asked - right
     for _ in range(10_000):
         below = weight @ (digamma(alpha + beta + asked) - digamma(alpha + beta))

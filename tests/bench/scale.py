@@ -41,7 +41,9 @@ class Cost:
 
 
 def measure(command: Sequence[str], output: Path) -> Cost:
-    """Run a command to its end, its output into a file. Raises CalledProcessError where it fails."""
+    """Run a command to its end, its output into a file. Raises CalledProcessError where it
+    fails.
+    """
     start, most = time.perf_counter(), 0
     with (
         output.open("wb") as file,

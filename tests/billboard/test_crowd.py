@@ -1,4 +1,6 @@
-"""Judge or crowd: figures against SciPy and by hand, areas of disagreement, answers, equal panels."""
+"""Judge or crowd: figures against SciPy and by hand, areas of disagreement, answers, equal
+panels.
+"""
 
 from __future__ import annotations
 

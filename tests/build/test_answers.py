@@ -137,7 +137,9 @@ def test_a_comma_that_could_mean_two_numbers(scale: Scale) -> None:
 
 
 def test_a_number_is_a_value_where_labels_are_numbers_too() -> None:
-    """Forms give values back; a scale from 0 whose labels count from 1 must not move every score."""
+    """Forms give values back; a scale from 0 whose labels count from 1 must not move every
+    score.
+    """
     stars = Criterion(
         "stars", Scale("ordinal", tuple(Level(value, str(value + 1)) for value in range(3)))
     )

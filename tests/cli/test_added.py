@@ -1,4 +1,6 @@
-"""Verbs and statistics of other packages: `metal.NAME` and `metal NAME`, a figure of every audit."""
+"""Verbs and statistics of other packages: `metal.NAME` and `metal NAME`, a figure of every
+audit.
+"""
 
 from __future__ import annotations
 

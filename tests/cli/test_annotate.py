@@ -382,7 +382,9 @@ def test_label_studio_with_criteria_left_out(people: Metal) -> None:
 
 
 def test_what_people_hold_stays_chosen(people: Metal) -> None:
-    """Another draw after the forms went out would leave ratings of outputs that nobody else rates."""
+    """Another draw after the forms went out would leave ratings of outputs that nobody else
+    rates.
+    """
     dataset = people.cwd / "mine"
     people("annotate", "html", "mine")
     toml = (dataset / "dataset.toml").read_text(encoding="utf-8")

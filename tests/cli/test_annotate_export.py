@@ -257,7 +257,9 @@ def test_only_with_mistakes(people: Metal) -> None:
 
 
 def test_ids_in_only_are_text(people: Metal) -> None:
-    """As ambiguous.csv has them: guarded against formulas; and `007` and `NA` are ids like others."""
+    """As ambiguous.csv has them: guarded against formulas; and `007` and `NA` are ids like
+    others.
+    """
     for row, name in enumerate(("007", "-x", "NA", "'=q")):
         changed(people, "outputs.jsonl", row, output=name)
     (people.cwd / "mine/raters.jsonl").write_text("")

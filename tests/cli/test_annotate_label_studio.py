@@ -54,7 +54,9 @@ def pull(*more: str) -> Result:
 
 
 def rate(server: LabelStudioServer, project: int, count: int, login: int = 1) -> None:
-    """Somebody finds every output that the model made much better (5), and the others as good (3)."""
+    """Somebody finds every output that the model made much better (5), and the others as good
+    (3).
+    """
     for task in server.in_project(project)[:count]:
         first = task["data"]["first_text"].startswith("made")
         assert task["data"]["second_text"].startswith("gold" if first else "made")

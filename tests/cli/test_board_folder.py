@@ -1,4 +1,6 @@
-"""A board's history on disk: only added to, shown again as it was, whole after whatever happened."""
+"""A board's history on disk: only added to, shown again as it was, whole after whatever
+happened.
+"""
 
 from __future__ import annotations
 

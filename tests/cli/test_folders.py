@@ -21,7 +21,9 @@ from tests.cli.test_commands import metal as typed
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset, an audit of it, a judges' run that stopped, and a run whose run.toml is damaged."""
+    """A dataset, an audit of it, a judges' run that stopped, and a run whose run.toml is
+    damaged.
+    """
     folder = tmp_path_factory.mktemp("place")
     (folder / "datasets").mkdir()
     (folder / "datasets" / "demo").symlink_to(DEMO)

@@ -113,7 +113,9 @@ def test_killed_twenty_times(metal: Metal, server: OpenAIBatchServer, tmp_path: 
 def test_killed_while_the_first_question_is_asked_directly(
     metal: Metal, server: OpenAIBatchServer
 ) -> None:
-    """Only what is in flight at a kill can be paid for again: that question, and nothing beside it."""
+    """Only what is in flight at a kill can be paid for again: that question, and nothing beside
+    it.
+    """
     server.held_from = 1
     started = metal.start("judge", DEMO, *SMALL, "--batch", "--out", "r")
     until(lambda: server.held or started.over)

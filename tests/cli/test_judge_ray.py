@@ -1,4 +1,6 @@
-"""`metal judge --engine ray` as people run it: interrupted, resumed by the local engine, refused."""
+"""`metal judge --engine ray` as people run it: interrupted, resumed by the local engine,
+refused.
+"""
 
 from __future__ import annotations
 

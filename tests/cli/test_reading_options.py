@@ -181,7 +181,9 @@ def test_a_column_whose_name_looks_like_two_pairs_is_that_column(
 
 
 def test_help_names_the_options_in_a_line_and_lists_them_on_request() -> None:
-    """One declaration: every verb that takes a table has all of import's, in a group of their own."""
+    """One declaration: every verb that takes a table has all of import's, in a group of their
+    own.
+    """
     shared = {option.name for option in import_.params if getattr(option, "commas", False)} | {
         "columns",
         "wide",

@@ -534,7 +534,9 @@ def test_a_board_of_foreign_metrics_ranks_by_metals_own(small: Commands) -> None
 
 
 def test_people_judges_and_metrics_rate_what_was_submitted(small: Commands) -> None:
-    """Every command sees what stands on the board; ratings of it are a folder beside the dataset."""
+    """Every command sees what stands on the board; ratings of it are a folder beside the
+    dataset.
+    """
     small.generator("new")
     judged = metal.judge(
         "small",

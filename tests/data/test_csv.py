@@ -61,7 +61,9 @@ def test_a_table_of_one_column_keeps_its_empty_rows(column: list[str]) -> None:
 @settings(deadline=None, max_examples=500)
 @given(texts.map(whole_text))
 def test_no_separator_of_a_spreadsheet_uncovers_a_formula(text: str) -> None:
-    """Excel divides a file with commas at semicolons or tabs where the comma is the decimal mark."""
+    """Excel divides a file with commas at semicolons or tabs where the comma is the decimal
+    mark.
+    """
     assume(text != "-" and not is_number(text))
     written = csv_text(pd.DataFrame({"x": [text, "y"], "z": "z"}))
     for delimiter in ",;\t":

@@ -1,4 +1,6 @@
-"""Tables hold more than ratings: summaries, totals, metrics, batches; none of it becomes a rater."""
+"""Tables hold more than ratings: summaries, totals, metrics, batches; none of it becomes a
+rater.
+"""
 
 from __future__ import annotations
 

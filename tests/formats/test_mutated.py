@@ -68,7 +68,9 @@ def clean(folder: Path) -> list[Path]:
 
 
 def mutated(content: bytes, rng: random.Random) -> bytes:
-    """The bytes with some flipped, a part cut off, moved or written twice, or two cells exchanged."""
+    """The bytes with some flipped, a part cut off, moved or written twice, or two cells
+    exchanged.
+    """
     kind = rng.choice(["flip", "flip", "cut", "move", "swap", "special"])
     first, second = sorted(rng.randrange(len(content) + 1) for _ in range(2))
     if kind == "flip":

@@ -412,7 +412,9 @@ def _read(data: Dataset, mutation: Mutation, table: Table) -> list[Fact]:
 
 
 def _system(output: Output, place: int) -> str:
-    """Who wrote the first or second text of a pair; by that text, where the table does not say who."""
+    """Who wrote the first or second text of a pair; by that text, where the table does not say
+    who.
+    """
     by_text = output.texts[place].split()[1:2] if output.texts else []
     return (
         {"A": "vicuna-13b", "B": "alpaca-13b"}.get(by_text[0], "")

@@ -1,4 +1,6 @@
-"""Tables as people have them: the same ratings in every shape; what is odd is read rightly or said."""
+"""Tables as people have them: the same ratings in every shape; what is odd is read rightly or
+said.
+"""
 
 from __future__ import annotations
 
@@ -713,7 +715,9 @@ def test_a_persons_and_a_judges_column_are_both_read(
 
 @pytest.mark.parametrize("systems", [("A", "B"), ("m1", "m2")])
 def test_winners_in_a_column_for_each_rater(systems: tuple[str, str], tmp_path: Path) -> None:
-    """The same as with a row for each choice, whether winners are called by their side or by name."""
+    """The same as with a row for each choice, whether winners are called by their side or by
+    name.
+    """
     words = {"first": systems[0], "second": systems[1], "tie": "tie"}
     chosen = {"human": ["first", "tie", "second"], "gpt4": ["first", "second", "second"]}
     texts = {"prompt": ["x", "y", "z"], "answer_a": ["a", "b", "c"], "answer_b": ["d", "e", "f"]}

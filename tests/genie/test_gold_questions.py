@@ -1,4 +1,6 @@
-"""Test questions: golds in their own place and in another's, fixed by seed, and told from ratings."""
+"""Test questions: golds in their own place and in another's, fixed by seed, and told from
+ratings.
+"""
 
 from __future__ import annotations
 

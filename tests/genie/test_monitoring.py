@@ -159,7 +159,9 @@ def test_judges_alone_are_learned_from() -> None:
 def everybody(
     opinions: Mapping[str, Opinion], raters: Sequence[str], missing: str = ""
 ) -> Monitoring:
-    """On METAL's criteria, in two languages; raters are of all languages, or `LANGUAGE-...` of one."""
+    """On METAL's criteria, in two languages; raters are of all languages, or `LANGUAGE-...` of
+    one.
+    """
     dataset = with_golds(20)
     questions = draw(dataset.sources, dataset.outputs.values(), QuestionShares(0.2, 0.2)).questions
     ratings = [

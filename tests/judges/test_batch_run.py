@@ -112,7 +112,9 @@ def session(
     opener: Callable[[Model], BatchClient] = open_batch_client,
     **how: bool,
 ) -> BatchOutcome:
-    """One session over the folder, as `metal judge --batch` has it. during: awaited beside the run."""
+    """One session over the folder, as `metal judge --batch` has it. during: awaited beside the
+    run.
+    """
 
     def make(journal: Journal, answered: Answered) -> BatchRun:
         options, secrets = EngineOptions(**how), Secrets([KEY])

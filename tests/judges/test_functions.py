@@ -128,7 +128,9 @@ def test_what_is_no_judge_is_refused() -> None:
 
 
 def test_a_coroutine_that_never_waits_leaves_turns_to_others(tmp_path: Path) -> None:
-    """Such as who shows the progress: not all questions are answered in one turn of the event loop."""
+    """Such as who shows the progress: not all questions are answered in one turn of the event
+    loop.
+    """
     turns, asked = 0, []
 
     async def count_turns() -> None:

@@ -90,7 +90,9 @@ def a_plan(
 
 @dataclass
 class Outcome(Generic[AnyRun]):
-    """A session's end: the run, the ratings of its journal, a tally a judge, the journal's records."""
+    """A session's end: the run, the ratings of its journal, a tally a judge, the journal's
+    records.
+    """
 
     run: AnyRun
     ratings: list[Rating]
@@ -118,7 +120,9 @@ def carried_out(
     make: Callable[[Journal, Answered], AnyRun],
     during: Callable[[AnyRun], Any] | None = None,
 ) -> Outcome[AnyRun]:
-    """A run over the folder's journal, from its first call to its end. during: awaited beside it."""
+    """A run over the folder's journal, from its first call to its end. during: awaited beside
+    it.
+    """
     path = folder / "journal.jsonl"
 
     async def work() -> AnyRun:

@@ -80,7 +80,9 @@ def test_scores_worked_by_hand() -> None:
 
 
 def test_an_output_that_is_a_reference_is_never_compared_with_itself() -> None:
-    """People's summaries that are also the references had chrF 100, and lifted its r with people."""
+    """People's summaries that are also the references had chrF 100, and lifted its r with
+    people.
+    """
     cafe = Output("s2/people", "s2", "people", "en", " cafe\u0301  au lait")
     references = {"references": ("caf\u00e9 au\nlait",)}
     made = dataset(OUTPUTS[1], cafe, **references)

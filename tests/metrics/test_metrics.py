@@ -45,7 +45,9 @@ def fixed(
     direction: Direction = "higher",
     multi_reference: bool = False,
 ) -> Metric:
-    """A metric that gives these answers one after the other, and says what it was asked in `asked`."""
+    """A metric that gives these answers one after the other, and says what it was asked in
+    `asked`.
+    """
     return Metric(
         "fixed",
         "",

@@ -1,4 +1,6 @@
-"""Small datasets to plan from: sources with outputs of some generators, people on a scale, judges."""
+"""Small datasets to plan from: sources with outputs of some generators, people on a scale,
+judges.
+"""
 
 from __future__ import annotations
 

@@ -28,7 +28,9 @@ HOSTILE = (
 
 
 def visits(visit: Visiting, page: Path, **options: Any) -> list[Any]:
-    """The page on a phone in the dark and on a desk in the light, with everything open that can be."""
+    """The page on a phone in the dark and on a desk in the light, with everything open that can
+    be.
+    """
     seen = []
     for width, scheme in LOOKS:
         seen.append(

@@ -121,7 +121,9 @@ CRITERIA = {
 
 
 def test_best_means_are_counted_by_the_direction_of_their_criterion() -> None:
-    """People: a on good (apart), b on errors (fewer; not apart), equal on even. The judge: a, a, b."""
+    """People: a on good (apart), b on errors (fewer; not apart), equal on even. The judge: a, a,
+    b.
+    """
     means = table(
         ("good", "people", "a", 2.0, 1.8, 2.2),
         ("good", "people", "b", 1.0, 0.8, 1.2),

@@ -136,7 +136,9 @@ def test_csv_cells_are_no_formulas(hostile_run: Path) -> None:
 
 
 def compiles(run: Path, folder: Path) -> None:
-    """Every table of the run goes through pdfTeX; skipped without it, after the files were written."""
+    """Every table of the run goes through pdfTeX; skipped without it, after the files were
+    written.
+    """
     assert (
         write_tables_latex(tables(AuditRun.read(run)), folder)[0]
         == len(list(folder.glob("*.tex")))

@@ -291,7 +291,9 @@ def test_nothing_to_compare_by_is_refused_and_low_reliability_is_said() -> None:
 
 @pytest.mark.reference
 def test_the_gap_of_truthfulqa_multi(reference: Path) -> None:
-    """The truthful share on the same questions, as published, by the first person of each language."""
+    """The truthful share on the same questions, as published, by the first person of each
+    language.
+    """
     people = "rater=" + ",".join(f"{code}-annotator1" for code in ("en", "es", "eu", "ca", "gl"))
     data = reference / "truthfulqa-multi" / "ratings.csv"
     table = metal.bias_language(

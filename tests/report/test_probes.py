@@ -229,7 +229,9 @@ def test_what_does_not_matter_and_what_leaves_no_room() -> None:
 
 
 def test_the_worst_criterion_is_so_by_its_own_scale() -> None:
-    """Bold type moves every tenth score: fluency by 2 of 4, the overall score, that has 100, by 40."""
+    """Bold type moves every tenth score: fluency by 2 of 4, the overall score, that has 100, by
+    40.
+    """
     frame = pd.DataFrame(
         {
             "source": [f"s{n}" for n in range(40)],

@@ -54,7 +54,9 @@ def asked_again() -> pd.DataFrame:
 
 
 def test_published_agreement_and_calibration(reference: Path) -> None:
-    """cascaded-judges: agreement .750 .756 .784, and ECE .097 .066 .134 in ten bins of equal width."""
+    """cascaded-judges: agreement .750 .756 .784, and ECE .097 .066 .134 in ten bins of equal
+    width.
+    """
     made = metal.select(published(reference), alpha=0.15, resamples=200)
     table = made.tables["calibration"].set_index("judge")
     judges = ["mistral-7b-instruct", "gpt-3.5-turbo", "gpt-4-turbo"]

@@ -390,7 +390,9 @@ def test_the_answer_without_judges_and_with_too_few(
 
 
 def with_verdicts(run: AuditRun, verdicts: dict[str, list[str]], p: float) -> AuditRun:
-    """The run with these verdicts, by judge and then language; p: of those that are like a person."""
+    """The run with these verdicts, by judge and then language; p: of those that are like a
+    person.
+    """
     table = (
         run.tables["verdicts"]
         .sort_values(["judge", "language"])

@@ -1,4 +1,6 @@
-"""The bootstrap: same as resampling rows, right coverage, and wider where outputs share a source."""
+"""The bootstrap: same as resampling rows, right coverage, and wider where outputs share a
+source.
+"""
 
 from __future__ import annotations
 

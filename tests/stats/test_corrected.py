@@ -14,7 +14,9 @@ from metal.stats.corrected import corrected_mean, rogan_gladen
 def world(
     rng: np.random.Generator, labels: int, rho: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """People's scores with mean 0 and a biased judge: labels, the judge there, the judge elsewhere."""
+    """People's scores with mean 0 and a biased judge: labels, the judge there, the judge
+    elsewhere.
+    """
     people = rng.normal(size=labels + 300)
     judge = rho * people + np.sqrt(1 - rho**2) * rng.normal(size=labels + 300) + 0.5
     return people[:labels], judge[:labels], judge[labels:]
@@ -87,7 +89,9 @@ def test_by_hand() -> None:
 
 
 def test_equals_ppi_python() -> None:
-    """Figures of ppi-python 0.2.3, whose intervals have the normal quantile and variances over n."""
+    """Figures of ppi-python 0.2.3, whose intervals have the normal quantile and variances over
+    n.
+    """
     rng = np.random.default_rng(7)
     people = rng.normal(size=145)
     judge = 0.7 * people + 0.5 * rng.normal(size=145) + 0.4

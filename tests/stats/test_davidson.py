@@ -25,7 +25,9 @@ def world(
 
 
 def test_two_players_by_hand() -> None:
-    """12 wins, 6 defeats, 6 ties: points (12 + 3) / 24, log odds log(12 / 6), v = 6 / sqrt(12 * 6)."""
+    """12 wins, 6 defeats, 6 ties: points (12 + 3) / 24, log odds log(12 / 6), v = 6 / sqrt(12 *
+    6).
+    """
     outcome = np.repeat([0, 1, 2], [12, 6, 6])
     zeros = np.zeros(24, dtype=int)
     fit = davidson(zeros, zeros + 1, outcome, zeros, np.arange(24), 2)

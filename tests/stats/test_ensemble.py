@@ -130,7 +130,9 @@ def test_rules_for_alpha() -> None:
 
 
 def made_board(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Five generators of unequal size, correlated metrics on scales far apart, two of them equal."""
+    """Five generators of unequal size, correlated metrics on scales far apart, two of them
+    equal.
+    """
     generator = np.repeat(["e", "a", "d", "b", "c"], [40, 60, 50, 30, 70])
     truth = rng.normal(size=250) + np.repeat([0.5, 0, -0.5, 1, -1], [40, 60, 50, 30, 70])
     metrics = truth[:, None] * [1, 0.5, 0.3, 0.8, 0] + rng.normal(size=(250, 5))

@@ -1,4 +1,6 @@
-"""Ranks that data leave open: p-values by hand, Holm over all pairs, and boards with ties in truth."""
+"""Ranks that data leave open: p-values by hand, Holm over all pairs, and boards with ties in
+truth.
+"""
 
 from __future__ import annotations
 

@@ -63,7 +63,9 @@ def test_a_loss_of_15_after_200_steps_is_found() -> None:
 
 
 def test_from_100_anchors_it_is_not_found_in_400_steps() -> None:
-    """100 anchors and 8 streams leave open whether 65% is less than it was: no valid rule can tell."""
+    """100 anchors and 8 streams leave open whether 65% is less than it was: no valid rule can
+    tell.
+    """
     assert Baseline(AGREEMENT, 100).lower(0.05, 8) < AGREEMENT - 0.12
     assert alarms(Watched(100, 8, loss=0.15, after=200, steps=600), worlds=200).found < 0.2
     assert Baseline(AGREEMENT, 100).sources_for(0.15, 0.05, 8) == 213

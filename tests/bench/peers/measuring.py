@@ -96,7 +96,9 @@ async def all_scores(judge: Judge, prompts: Sequence[Prompt], in_flight: int) ->
 
 
 async def run(judge: Judge, prompts_file: Path, in_flight: int) -> None:
-    """Warm up, judge every prompt, print one line of JSON. CPU is of all threads, user and system."""
+    """Warm up, judge every prompt, print one line of JSON. CPU is of all threads, user and
+    system.
+    """
     lines = prompts_file.read_text(encoding="utf-8").split("\n")
     prompts = [json.loads(line) for line in lines if line]
     await all_scores(judge, prompts[:WARM_UP], in_flight)
