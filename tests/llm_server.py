@@ -45,20 +45,30 @@ class ErrorShape(NamedTuple):
 INVALID = "invalid_request_error"
 ERRORS = {
     "400": ErrorShape(400, INVALID, None, "INVALID_ARGUMENT", "The request is invalid."),
-    "unauthorized": ErrorShape(401, INVALID, "invalid_api_key", "UNAUTHENTICATED", "Incorrect API key: {key}."),
-    "forbidden": ErrorShape(403, INVALID, "insufficient_permissions", "PERMISSION_DENIED", "No access to {model}."),
-    "model_not_found": ErrorShape(404, INVALID, "model_not_found", "NOT_FOUND", "The model `{model}` does not exist."),
+    "unauthorized": ErrorShape(401, INVALID, "invalid_api_key", "UNAUTHENTICATED",
+        "Incorrect API key: {key}."),
+    "forbidden": ErrorShape(403, INVALID, "insufficient_permissions", "PERMISSION_DENIED",
+        "No access to {model}."),
+    "model_not_found": ErrorShape(404, INVALID, "model_not_found", "NOT_FOUND",
+        "The model `{model}` does not exist."),
     "408": ErrorShape(408, "timeout", "timeout", "CANCELLED", "Request timed out."),
-    "409": ErrorShape(409, "conflict", "conflict", "ABORTED", "The resource was changed by another request."),
-    "413": ErrorShape(413, INVALID, "request_too_large", "INVALID_ARGUMENT", "The request body is too large."),
-    "429": ErrorShape(429, "requests", "rate_limit_exceeded", "RESOURCE_EXHAUSTED", "Rate limit reached for {model}."),
-    "500": ErrorShape(500, "server_error", None, "INTERNAL", "The server had an error while processing your request."),
+    "409": ErrorShape(409, "conflict", "conflict", "ABORTED",
+        "The resource was changed by another request."),
+    "413": ErrorShape(413, INVALID, "request_too_large", "INVALID_ARGUMENT",
+        "The request body is too large."),
+    "429": ErrorShape(429, "requests", "rate_limit_exceeded", "RESOURCE_EXHAUSTED",
+        "Rate limit reached for {model}."),
+    "500": ErrorShape(500, "server_error", None, "INTERNAL",
+        "The server had an error while processing your request."),
     "502": ErrorShape(502, "server_error", None, "UNAVAILABLE", "Bad gateway."),
-    "503": ErrorShape(503, "server_error", None, "UNAVAILABLE", "The model is overloaded. Please try again later."),
-    "504": ErrorShape(504, "server_error", None, "DEADLINE_EXCEEDED", "The deadline expired before the answer."),
+    "503": ErrorShape(503, "server_error", None, "UNAVAILABLE",
+        "The model is overloaded. Please try again later."),
+    "504": ErrorShape(504, "server_error", None, "DEADLINE_EXCEEDED",
+        "The deadline expired before the answer."),
     "context_length_exceeded": ErrorShape(
         400, INVALID, "context_length_exceeded", "INVALID_ARGUMENT",
-        "This model's maximum context length is 8192 tokens. However, your messages resulted in {tokens} tokens.",
+        "This model's maximum context length is 8192 tokens. However, your messages resulted "
+        "in {tokens} tokens.",
     ),
     "insufficient_quota": ErrorShape(
         429, "insufficient_quota", "insufficient_quota", "RESOURCE_EXHAUSTED",
@@ -66,7 +76,8 @@ ERRORS = {
     ),
     "content_filter": ErrorShape(
         400, None, "content_filter", "INVALID_ARGUMENT",
-        "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+        "The response was filtered due to the prompt triggering Azure OpenAI's content "
+        "management policy.",
     ),
 }  # fmt: skip
 ERRORS |= {
@@ -88,8 +99,10 @@ ANTHROPIC_TYPES = {
     503: "overloaded_error",
 }
 REPLY_KINDS = {
-    "drop", "drop_mid_body", "hang", "slow", "slow_body", "malformed", "truncated", "fenced", "off_schema", "empty",
-    "refusal", "content_filter_reply", "not_json_body", "bad_utf8", "model_version", "text", "rejects_parameter",
+    "drop", "drop_mid_body", "hang", "slow", "slow_body", "malformed", "truncated", "fenced",
+    "off_schema", "empty",
+    "refusal", "content_filter_reply", "not_json_body", "bad_utf8", "model_version", "text",
+    "rejects_parameter",
     "body", "gzip", "redirect",
 }  # fmt: skip
 
@@ -393,8 +406,10 @@ def _reply_body(
         return {
             "id": "chatcmpl-1", "object": "chat.completion", "created": 1767225600, "model": model,
             "system_fingerprint": fingerprint,
-            "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
-            "usage": {"prompt_tokens": asked, "completion_tokens": answered, "total_tokens": asked + answered},
+            "choices": [{"index": 0, "message": message, "finish_reason": finish,
+                "logprobs": None}],
+            "usage": {"prompt_tokens": asked, "completion_tokens": answered,
+                "total_tokens": asked + answered},
         }  # fmt: skip
     if api == "gemini":
         candidate: Json = {"finishReason": GEMINI_FINISH[finish], "index": 0}

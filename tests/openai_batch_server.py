@@ -136,8 +136,10 @@ class OpenAIBatchServer(BatchServer):
     def _described(self, file: StoredFile) -> Json:
         status = "processed" if time.time() >= file.ready else "pending"
         return {
-            "id": file.id, "object": "file", "bytes": len(file.content), "created_at": int(file.made),
-            "filename": file.name, "purpose": file.purpose, "status": status, "status_details": None,
+            "id": file.id, "object": "file", "bytes": len(file.content),
+            "created_at": int(file.made),
+            "filename": file.name, "purpose": file.purpose, "status": status,
+            "status_details": None,
         }  # fmt: skip
 
     def _content(self, name: str) -> HttpReply:

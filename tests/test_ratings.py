@@ -175,7 +175,8 @@ def but(**changes: object) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("content", [
-    lines(LINE, but(score=3), but(score=None), but(reason=..., comment=...), but(comment=None), but(criterion="score")),
+    lines(LINE, but(score=3), but(score=None), but(reason=..., comment=...), but(comment=None),
+        but(criterion="score")),
     b"\xef\xbb\xbf" + lines(LINE),
     lines(LINE).rstrip(),
     lines(LINE).replace(b"\n", b"\r\n"),

@@ -5,12 +5,14 @@ What a task shows, and what it asks, is a template: prompts/annotate/NAME.toml, 
 of task.
 
     reference = "hidden"      # or "shown": the reference beside the output; or "paired": both side
-    by side, blind instructions = "..."      # how to go about it; paragraphs [headings]
-    # source, output, reference; of a pair: source, first, second [[levels]]                # of
-    every criterion without levels of its own [criteria.NAME]           # as in a rubric file (see
-    metal.raters.judges.rubric), and: compares = true           # its levels compare the second text
-    with the first; for each level, `shown` is what
-                              # people read, and `label` what it means for the output: more is better for the output
+                              # by side, blind
+    instructions = "..."      # how to go about it; paragraphs
+    [headings]                # source, output, reference; of a pair: source, first, second
+    [[levels]]                # of every criterion without levels of its own
+    [criteria.NAME]           # as in a rubric file (see metal.raters.judges.rubric), and:
+    compares = true           # its levels compare the second text with the first; for each level,
+                              # `shown` is what people read, and `label` what it means for the
+                              # output: more is better for the output
 
 A criterion whose table is empty is the one of prompts/criteria/NAME.toml.
 """

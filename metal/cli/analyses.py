@@ -105,9 +105,8 @@ def simulate(as_json: bool, **options: Any) -> None:
         return
     _print(
         table,
-        "{seeds} x {rounds} rounds of {workers} workers, {questions:g} questions each on average".format(
-            **options
-        ),
+        "{seeds} x {rounds} rounds of {workers} workers, {questions:g} questions each on"
+        " average".format(**options),
     )
 
 

@@ -212,6 +212,6 @@ def _answered(record: Mapping[str, Any], model: Model | None) -> ReplyRecord:
         dollars = price.cost(tokens_in, tokens_out)
     version = f"{record['model']} {record['fingerprint']}".strip()
     return ReplyRecord(
-        ask, at, record["text"], record["ending"], "", "", tokens_in, tokens_out, dollars, record["seconds"], version,
-        reused, record.get("reply"),
+        ask, at, record["text"], record["ending"], "", "", tokens_in, tokens_out, dollars,
+        record["seconds"], version, reused, record.get("reply"),
     )  # fmt: skip

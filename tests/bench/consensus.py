@@ -136,7 +136,8 @@ def main() -> None:
     if DawidSkene is None:
         print("crowd-kit is not installed (pip install crowd-kit): METAL's columns only")
     print(
-        f"{'data':<46}{'model':<13}{'ours s':>8}{'crowdkit s':>11}{'ratio':>8}{'alike':>9}{'right':>9}{'theirs':>9}"
+        f"{'data':<46}{'model':<13}{'ours s':>8}{'crowdkit s':>11}{'ratio':>8}{'alike':>9}"
+        f"{'right':>9}{'theirs':>9}"
     )
     for classes in (2, 3, 5):
         codes, truth = world(classes)

@@ -243,8 +243,10 @@ def test_a_summary_is_found(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "A text.", '{"summary": "A text', '{"summary": ["A", "text"]}', '{"summary": null}', '{"summary": ""}', "[]",
-     '{"summary": "  \\n"}', "null", "{}", '<think>{"summary": "A draft."}</think> No.', '{"summary": true}'],
+    ["", "A text.", '{"summary": "A text', '{"summary": ["A", "text"]}', '{"summary": null}',
+        '{"summary": ""}', "[]",
+     '{"summary": "  \\n"}', "null", "{}", '<think>{"summary": "A draft."}</think> No.',
+     '{"summary": true}'],
 )  # fmt: skip
 def test_where_there_is_no_summary_there_is_none(text: str) -> None:
     assert read_generated(text) is None
@@ -408,7 +410,8 @@ def test_the_same_question_has_the_same_key(instructions: tuple[Instruction, ...
     plan = Generation((GPT,), instructions, SOURCES)
     again = Generation((GEMINI, GPT), instructions[::-1], SOURCES[::-1])
     assert set(keys(plan)) == set(keys(again))
-    assert set(keys(plan)) == set(keys(Generation((replace(GPT, name="mine", concurrency=1),), instructions, SOURCES),
+    assert set(keys(plan)) == set(keys(Generation((replace(GPT, name="mine", concurrency=1),),
+        instructions, SOURCES),
                                        replace(GPT, name="mine", concurrency=1)))  # fmt: skip
 
 
@@ -430,7 +433,8 @@ def test_another_model_setting_or_passage_has_another_key(
     instructions: tuple[Instruction, ...],
 ) -> None:
     before = keys(Generation((GPT,), instructions, SOURCES[:1]))
-    for model in (find_model("openai:gpt-4o-mini", {}), replace(GPT, parameters={"temperature": 0, "seed": 1}),
+    for model in (find_model("openai:gpt-4o-mini", {}),
+        replace(GPT, parameters={"temperature": 0, "seed": 1}),
                   replace(GPT, structured="none")):  # fmt: skip
         assert not set(before) & set(keys(Generation((model,), instructions, SOURCES[:1]), model))
     other = replace(SOURCES[0], text="Passage 0!")

@@ -323,7 +323,8 @@ def test_names_of_files_are_safe_and_their_own() -> None:
     raters = ["hi-1", "HI-1", "../etc/passwd", "عائشة", "con", "...", "a b/c", "x" * 300]
     names = [name for name, _ in write(assignment(count=1, rater=rater) for rater in raters)]
     assert names[:7] == [
-        "hi-1.html", "HI-1-2.html", "etc-passwd.html", "عائشة.html", "rater-con.html", "rater.html", "a-b-c.html"
+        "hi-1.html", "HI-1-2.html", "etc-passwd.html", "عائشة.html", "rater-con.html", "rater.html",
+        "a-b-c.html"
     ]  # fmt: skip
     assert len(names[7]) == 65
 

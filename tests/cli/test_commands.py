@@ -470,7 +470,8 @@ def test_rarely_needed_options_paragraphs_and_examples_come_with_help_all() -> N
 
 
 TABLE = "output,language,criterion,rater,kind,score\n" + "".join(
-    f"o{item},hi,quality,{rater},{'llm' if rater == 'J' else 'human'},{(item + (rater == 'A3')) % 3}\n"
+    f"o{item},hi,quality,{rater},{'llm' if rater == 'J' else 'human'},"
+    f"{(item + (rater == 'A3')) % 3}\n"
     for item in range(12)
     for rater in ("A1", "A2", "A3", "J")
 )

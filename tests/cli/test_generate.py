@@ -734,7 +734,8 @@ def test_rated_outputs_stay_chosen(metal: Metal, llm_server: LlmServer, mine: Pa
     usual = chosen(mine)
     others = sorted({one["output"] for one in outputs(mine)} - usual)
     rate(mine, others[:2])
-    metal("generate", mine, "-m", f"{MODEL},openai:gpt-4o-mini", "-q", "good,bad,reference", "-l", "en", "--seed", "3",
+    metal("generate", mine, "-m", f"{MODEL},openai:gpt-4o-mini", "-q", "good,bad,reference", "-l",
+        "en", "--seed", "3",
           "--choose", "one")  # fmt: skip
     now = chosen(mine)
     assert set(others[:2]) <= now
@@ -763,7 +764,8 @@ def test_translations_are_expected_in_the_second_language(
     )
     metal("generate", folder, "-m", MODEL)
     assert {(one["language"], one["generator"]): one.get("flags") for one in outputs(folder)} == {
-        ("zh-en", GOOD): None, ("zh-en", BAD): ["in Chinese"], ("en-zh", GOOD): ["in English"], ("en-zh", BAD): None,
+        ("zh-en", GOOD): None, ("zh-en", BAD): ["in Chinese"], ("en-zh", GOOD): ["in English"],
+        ("en-zh", BAD): None,
     }  # fmt: skip
     assert {body["temperature"] for body in llm_server.bodies if "in Chinese" in said_to(body)} == {
         0,

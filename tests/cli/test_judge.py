@@ -113,7 +113,8 @@ def test_a_process_of_its_own_leaves_nothing_on_standard_error(
 ) -> None:
     """Not a fork: unclosed sessions and coroutines that were never awaited would show here."""
     env = environment(
-        tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY, PYTHONDEVMODE="1", GEMINI_API_KEY=KEY,
+        tmp_path, OPENAI_BASE_URL=llm_server.openai_url, OPENAI_API_KEY=KEY, PYTHONDEVMODE="1",
+        GEMINI_API_KEY=KEY,
         GOOGLE_GEMINI_BASE_URL=llm_server.url, PYTHONWARNINGS="ignore::DeprecationWarning",
     )  # fmt: skip
     done = by_itself(
@@ -537,7 +538,8 @@ def test_answers_of_another_run_are_reused(
     llm_server.faults = lambda call: Fault("refusal") if call.number == 3 else None
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "old")
     llm_server.faults = None
-    done = metal("judge", DEMO, "-j", "openai:gpt-4o", "-l", "en,fr,sw", "-c", "task_quality", "--out", "new",
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", "-l", "en,fr,sw", "-c", "task_quality",
+        "--out", "new",
                  "--reuse", "old")  # fmt: skip
     assert "15 answers taken from old" in done.said
     assert "15 answers reused" in done.said
@@ -545,7 +547,8 @@ def test_answers_of_another_run_are_reused(
     table = ratings(tmp_path / "new")
     assert len(table) == 24
     assert table["score"].notna().all()
-    metal("judge", DEMO, "-j", "openai:gpt-4o", "-l", "en,fr,sw", "-c", "task_quality", "--out", "third",
+    metal("judge", DEMO, "-j", "openai:gpt-4o", "-l", "en,fr,sw", "-c", "task_quality", "--out",
+        "third",
           "--reuse", "new")  # fmt: skip
     assert llm_server.requests == 25
     assert "no journal.jsonl there" in metal.refused(

@@ -89,7 +89,8 @@ def test_nothing_tells_test_questions_from_the_rest(sim: Commands, form: str) ->
         assert hidden != list(range(len(hidden)))
         assert all(re.fullmatch("t[0-9a-f]{12}", row["task"]) for row in rows)
         text = next(name for name in ("output", "output_text") if name in rows[0])
-        about = {str(sorted((name, str(cell)) for name, cell in row.items() if name not in ("task", text)))
+        about = {str(sorted((name, str(cell)) for name,
+            cell in row.items() if name not in ("task", text)))
                  for row in rows if not side_of(output_of[row["task"]])}  # fmt: skip
         if form in ("mturk", "crowd-csv"):  # these have every source also with an output
             for place in hidden:
@@ -126,7 +127,8 @@ def test_everybody_gets_as_many_of_a_kind(sim: Commands) -> None:
     export(sim, "csv", "--people", "5", SHARES)
     output_of = read_tasks(sim.folder / "sim")
     for language in ("en", "sw"):
-        counts = [sides(output_of[task] for task in one.asked) for name, one in read_given(sim.folder / "sim").items()
+        counts = [sides(output_of[task] for task in one.asked) for name,
+            one in read_given(sim.folder / "sim").items()
                   if one.language == language]  # fmt: skip
         assert len(counts) == 5
         for side, total in ((POSITIVE, 15), (NEGATIVE, 9)):

@@ -221,7 +221,10 @@ def test_answers_by_field():
 
 
 def test_a_field_that_comes_twice_holds_both():
-    each = "<Answer><QuestionIdentifier>a</QuestionIdentifier><SelectionIdentifier>{}</SelectionIdentifier></Answer>"
+    each = (
+        "<Answer><QuestionIdentifier>a</QuestionIdentifier><SelectionIdentifier>{}"
+        "</SelectionIdentifier></Answer>"
+    )
     assert read_answers(f"<A>{each.format(1)}{each.format(2)}</A>", "here") == {"a": "1, 2"}
 
 

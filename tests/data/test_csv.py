@@ -82,7 +82,8 @@ def is_number(text: str) -> bool:
 
 def test_figures_are_spelled_as_pandas_spells_them() -> None:
     table = pd.DataFrame({
-        "float": [0.1, float("nan"), 1e-05, 1e16], "whole": [1, -2, 3, 4], "truth": [True, False, True, False],
+        "float": [0.1, float("nan"), 1e-05, 1e16], "whole": [1, -2, 3, 4],
+        "truth": [True, False, True, False],
         "named": pd.Categorical(["u", None, "v", "u"]), "mixed": [1.5, 2, "q", None],
         "nullable": pd.array([1, None, 3, 4], dtype="Int64"), "list": [[1], [], [2], [3]],
     })  # fmt: skip

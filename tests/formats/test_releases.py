@@ -52,7 +52,10 @@ def pariksha(folder: Path, tsv: str) -> Path:
     return folder
 
 
-HEAD = "model\tprompt_id\tworker_id\tling_rating\ttask_rating\thallucination_rating\ttask_rating_reasoning\n"
+HEAD = (
+    "model\tprompt_id\tworker_id\tling_rating\ttask_rating\thallucination_rating\t"
+    "task_rating_reasoning\n"
+)
 
 
 def test_pariksha(tmp_path: Path) -> None:

@@ -472,7 +472,10 @@ def test_real_ratings_give_the_same_audit_in_every_shape(reference: Path, tmp_pa
 
 def test_levels_from_worst_to_best_say_what_is_better(tmp_path: Path) -> None:
     """The remedy for unknown words must not turn the criterion round, whatever its name."""
-    table = "id,rater,criterion,score\na,x,hallucinations,Lots\na,y,hallucinations,Nope\nb,x,hallucinations,Few\n"
+    table = (
+        "id,rater,criterion,score\na,x,hallucinations,Lots\na,y,hallucinations,Nope\nb,x,"
+        "hallucinations,Few\n"
+    )
     dataset = read(tmp_path, table, levels="hallucinations=Lots<Few<Nope")
     assert dataset.criteria["hallucinations"].direction == "higher"
     dataset = read(tmp_path, table, levels="hallucinations=Lots<Few<Nope", directions="lower")

@@ -717,7 +717,8 @@ def test_two_prompts_that_say_the_same_are_one_judge(
     )
     assert len(described.job.plan.prompts) == 2
     lines = metal.judge(
-        DEMO, "openai:gpt-4o", prompt="detailed,detailed-no-reason", question=HELPS, out=tmp_path / "three",
+        DEMO, "openai:gpt-4o", prompt="detailed,detailed-no-reason", question=HELPS,
+        out=tmp_path / "three",
         criteria="task_quality", dry_run=True,
     )  # fmt: skip
     assert len(lines.job.plan.prompts) == 2  # they ask for different replies

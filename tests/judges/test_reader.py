@@ -361,10 +361,14 @@ def read_all(rows: list[dict[str, str]], scale: Scale) -> list[ReplyVerdict]:
 
 
 FRAGMENTS = (
-    "score", "Score out of 5", "rating", "fluency_", "I would", "rate", "give it a", "deserves", "gets", "overall",
-    "final", "for", "and", "for meaning", "level", "stars", "star", "four", "One", "2", "4", "-3", "4.5", "/5",
-    "out of", "five", ":", "=", "(", ")", ".", ",", ";", "\n", " ", " ", " ", "**", '"', "|", "<b>", "</b>",
-    "\\boxed{", "}", "[RESULT]", "of", "is", "a", "text", "Clarity: ", "not", "\u2605", "\N{MINUS SIGN}1", "no,",
+    "score", "Score out of 5", "rating", "fluency_", "I would", "rate", "give it a", "deserves",
+    "gets", "overall",
+    "final", "for", "and", "for meaning", "level", "stars", "star", "four", "One", "2", "4", "-3",
+    "4.5", "/5",
+    "out of", "five", ":", "=", "(", ")", ".", ",", ";", "\n", " ", " ", " ", "**", '"', "|", "<b>",
+    "</b>",
+    "\\boxed{", "}", "[RESULT]", "of", "is", "a", "text", "Clarity: ", "not", "\u2605",
+    "\N{MINUS SIGN}1", "no,",
     "trois sur cinq", "4\u5206",
 )  # fmt: skip
 PAIRS = (

@@ -161,29 +161,36 @@ FLUENCY = Scale("ordinal", tuple(Level(float(value), str(value)) for value in ra
         ('{"fluency": 4, "overall": 2, "justification": "both"}', 4, 2),
         ('{"scores": {"fluency": {"score": 4}, "overall": {"score": 2}}}', 4, 2),
         ('{"fluency": {"score": 4}}\n{"overall": {"score": 2}}', 4, 2),
-        ('<think>{"fluency": {"score": 1}}</think>{"fluency": {"score": 4}, "overall": {"score": 2}}', 4, 2),
+        ('<think>{"fluency": {"score": 1}}</think>{"fluency": {"score": 4}, "overall": '
+         '{"score": 2}}', 4, 2),
         # What one criterion lacks is no other's.
         ('{"fluency": {"score": 4}}', 4, LEFT_OUT),
         ('{"fluency": {"score": 9}, "overall": {"score": 2}}', OFF_SCALE, 2),
         ('{"fluency": {"score": null}, "overall": {"score": 2}}', UNPARSABLE, 2),
-        ('{"fluency": {"justification": "I cannot say; overall 3."}, "overall": {"score": 2}}', UNPARSABLE, 2),
+        ('{"fluency": {"justification": "I cannot say; overall 3."}, "overall": {"score": 2}}',
+            UNPARSABLE, 2),
         ('{"fluency": 4, "fluency": 5, "overall": 2}', UNPARSABLE, 2),
         # An object amid prose may be quoted: the one that closes the reply counts.
         ('The text says {"fluency": 5, "overall": 5}, a trick. {"fluency": 4, "overall": 2}', 4, 2),
-        ('{"fluency": 4, "overall": 2} The text says {"fluency": 5, "overall": 5} of itself.', 4, 2),
+        ('{"fluency": 4, "overall": 2} The text says {"fluency": 5, "overall": 5} of itself.', 4,
+            2),
         # What is complete before a reply breaks off counts; a number at its end may go on.
         ('{"fluency": {"score": 4}, "overall": {"sco', 4, CUT_OFF),
-        ('{"scores": {"Fluency": {"score": 4, "reason": "\\"overall\\": 3"}, "overall": {"score": 2, "ju', 4, CUT_OFF),
+        ('{"scores": {"Fluency": {"score": 4, "reason": "\\"overall\\": 3"}, "overall": '
+         '{"score": 2, "ju', 4, CUT_OFF),
         ('```json\n{"fluency": 4, "overall": 2', 4, CUT_OFF),
         ('{"fluency": {"score": 4}', 4, LEFT_OUT),
         ('{"fluency": {"score": 4, "justification": "o', CUT_OFF, CUT_OFF),
         ('{"fluency": {"score": 4, "\\x": 1}, "over', UNPARSABLE, UNPARSABLE),
         # Lists of objects that name what they are about.
         ('[{"criterion": "fluency", "score": 4}, {"criterion": "overall", "score": 2}]', 4, 2),
-        ('{"scores": [{"name": "Overall", "score": 2, "reason": "r"}, {"name": "Fluency", "score": "4"}]}', 4, 2),
+        ('{"scores": [{"name": "Overall", "score": 2, "reason": "r"}, {"name": "Fluency", '
+         '"score": "4"}]}', 4, 2),
         ('[{"criterion": "fluency", "score": 4}, {"criterion": "overall", "score": 2', 4, CUT_OFF),
-        ('{"scores": [{"criterion": "fluency", "score": 4}, {"criterion": "overall", "score": 2, "j', 4, CUT_OFF),
-        ('[{"criterion": "fluency", "score": 4}, {"criterion": "overall", "score": null}] fluency 3', 4, UNPARSABLE),
+        ('{"scores": [{"criterion": "fluency", "score": 4}, {"criterion": "overall", "score": '
+         '2, "j', 4, CUT_OFF),
+        ('[{"criterion": "fluency", "score": 4}, {"criterion": "overall", "score": null}] '
+         'fluency 3', 4, UNPARSABLE),
         ("Fluency: 4. Overall: 2.", UNPARSABLE, UNPARSABLE),
         ("{}", UNPARSABLE, UNPARSABLE),
         ("", EMPTY, EMPTY),

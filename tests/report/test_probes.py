@@ -120,7 +120,10 @@ def test_the_battery_by_language() -> None:
     """A bias of two levels in one language is found there, and nothing is said of a judge that
     nothing sways.
     """
-    probes = "authority-in-English,bandwagon-in-English,false-citation,padded,order-as-system-message,key-in-English"
+    probes = (
+        "authority-in-English,bandwagon-in-English,false-citation,padded,"
+        "order-as-system-message,key-in-English"
+    )
     data = planned(probes, 60)
     sways = {
         "authority": "en",

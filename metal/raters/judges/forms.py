@@ -23,7 +23,10 @@ _FRACTION = r"[\s-]+(?:and\s+a\s+half|point\s|hundred|thousand|\d/\d)|[\p{No}]"
 # Not followed by the rest of a range (`3-4`, `3 to 4`), a percentage or a fraction.
 _NOTHING_MORE = rf"(?!\s*(?:[-+=|]|\N{{EN DASH}}|to|or)\s*\d|\s*%|\s+percent|{_FRACTION})"
 _NO_UNIT = r"(?!分(?!钟)|点)"  # 4分: four points
-_NUMERAL = rf"(?<![\w.,/#-])[-+\N{{MINUS SIGN}}]?{DIGITS}(?!{_NO_UNIT}\w|[.,:]\d|/\d+[/.]?\d*/|-\w){_NOTHING_MORE}"
+_NUMERAL = (
+    rf"(?<![\w.,/#-])[-+\N{{MINUS SIGN}}]?{DIGITS}"
+    rf"(?!{_NO_UNIT}\w|[.,:]\d|/\d+[/.]?\d*/|-\w){_NOTHING_MORE}"
+)
 _NO_PRONOUN = r"(?<!\b(?:this|that|which|no|choose|pick|select|each|every|any)\s)"  # choose one
 _NUMBER_WORD = rf"\b(?=[zotfsen]){_NO_PRONOUN}(?:{'|'.join(NUMBER_WORDS)})\b(?!{_FRACTION})"
 ANY_NUMBER = regex.compile(rf"\d|{_NUMBER_WORD}", regex.I)
@@ -77,13 +80,19 @@ GET = (
     r"(?:settl|round|lower|rais|reduc|drop|fall)\p{L}*(?:\s+(?:it|up|down))?\s+(?:on|to|at)|"
     r"(?:(?:it|this)(?:['’]s|\s+is)|but)(?=\s+an?\b)|this\s+one)"
 )
-JUDGED = r"(?:summary|text|output|answer|response|translation|passage|fluency|quality|relevance|coherence|consistency)"
+JUDGED = (
+    r"(?:summary|text|output|answer|response|translation|passage|fluency|quality|relevance"
+    r"|coherence|consistency)"
+)
 _ABOUT = r"(?:around|about|approximately|roughly|perhaps|maybe|probably|likely)"
 _LINK = (
     rf"(?:\s*[:=：→]\s*|\s+[-\N{{EN DASH}}\N{{EM DASH}}]\s+|,\s+(?={_ABOUT})|"
     r"\s+(?:of|is|as|at|was|be|it|a|an|the|to|with|would be|should be)\s+)"
 )
-_PRAISE = rf"(?:(?:an?|perfect|full|solid|{_ABOUT}|only|just|but|(?:in|within)\s+the(?:\s+range\s+of)?)\s+)*"
+_PRAISE = (
+    rf"(?:(?:an?|perfect|full|solid|{_ABOUT}|only|just|but"
+    r"|(?:in|within)\s+the(?:\s+range\s+of)?)\s+)*"
+)
 _OPENING_MARKS = r"[\"'*_`(\[\s~≈$]*"
 _CLOSING_MARKS = r"[\"'*_`)\]]*"
 # Up to twelve words between a noun and its score; none of them compares the score with another.
@@ -144,7 +153,8 @@ _LINE_ENDS = rf"{OUT_OF_TOP}{UNIT}?[ \t*_.。\"'|]{{0,6}}+$"
 
 # A number that the text begins with: `2 (Good)`.
 LEADING_NUMBER = Deferred(
-    rf"\s*(?P<n>[-\N{{MINUS SIGN}}]?{DIGITS})(?=\s*[^\w.,/%?\s-]|\s+[-\p{{L}}]|\s*$){_NOTHING_MORE}(?!{OUT_OF}\d)",
+    rf"\s*(?P<n>[-\N{{MINUS SIGN}}]?{DIGITS})(?=\s*[^\w.,/%?\s-]|\s+[-\p{{L}}]|\s*$)"
+    rf"{_NOTHING_MORE}(?!{OUT_OF}\d)",
     regex.I,
 )
 _FORMS: tuple[tuple[int, str, str], ...] = (
@@ -357,7 +367,8 @@ def label_pattern(labels: tuple[str, ...]) -> Any:
 @lru_cache(maxsize=64)
 def enumeration_of(labels: tuple[str, ...]) -> Any:
     """Several labels in a row: Bad, Medium or Good."""
-    label = rf"\b(?:{'|'.join(regex.escape(label) for label in sorted(labels, key=len, reverse=True))})\b"
+    longest_first = sorted(labels, key=len, reverse=True)
+    label = rf"\b(?:{'|'.join(map(regex.escape, longest_first))})\b"
     return regex.compile(
         rf"{label}(?:[\"'*_]*\s*(?:[,/|、،]|\b(?:or|and)\b)[\s\"'*_]*(?:or\s+|and\s+)?{label})+",
         regex.I,

@@ -30,7 +30,8 @@ from metal.raters.judges.reply_words import Deferred, pattern_of, words_in
 
 # Score: 85% | a low score, perhaps around 10-20%, | a combined average of 65%
 PERCENT = Deferred(
-    r"(?<=(?:\A[^\w\n]{0,6}|\b(?:score|rating|average)\b[^\d.;!?\n]{0,60}(?:\d{1,3}\s?(?:[-\N{EN DASH}]|to)\s?)?)"
+    r"(?<=(?:\A[^\w\n]{0,6}|\b(?:score|rating|average)\b[^\d.;!?\n]{0,60}"
+    r"(?:\d{1,3}\s?(?:[-\N{EN DASH}]|to)\s?)?)"
     r"\d{1,3}(?:\.\d+)?)\s*%(?!\s+of\b)",
     regex.I,
 )
@@ -40,7 +41,10 @@ QUOTATION = Deferred(
     r"(?:[\"“„][^\"“”„\n]+[\"”“]|«[^«»\n]+»|[‘'](?=\w)(?:[^'‘’\n]|['’](?=\w)){1,200}['’](?!\w))"
     r"|「[^」\n]+」|『[^』\n]+』"
 )
-_OTHER = r"(?:previous|earlier|last|other|another|revised|improved|corrected|alternative|better|perfect|ideal)"
+_OTHER = (
+    r"(?:previous|earlier|last|other|another|revised|improved|corrected|alternative|better"
+    r"|perfect|ideal)"
+)
 _ONE = rf"(?:one|rater|judge|reviewer|version|system|sentence|{JUDGED})"
 _SOMEBODY = (
     rf"(?:(?:{_OTHER}\s+{_ONE}|human(?:\s+\p{{L}}+)?|"
@@ -208,7 +212,10 @@ def _compiled(words: tuple[str, ...], then: str = "") -> Any:
 
 # ---------------------------------------------------------------- what only looks like a verdict
 
-_MONTH = r"(?:January|February|March|April|May|June|July|August|September|October|November|December)(?:,?\s+\d{4}\b)?"
+_MONTH = (
+    r"(?:January|February|March|April|May|June|July|August|September|October|November|December)"
+    r"(?:,?\s+\d{4}\b)?"
+)
 ITEM = regex.compile(r"^[ \t*_-]{0,6}(?P<place>\d{1,2})[.)]\s", regex.M)  # of a numbered list
 _OR = r"(?:(?:or|and|ou|oder|und|или|veya|o|y|e|또는|或|または|या|বা|أو|au)\s*)"
 _WHOLE = r"\d{1,9}+(?:\.\d+)?+"
@@ -228,7 +235,10 @@ _UNABLE = (
 )
 # A score in a range, which is not that of the scale: a score in the range of 70-80, a score ranging
 # from 50 to 60
-_SCORE_OF = r"\b(?:an?|its|this)\s+(?:[\p{L}-]+\s+){0,4}?(?:score|rating)\s+(?:(?:that\s+is\s+)?in\s+(?:the|a)\s+)?"
+_SCORE_OF = (
+    r"\b(?:an?|its|this)\s+(?:[\p{L}-]+\s+){0,4}?(?:score|rating)\s+"
+    r"(?:(?:that\s+is\s+)?in\s+(?:the|a)\s+)?"
+)
 # What makes the number after it, or the one before it, an open quantity; points that add up to 4
 # are 4.
 _OPEN_BEFORE = (
@@ -271,7 +281,8 @@ NO_VERDICTS = tuple(
         r"impl(?:y|ies)|requires?|needs?|allows?|means|stands|(?:is|was)\s+(?:for|reserved|given|not))\b",
         (
             rf"(?<![\d.]){NUMBER}["
-            r" \t]+(?:being|mean(?:s|ing)|denot(?:es|ing)|represent(?:s|ing)|stand(?:s|ing)\s+for)\b"
+            r" \t]+(?:being|mean(?:s|ing)|denot(?:es|ing)|represent(?:s|ing)"
+            r"|stand(?:s|ing)\s+for)\b"
         ),
         rf"\bto\s+score\s+(?:an?\s+)?{NUMBER}\b",
         # on a scale from 1 to 5 | (1-5)

@@ -317,7 +317,8 @@ def tokens_that_may_wait(refused: Batch, others: float, message: str) -> float:
     many tokens.
 
     If the message has no number, half-way between what was waiting without the batch and with it.
-    >>> tokens_that_may_wait(Batch("token", "judge", requests=9, tokens=1000), 20, "Enqueued token limit reached.")
+    >>> refused = Batch("token", "judge", requests=9, tokens=1000)
+    >>> tokens_that_may_wait(refused, 20, "Enqueued token limit reached.")
     520.0
     """
     match = re.search(r"limit:?\D{0,20}([\d,]{4,})", message, re.I)
