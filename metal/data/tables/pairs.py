@@ -9,7 +9,7 @@ condition SWAPPED.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -74,63 +74,18 @@ def with_preferences(
         tidy = tidy.assign(winner="first")
     if texts and not written_by:
         tidy = tidy.assign(first=texts[0].map(digest), second=texts[1].map(digest))
-    named = [
-        level for levels in (options.get("levels") or {}).values() for level in levels_from(levels)
-    ]
-    coded = {f"{level.value:g}": _meaning(level.label, coded={}) for level in named}
-    systems = {"first", "second"} <= set(tidy.columns)
-    parts = [as_texts(tidy[role]) for role in ("winner", *(("first", "second") if systems else ()))]
-    keys = pd.MultiIndex.from_arrays([part.astype(object).fillna("") for part in parts])
-    codes, distinct = pd.factorize(keys)
-    meanings = [_meaning(*key, coded=coded) for key in distinct]
-    unknown = [at for at, meaning in enumerate(meanings) if meaning is None]
-    if unknown:
-        at = int(np.flatnonzero(codes == unknown[0])[0])
-        problem = f"winner {distinct[unknown[0]][0]!r} is neither of the pair nor a tie"
-        remedy = "Say what each stands for: `levels='NUMBER=first,NUMBER=second,NUMBER=tie'`"
-        raise DataError(row_of(where, int(tidy.index[at])), problem, remedy)
-    numbers = sorted(
-        {str(key[0]) for key in distinct if str(key[0]).strip().isdigit()} - coded.keys()
-    )
-    if numbers:
-        notes.append(
-            f"winner: {' and '.join(numbers)} taken for the first and the second of a pair"
-            " (`levels`)"
-        )
-    winner = np.array(meanings, dtype=object)[codes]
+    winner = _winners(tidy, options, notes, where)
     turned = _turned(tidy, where)
-    if systems:
-        names = [
-            [str(cell).strip() for cell in as_texts(tidy[role])] for role in ("first", "second")
-        ]
-        backwards = np.array([a > b for a, b in zip(*names, strict=True)])
-        pairs = [sorted(pair) for pair in zip(*names, strict=True)]
-        both = [f"{a} | {b}" for a, b in pairs]
-        tidy = tidy.assign(first=[a for a, _ in pairs], second=[b for _, b in pairs])
-        if written_by:
-            tidy["generator"] = both
-        elif "source" in tidy and "output" not in tidy:
-            tidy["output"] = (
-                as_texts(tidy["source"]).astype(str) + "/" + pd.Series(both, index=tidy.index)
-            )
-        if texts:
-            ordered = [
-                (b, a) if back else (a, b) for a, b, back in zip(*texts, backwards, strict=True)
-            ]
-            tidy = tidy.assign(
-                first_text=[a for a, _ in ordered], second_text=[b for _, b in ordered]
-            )
-            tidy["text"] = list(map(pair_text, ordered))
+    if {"first", "second"} <= set(tidy.columns):
+        tidy, backwards = _in_order(tidy, texts, written_by=written_by)
         other = {"first": "second", "second": "first"}
         winner = np.where(backwards, [other.get(word, word) for word in winner], winner)
         turned = (turned != backwards) & order_known
-        first_shown = (
-            f"the {'system' if written_by else 'text'} named first was shown first, unless `shown`"
-            " says otherwise"
-        )
-        notes.append(
-            f"pairs: {first_shown if order_known else 'which was shown first is not known'}"
-        )
+        shown_first = "which was shown first is not known"
+        if order_known:
+            named = "system" if written_by else "text"
+            shown_first = f"the {named} named first was shown first, unless `shown` says otherwise"
+        notes.append(f"pairs: {shown_first}")
         if not written_by:
             notes.append(
                 "pairs: who wrote the two is not known; they are told apart by their texts"
@@ -146,6 +101,56 @@ def with_preferences(
     return tidy, chosen | {
         "criterion": options.get("criterion") or ("" if "criterion" in tidy else CRITERION)
     }
+
+
+def _winners(
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
+) -> np.ndarray[Any, np.dtype[np.object_]]:
+    """Which of its pair each row prefers, in words. Raises DataError for one not understood."""
+    coded: dict[str, str | None] = {}
+    for levels in (options.get("levels") or {}).values():
+        for level in levels_from(levels):
+            coded[f"{level.value:g}"] = _meaning(level.label, coded={})
+    systems = ("first", "second") if {"first", "second"} <= set(tidy.columns) else ()
+    parts = [as_texts(tidy[role]) for role in ("winner", *systems)]
+    keys = pd.MultiIndex.from_arrays([part.astype(object).fillna("") for part in parts])
+    codes, distinct = pd.factorize(keys)
+    meanings = [_meaning(*key, coded=coded) for key in distinct]
+    if None in meanings:
+        unknown = meanings.index(None)
+        at = int(np.flatnonzero(codes == unknown)[0])
+        problem = f"winner {distinct[unknown][0]!r} is neither of the pair nor a tie"
+        remedy = "Say what each stands for: `levels='NUMBER=first,NUMBER=second,NUMBER=tie'`"
+        raise DataError(row_of(where, int(tidy.index[at])), problem, remedy)
+    numbers = {str(key[0]) for key in distinct if str(key[0]).strip().isdigit()}
+    if numbers - coded.keys():
+        notes.append(
+            f"winner: {' and '.join(sorted(numbers - coded.keys()))} taken for the first and the"
+            " second of a pair (`levels`)"
+        )
+    return np.array(meanings, dtype=object)[codes]
+
+
+def _in_order(
+    tidy: pd.DataFrame, texts: Sequence[pd.Series], *, written_by: bool
+) -> tuple[pd.DataFrame, np.ndarray[Any, np.dtype[np.bool_]]]:
+    """The rows with the two of each pair in the order of their names, and which were not."""
+    names = [[str(cell).strip() for cell in as_texts(tidy[role])] for role in ("first", "second")]
+    backwards = np.array([a > b for a, b in zip(*names, strict=True)])
+    pairs = [sorted(pair) for pair in zip(*names, strict=True)]
+    both = [f"{a} | {b}" for a, b in pairs]
+    tidy = tidy.assign(first=[a for a, _ in pairs], second=[b for _, b in pairs])
+    if written_by:
+        tidy["generator"] = both
+    elif "source" in tidy and "output" not in tidy:
+        tidy["output"] = (
+            as_texts(tidy["source"]).astype(str) + "/" + pd.Series(both, index=tidy.index)
+        )
+    if texts:
+        ordered = [(b, a) if back else (a, b) for a, b, back in zip(*texts, backwards, strict=True)]
+        tidy = tidy.assign(first_text=[a for a, _ in ordered], second_text=[b for _, b in ordered])
+        tidy["text"] = list(map(pair_text, ordered))
+    return tidy, backwards
 
 
 def are_winners(column: pd.Series, names: Collection[str] = ()) -> bool:

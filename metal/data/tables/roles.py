@@ -140,91 +140,152 @@ def without_pairs(
 def _without_misfits(
     frame: pd.DataFrame, roles: dict[str, str], options: Mapping[str, Any]
 ) -> dict[str, str]:
-    """The roles without guesses that the cells refute.
-
-    Long texts are no criterion, language or id; what nearly every row has anew is no criterion, and
-    what every row has anew is no output where texts repeat.
-    """
+    """The roles without guesses that the cells refute; REFUTATIONS says which those are."""
     named = options.get("columns") or {}
-    objects = [
-        role
-        for role, column in roles.items()
-        if {*map(type, frame[column].dropna().head(1))} == {dict}
-    ]
-    for role in {*objects} - {*named, "text", "source_text"}:
-        del roles[role]  # what is inside may play a role
-    for role, text_role, known_by in (
-        ("source", "source_text", "source_id"),
-        ("output", "text", "system"),
-    ):
-        mturk = roles.get(role) == f"Input.{role}" and f"Input.{known_by}" in frame
-        if mturk and role not in named and text_role not in roles:
-            roles[text_role] = roles.pop(role)
-            roles |= {"source": "Input.source_id"} if role == "source" else {}
-
-    def long_texts(role: str) -> bool:
-        texts = as_texts(frame[roles[role]]).cat.categories.tolist()
-        long = sum(
-            (len(text) > 40 and (" " in text or not text.isascii()))
-            or (role == "source" and len(text.split()) > 3)
-            for text in texts
-        )
-        return 2 * long > len(texts)
-
-    def many(role: str) -> bool:
-        distinct = frame[roles[role]].nunique()
-        answered = bool({"text", "first_text"} & roles.keys()) or _one_to_each(
-            frame, roles.get("output"), roles[role]
-        )
-        inputs = answered and plain(roles[role]) == "question"
-        return role == "criterion" and (inputs or distinct > max(10, len(frame) / 20))
-
-    prompts = frame.get(roles.get("source_text", "")) if "source_text" not in named else None
-    if (
-        prompts is not None
-        and few_words(prompts)
-        and not as_texts(prompts).cat.categories.str.contains(r"\s").any()
-    ):
-        del roles["source_text"]  # names of prompts: CoT, Vanilla
-    if plain(roles.get("source_text", "")) == "src" and "source_text" not in named:
-        inputs = as_texts(frame[roles["source_text"]]).cat.categories
-        if len(inputs) < 2 or not inputs.str.contains(r"\s|[^\x00-\x7f]").any():
-            del roles["source_text"]  # ids, or where inputs come from
-    text = roles.get("text") or roles.get("first_text")
-    if "output" in roles and "output" not in named and text and "rater" in roles:
-        repeats = frame[text].notna().all() and frame[text].duplicated().any()
-        if repeats and frame[roles["output"]].nunique() == len(frame):
-            del roles["output"]  # a number of the row
-    for role, misfit in (
-        ("kind", lambda column: not _are_kinds(frame, column, roles.get("rater", ""))),
-        ("confidence", lambda column: no_probability(as_numbers(column)).any()),
-    ):
-        if role in roles and role not in named and misfit(frame[roles[role]]):
-            del roles[role]
-    if (
-        {"rater", "reference"} <= roles.keys()
-        and "reference" not in named
-        and holds_answers(frame[roles["reference"]])
-    ):
-        del roles["reference"]  # a label, which is no text
-    if "rater" in roles and "rater" not in named and _is_no_rater(frame, roles):
-        del roles["rater"]
-    for role in ("criterion", "language", "output", "source", "generator"):
-        texts = role in roles and role not in named and not is_numeric_dtype(frame[roles[role]])
-        if texts and (long_texts(role) or many(role)):
-            column = roles.pop(role)
-            text_role = {"output": "text", "criterion": "source_text", "source": "source_text"}.get(
-                role, ""
-            )
-            if text_role and text_role not in roles:
-                roles[text_role] = column
-    if (
-        "score" in roles
-        and "score" not in named
-        and _is_text(frame, roles["score"], long_texts("score"))
-    ):
-        roles.setdefault("text", roles.pop("score"))
+    for refute in REFUTATIONS:
+        roles = refute(frame, roles, roles.keys() - named.keys())
     return roles
+
+
+def _without(roles: Mapping[str, str], *gone: str) -> dict[str, str]:
+    return {role: column for role, column in roles.items() if role not in gone}
+
+
+def _no_objects(
+    frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
+) -> dict[str, str]:
+    """Objects play no role: what is inside may."""
+    objects = [
+        role for role in roles if {*map(type, frame[roles[role]].dropna().head(1))} == {dict}
+    ]
+    return _without(roles, *({*objects} & {*guessed} - {"text", "source_text"}))
+
+
+def _inputs_of_mturk(
+    frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
+) -> dict[str, str]:
+    """Inputs of MTurk that are called as their ids would be are texts where ids stand beside them."""
+    for role, text_role, id_column in (
+        ("source", "source_text", "Input.source_id"),
+        ("output", "text", "Input.system"),
+    ):
+        column = f"Input.{role}"
+        beside_ids = roles.get(role) == column and id_column in frame
+        if role in guessed and beside_ids and text_role not in roles:
+            roles = _without(roles, role) | {text_role: column}
+            if role == "source":
+                roles["source"] = id_column
+    return roles
+
+
+def _no_names_of_prompts(
+    frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
+) -> dict[str, str]:
+    """Names of prompts (CoT, Vanilla), ids, or where inputs come from are no texts of sources."""
+    if "source_text" not in guessed:
+        return roles
+    column = roles["source_text"]
+    inputs = as_texts(frame[column]).cat.categories
+    if few_words(frame[column]) and not inputs.str.contains(r"\s").any():
+        return _without(roles, "source_text")
+    are_texts = len(inputs) > 1 and inputs.str.contains(r"\s|[^\x00-\x7f]").any()
+    return _without(roles, "source_text") if plain(column) == "src" and not are_texts else roles
+
+
+def _no_numbers_of_rows(
+    frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
+) -> dict[str, str]:
+    """What every row has anew is no output where texts repeat."""
+    text = roles.get("text") or roles.get("first_text")
+    if "output" not in guessed or not text or "rater" not in roles:
+        return roles
+    repeats = frame[text].notna().all() and frame[text].duplicated().any()
+    numbers_rows = repeats and frame[roles["output"]].nunique() == len(frame)
+    return _without(roles, "output") if numbers_rows else roles
+
+
+def _no_other_facts(
+    frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
+) -> dict[str, str]:
+    """Kinds are words for kinds, confidence is a probability, a reference is no label, and raters
+    are no scores.
+    """
+    if "kind" in guessed and not _are_kinds(frame, frame[roles["kind"]], roles.get("rater", "")):
+        roles = _without(roles, "kind")
+    if "confidence" in guessed and no_probability(as_numbers(frame[roles["confidence"]])).any():
+        roles = _without(roles, "confidence")
+    labels = "reference" in guessed and "rater" in roles
+    if labels and holds_answers(frame[roles["reference"]]):
+        roles = _without(roles, "reference")
+    if "rater" in guessed and _is_no_rater(frame, roles):
+        roles = _without(roles, "rater")
+    return roles
+
+
+def _no_texts_as_names(
+    frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
+) -> dict[str, str]:
+    """Long texts are no criterion, language or id, and what nearly every row has anew is no
+    criterion: they are what was rated, or its source.
+    """
+    text_roles = {"output": "text", "criterion": "source_text", "source": "source_text"}
+    for role in ("criterion", "language", "output", "source", "generator"):
+        if role not in guessed or is_numeric_dtype(frame[roles[role]]):
+            continue
+        column = roles[role]
+        if not (_are_long(frame[column], role) or _are_inputs(frame, roles, role)):
+            continue
+        roles = _without(roles, role)
+        if role in text_roles:
+            roles.setdefault(text_roles[role], column)
+    return roles
+
+
+def _no_texts_as_scores(
+    frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
+) -> dict[str, str]:
+    """Texts called like scores (`answer`) are what was rated."""
+    if "score" not in guessed:
+        return roles
+    column = roles["score"]
+    if not _is_text(frame, column, _are_long(frame[column], "score")):
+        return roles
+    roles = _without(roles, "score")
+    roles.setdefault("text", column)
+    return roles
+
+
+REFUTATIONS = (
+    _no_objects,
+    _inputs_of_mturk,
+    _no_names_of_prompts,
+    _no_numbers_of_rows,
+    _no_other_facts,
+    _no_texts_as_names,
+    _no_texts_as_scores,
+)
+
+
+def _are_long(column: pd.Series, role: str) -> bool:
+    """Whether most of the distinct texts are long."""
+    texts = as_texts(column).cat.categories.tolist()
+    long = 0
+    for text in texts:
+        sentence = len(text) > 40 and (" " in text or not text.isascii())
+        long += sentence or (role == "source" and len(text.split()) > 3)
+    return 2 * long > len(texts)
+
+
+def _are_inputs(frame: pd.DataFrame, roles: Mapping[str, str], role: str) -> bool:
+    """Whether a column guessed for criteria has too many values, or is an input's text."""
+    if role != "criterion":
+        return False
+    column = roles[role]
+    if frame[column].nunique() > max(10, len(frame) / 20):
+        return True
+    answered = not roles.keys().isdisjoint({"text", "first_text"})
+    answered = answered or _one_to_each(frame, roles.get("output"), column)
+    return answered and plain(column) == "question"
 
 
 def _one_to_each(frame: pd.DataFrame, output: str | None, column: str) -> bool:

@@ -197,39 +197,15 @@ def _raters(
     NoColumn where they are not, and where models may be judges or what was judged.
     """
     free = [name for name in table.free if words_of(name)[-1:] not in [[word] for word in COMMENTS]]
-    answering = columns_with_answers(table.frame, free)
-    columns = [name for name in free if name in answering or _words_of_a_rater(table, name)]
-    score = table.roles.get("score")
-    if score:
-        columns = [
-            name
-            for name in columns
-            if is_person(without_end(name)) or is_machine(without_end(name))
-        ]
-    columns = asides.raters_by_name(columns, notes)
-    if len(columns) < 2:
-        return [], []
-    places = places_of(columns, table.paths)
+    columns = asides.raters_by_name(_called_like_raters(table, free), notes)
+    places = places_of(columns, table.paths) if len(columns) > 1 else []
     if not any(place.rater for place in places):
         return [], []
     _check_no_languages(table, places)
-    by_criterion = any(place.criterion for place in places)
-    raters_named = [
-        place for place in places if place.rater in table.people or _is_rater(place.rater, kinds)
-    ]
-    raters_named = [place for place in raters_named if bool(place.criterion) == by_criterion]
-    of_raters = {place.column for place in raters_named}
-    rest = [place for place in places if place.column not in of_raters]
-    people = [place for place in raters_named if not is_machine(place.rater)]
-    machines = len(raters_named) - len(people)
-    inputs_alone = table.roles.keys() & {"source", "source_text"} and not table.roles.keys() & {
-        "text",
-        "output",
-    }
-    if not people and machines > 1 and inputs_alone:
-        raise _judges_or_judged(table, places)
-    if rest and not (people and machines):
-        raise _whose(table, raters_named, rest)
+    raters_named = _of_raters_named(table, places, kinds)
+    known = {place.column for place in raters_named}
+    rest = [place for place in places if place.column not in known]
+    _check_whose(table, places, raters_named, rest)
     doubtful = [place.column for place in rest]
     read = {place.column for place in places}
     doubtful += [name for name in free if name not in read and _may_be_a_raters(table, name)]
@@ -239,15 +215,51 @@ def _raters(
             f"not read, as their names do not say whose answers they hold: {names} (`wide` reads"
             " them)"
         )
-    kept = asides.without_summaries(
-        [(place.rater, place.column) for place in raters_named], table.frame, notes
-    )
-    return (
-        with_comments(
-            [place for place in raters_named if place.rater in kept], table.frame.columns
-        ),
-        doubtful,
-    )
+    named = [(place.rater, place.column) for place in raters_named]
+    kept = asides.without_summaries(named, table.frame, notes)
+    read_as = [place for place in raters_named if place.rater in kept]
+    return with_comments(read_as, table.frame.columns), doubtful
+
+
+def _of_raters_named(
+    table: WideTable, places: Sequence[AnswerColumn], kinds: Mapping[str, str]
+) -> list[AnswerColumn]:
+    """Those of the columns whose names say whose they are, and on what if any of them does."""
+    by_criterion = any(place.criterion for place in places)
+    alike = [place for place in places if bool(place.criterion) == by_criterion]
+    return [
+        place for place in alike if place.rater in table.people or _is_rater(place.rater, kinds)
+    ]
+
+
+def _called_like_raters(table: WideTable, free: Sequence[str]) -> list[str]:
+    """The columns of answers, and of words of raters; beside scores, only those called like raters."""
+    answering = columns_with_answers(table.frame, free)
+    columns = [name for name in free if name in answering or _words_of_a_rater(table, name)]
+    if not table.roles.get("score"):
+        return columns
+    raters = {name for name in columns if is_person(without_end(name))}
+    raters |= {name for name in columns if is_machine(without_end(name))}
+    return [name for name in columns if name in raters]
+
+
+def _check_whose(
+    table: WideTable,
+    places: Sequence[AnswerColumn],
+    raters_named: Sequence[AnswerColumn],
+    rest: Sequence[AnswerColumn],
+) -> None:
+    """Raises NoColumn where models may be judges or what was judged, and where some columns are
+    nobody's and people and judges are not both there without them.
+    """
+    machines = sum(is_machine(place.rater) for place in raters_named)
+    people = len(raters_named) - machines
+    inputs = not table.roles.keys().isdisjoint({"source", "source_text"})
+    inputs_alone = inputs and table.roles.keys().isdisjoint({"text", "output"})
+    if not people and machines > 1 and inputs_alone:
+        raise _judges_or_judged(table, places)
+    if rest and not (people and machines):
+        raise _whose(table, raters_named, rest)
 
 
 def _check_no_languages(table: WideTable, places: Sequence[AnswerColumn]) -> None:
