@@ -8,7 +8,6 @@ or named in the options. Work is done on whole columns: a million rows take seco
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,28 +17,17 @@ import pandas as pd
 
 from metal.data.dataset import Card
 from metal.data.formats import COMMON_OPTIONS, Draft, Format, with_common_options
-from metal.data.languages import (
-    check_language,
-    find_language,
-    is_language,
-    language_name,
-    pair_in_capitals,
-)
-from metal.data.progress import divided, no_progress
+from metal.data.progress import Progress, divided, no_progress
 from metal.data.ratings import FRAME, check_on_scale, check_once, row_of, tidy_facts
-from metal.data.records import METRIC_SCORE, Output, Source
+from metal.data.records import METRIC_SCORE, Criterion, Output, Source
 from metal.data.tables.cells import (
-    MISSING,
-    as_names,
     as_numbers,
     as_texts,
     conversation,
-    digest,
-    fold,
 )
 from metal.data.tables.conversations import split_conversations
 from metal.data.tables.files import read_frame
-from metal.data.tables.language import language_of
+from metal.data.tables.identify import has_several, identified, joined_names, one_each
 from metal.data.tables.mturk import without_administration
 from metal.data.tables.pairs import TEXTS, with_preferences, with_swapped_outputs
 from metal.data.tables.pipeline import tidy_frame
@@ -48,7 +36,6 @@ from metal.data.tables.repeats import with_repeats, without_copies_of_rows
 from metal.data.tables.replies import read_replies
 from metal.data.tables.roles import columns_of
 from metal.data.tables.scales import PER_CRITERION, read_scores
-from metal.data.tables.sources import by_inputs, by_text
 from metal.data.tables.table_columns import ANSWERED_IN, TableColumns
 from metal.data.tables.typed import columns_apart
 from metal.data.tables.unread import differing, may_be_sources, telling_apart
@@ -67,7 +54,6 @@ OPTIONS = frozenset(
     "sheet",
     "progress",
 }
-IDS = ("language", "rater", "criterion", "generator", "source", "output")
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
@@ -134,30 +120,15 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     frame = without_administration(frame, notes)
     tidy = tidy_frame(frame, options, notes, where)
     shaped(1, 1)
-    if tidy.empty:
-        raise DataError(
-            where, "no ratings in it", f"{columns_of(frame)}. Each row below the header is a rating"
-        )
-    if "rater" not in tidy and "first_text" in tidy:
-        tidy["rater"] = "people"
-        notes.append("no column for the rater: all choices are by one, 'people' (`columns`)")
-    if "rater" not in tidy:
-        remedy = f'{columns_of(frame)}. Name it: `columns={{"rater": COLUMN}}`'
-        raise NoColumn(
-            where, "rater", tidy.attrs["columns"].unread, "no column for the rater", remedy
-        )
+    _check_raters(frame, tidy, notes, where)
     split_conversations(tidy, notes)
     if "winner" in tidy or "first_text" in tidy:
         tidy, options = with_preferences(tidy, options, notes, where)
-    tidy = _identify(tidy, options, notes, where)
+    tidy = identified(tidy, options, notes, where)
     named(1, 1)
     columns = tidy.attrs["columns"]
     doubtful = [*columns.doubtful, *differing(frame, columns.unread, tidy)]
-    if not columns.sources_by and _one_each(tidy, "source", "output"):
-        notes += [
-            f"{name!r} may name the sources: `columns={ {'source': name} }`"
-            for name in may_be_sources(frame, columns.unread, tidy)
-        ]
+    notes += _about_sources(frame, tidy)
     tidy = without_copies_of_rows(frame, tidy, notes)
     repeats: Mapping[str, tuple[str, int]] = {}
     if "repeat" in tidy:
@@ -168,57 +139,17 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     if "score" not in tidy:
         tidy["score"] = np.nan
     tidy, apart = metrics_apart(tidy, options, notes)
-    if apart:
-        options = dict(options) | {
-            "measures": {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}
-        }
-    criteria = read_scores(tidy, {**options, "progress": scored}, notes, where)
-    check_on_scale(
-        tidy, {each.name: each for each in criteria}, partial(_place_in_file, tidy, where)
-    )
-    if apart:
-        criteria = [METRIC_SCORE if each.name == METRIC_SCORE.name else each for each in criteria]
+    criteria = _scored(tidy, {**options, "progress": scored}, notes, where, apart=bool(apart))
     if "reply" in tidy and "reader" in options:
         read_replies(tidy, criteria, options, notes, where)
     if "confidence" in tidy:
         tidy["confidence"] = as_numbers(tidy["confidence"])
     raters = raters_of(tidy, options, repeats, columns.by_place, notes)
     _check_outputs(tidy, where)
-    remedy = "Keep one of them"
-    if tidy.duplicated(["output", "criterion", "rater"]).any():
-        remedy = _remedy_for_doubles(frame, columns, tidy)
-    check_once(tidy.assign(output=tidy["output"].astype("category")), where, remedy)
+    _check_doubles(frame, columns, tidy, where)
     checked(1, 1)
-    sources = [
-        Source(
-            source,
-            language,
-            conversation(text),
-            references=(reference,) if reference else (),
-            content=content,
-        )
-        for source, language, text, reference, content in first_rows(
-            tidy, listed[0], *("source", "language", "source_text", "reference", "content")
-        )
-    ]
-    pairs = "swapped" in tidy
-    outputs = [
-        Output(
-            *(output, source, generator, language, "" if pair else conversation(text)),
-            chosen=any(pair) or not pairs,  # a pair without texts cannot be rated again
-            first=first,
-            second=second,
-            of=of,
-            condition=how,
-            texts=tuple(pair) if any(pair) else (),
-        )
-        for output, source, generator, language, text, first, second, of, how, *pair in first_rows(
-            tidy,
-            listed[1],
-            *("output", "source", "generator", "language", "text"),
-            *("first", "second", "of", "condition", *(TEXTS if pairs else ())),
-        )
-    ]
+    sources = _sources(tidy, listed[0])
+    outputs = _outputs(tidy, listed[1])
     card = Card(options.get("name") or where.name.split(".")[0])
     extra: dict[str, Any] = {"unread": doubtful} if doubtful else {}
     if columns.sources_by:
@@ -236,6 +167,94 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     return Draft(card, *parts, {"reading": extra} if extra else {}, columns=columns)
 
 
+def _check_raters(frame: pd.DataFrame, tidy: pd.DataFrame, notes: list[str], where: Path) -> None:
+    """Name the one rater of pairs that nobody is named for. Raises DataError for a table without
+    ratings, NoColumn for others without raters.
+    """
+    if tidy.empty:
+        remedy = f"{columns_of(frame)}. Each row below the header is a rating"
+        raise DataError(where, "no ratings in it", remedy)
+    if "rater" in tidy:
+        return
+    if "first_text" not in tidy:
+        unread = tidy.attrs["columns"].unread
+        remedy = f'{columns_of(frame)}. Name it: `columns={{"rater": COLUMN}}`'
+        raise NoColumn(where, "rater", unread, "no column for the rater", remedy)
+    tidy["rater"] = "people"
+    notes.append("no column for the rater: all choices are by one, 'people' (`columns`)")
+
+
+def _about_sources(frame: pd.DataFrame, tidy: pd.DataFrame) -> list[str]:
+    """Notes: the unread columns that may name sources, where each output is one of its own."""
+    columns: TableColumns = tidy.attrs["columns"]
+    if columns.sources_by or not one_each(tidy, "source", "output"):
+        return []
+    return [
+        f"{name!r} may name the sources: `columns={ {'source': name} }`"
+        for name in may_be_sources(frame, columns.unread, tidy)
+    ]
+
+
+def _scored(
+    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path, *, apart: bool
+) -> list[Criterion]:
+    """The criteria of the scores, which become numbers. apart: whether metrics have one of their
+    own.
+    """
+    if apart:
+        measures = {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}
+        options = {**options, "measures": measures}
+    criteria = read_scores(tidy, options, notes, where)
+    by_name = {each.name: each for each in criteria}
+    check_on_scale(tidy, by_name, partial(_place_in_file, tidy, where))
+    if not apart:
+        return criteria
+    return [METRIC_SCORE if each.name == METRIC_SCORE.name else each for each in criteria]
+
+
+def _check_doubles(
+    frame: pd.DataFrame, columns: TableColumns, tidy: pd.DataFrame, where: Path
+) -> None:
+    """Raises DataError for a rating that is given twice."""
+    remedy = "Keep one of them"
+    if tidy.duplicated(["output", "criterion", "rater"]).any():
+        remedy = _remedy_for_doubles(frame, columns, tidy)
+    check_once(tidy.assign(output=tidy["output"].astype("category")), where, remedy)
+
+
+def _sources(tidy: pd.DataFrame, progress: Progress) -> list[Source]:
+    """The sources, as their first rows have them."""
+    roles = ("source", "language", "source_text", "reference", "content")
+    sources = []
+    for name, language, text, reference, content in first_rows(tidy, progress, *roles):
+        references = (reference,) if reference else ()
+        sources.append(
+            Source(name, language, conversation(text), references=references, content=content)
+        )
+    return sources
+
+
+def _outputs(tidy: pd.DataFrame, progress: Progress) -> list[Output]:
+    """The outputs, as their first rows have them."""
+    pairs = "swapped" in tidy
+    roles = ["output", "source", "generator", "language", "text"]
+    roles += ["first", "second", "of", "condition", *(TEXTS if pairs else ())]
+    return [
+        Output(
+            *(output, source, generator, language, "" if pair else conversation(text)),
+            chosen=any(pair) or not pairs,  # a pair without texts cannot be rated again
+            first=first,
+            second=second,
+            of=of,
+            condition=condition,
+            texts=tuple(pair) if any(pair) else (),
+        )
+        for output, source, generator, language, text, first, second, of, condition, *pair in (
+            first_rows(tidy, progress, *roles)
+        )
+    ]
+
+
 def _place_in_file(tidy: pd.DataFrame, where: Path, row: int) -> str:
     """What a message calls the n-th rating: its row in the file, and in a wide table its column."""
     row_in_file = row_of(where, int(tidy.index[row]))
@@ -250,14 +269,14 @@ def _outputs_of_epochs(tidy: pd.DataFrame, notes: list[str]) -> None:
     """Where a text was written anew for each epoch, each is an output of its own, of the source
     that the id names.
     """
-    if "text" not in tidy or not _several(
+    if "text" not in tidy or not has_several(
         tidy.assign(text=as_texts(tidy["text"])), "output", "text"
     ):
         return
     repeat = as_texts(tidy["repeat"])
-    if _one_each(tidy, "source", "output"):
+    if one_each(tidy, "source", "output"):
         tidy["source"] = tidy["output"]
-    tidy["output"] = pd.Categorical(_joined(tidy["output"], repeat))
+    tidy["output"] = pd.Categorical(joined_names(tidy["output"], repeat))
     notes.append("each repeat has a text of its own: taken for another output of the same source")
 
 
@@ -285,146 +304,11 @@ def _remedy_for_doubles(frame: pd.DataFrame, columns: TableColumns, tidy: pd.Dat
     return remedy
 
 
-def _identify(
-    tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path
-) -> pd.DataFrame:
-    """Fill in what identifies a rating: language, criterion, generator, source and output."""
-    _fill(tidy, options, notes, where)
-    if "output" not in tidy and "source" not in tidy:
-        by_text(tidy, tidy.attrs["columns"].unread, notes, where)
-    for role in IDS:
-        if role in tidy:
-            tidy[role] = as_names(tidy[role], role, notes)
-            if role == "language":
-                missing = [name for name in tidy[role].cat.categories if fold(name) in MISSING]
-                if len(missing) < len(tidy[role].cat.categories):  # `NA` among others is not Nauru
-                    tidy[role] = tidy[role].cat.remove_categories(missing)
-            empty = tidy[role].isna().to_numpy()
-            if empty.any():
-                row = int(tidy.index[int(empty.argmax())])
-                raise DataError(
-                    row_of(where, row),
-                    f"{role} is empty" + (" or NA" if role == "language" else ""),
-                    "Every rating needs one",
-                )
-    codes = {name: find_language(name) or name for name in tidy["language"].cat.categories}
-    # `EN` is `en`
-    codes = {name: code.lower() if len(code) <= 3 else code for name, code in codes.items()}
-    places = [
-        name for name, code in codes.items() if is_language(name) and pair_in_capitals(name) == code
-    ]
-    notes += [
-        f"language: {name!r} is read as {language_name(codes[name])} (`language`)"
-        for name in places
-    ]
-    bad = [name for name, code in codes.items() if not is_language(code)]
-    if bad:
-        row = int(tidy.index[int((tidy["language"] == bad[0]).argmax())])
-        check_language(
-            codes[bad[0]], "`language`" if options.get("language") else row_of(where, row)
-        )
-    tidy["language"] = tidy["language"].map(codes).astype("category")
-    named = options.get("columns") or {}
-    several = [
-        role
-        for role in ("generator", "language")
-        if "output" in tidy and _several(tidy, "output", role)
-    ]
-    if several and "source" not in tidy and "output" not in named:
-        notes.append(
-            f"the same id occurs with several {several[0]}s: taken for the source's (`columns`)"
-        )
-        tidy = tidy.rename(columns={"output": "source"})
-        columns: TableColumns = tidy.attrs["columns"]
-        roles = {
-            "source" if role == "output" else role: column for role, column in columns.roles.items()
-        }
-        tidy.attrs["columns"] = replace(columns, roles=roles)
-    if "source" not in tidy or (_one_each(tidy, "source", "output") and "source" not in named):
-        _find_sources(tidy, notes)
-    elif _several(tidy, "source", "language"):
-        notes.append(
-            "the same sources occur in several languages: each is named LANGUAGE/SOURCE, its"
-            " content SOURCE"
-        )
-        if "content" not in tidy:
-            tidy["content"] = tidy["source"]
-        tidy["source"] = _joined(tidy["language"], tidy["source"])
-    if "output" not in tidy:
-        tidy["output"] = _joined(tidy["source"], tidy["generator"])
-        if "text" in tidy and _several(tidy.assign(text=as_texts(tidy["text"])), "output", "text"):
-            digests = (
-                as_texts(tidy["text"]).astype(object).fillna("").map(digest).astype("category")
-            )
-            tidy["output"] = _joined(tidy["output"], digests)
-    return tidy
-
-
-def _find_sources(tidy: pd.DataFrame, notes: list[str]) -> None:
-    """Give outputs their sources by the texts of the inputs; where these do not tell, each is one
-    of its own.
-    """
-    columns: TableColumns = tidy.attrs["columns"]
-    inputs, ids = columns.roles.get("source_text"), columns.roles.get("output", "ID")
-    if inputs and "output" in tidy and by_inputs(tidy, inputs, ids, notes):
-        tidy.attrs["columns"] = replace(columns, sources_by=inputs)
-    elif "source" not in tidy:
-        notes.append(
-            'no source column: outputs count as independent (`columns={"source": COLUMN}`)'
-        )
-        tidy["source"] = tidy["output"]
-
-
-def _one_each(tidy: pd.DataFrame, first: str, second: str) -> bool:
-    """Whether each value of a column goes with one value of the other, both ways."""
-    if first not in tidy or second not in tidy:
-        return False
-    return not (_several(tidy, first, second) or _several(tidy, second, first))
-
-
-def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> None:
-    """Give all rows the criterion, generator and language that no column has."""
-    for role, default in (("criterion", "overall"), ("generator", "text")):
-        if role not in tidy or options.get(role):
-            tidy[role] = options.get(role) or default
-            notes.append(f"{role}: {options.get(role) or default!r} for all rows")
-    if options.get("language"):
-        tidy["language"] = options["language"]
-    elif "language" not in tidy:
-        texts = next(
-            (tidy[role] for role in ("text", "first_text", "source_text") if role in tidy), None
-        )
-        columns: TableColumns = tidy.attrs["columns"]
-        every = [*columns.roles.values(), *columns.wide, *columns.unread]
-        code, why = language_of(where.name.split(".")[0], every, texts)
-        tidy["language"] = code
-        notes.append(f"language: {code}, {why} (`language`)")
-
-
-def _several(tidy: pd.DataFrame, name: str, other: str) -> bool:
-    """Whether one name occurs with several values of another column."""
-    names, values = tidy[name].array.codes, tidy[other].array.codes
-    last = np.zeros(len(tidy[name].cat.categories) + 1, dtype=np.int64)
-    last[names] = values
-    return bool((last[names] != values).any())
-
-
-def _joined(left: pd.Series, right: pd.Series) -> Any:
-    """`left/right` as categories, built from the distinct pairs only."""
-    lefts, rights = left.cat.categories.tolist(), right.cat.categories.tolist()
-    key = left.array.codes.astype(np.int64) * len(rights) + right.array.codes
-    place, pairs = pd.factorize(key, sort=True)
-    names = [
-        f"{lefts[pair // len(rights)]}/{rights[pair % len(rights)]}" for pair in pairs.tolist()
-    ]
-    return pd.Categorical.from_codes(place, pd.Index(names))
-
-
 def _check_outputs(tidy: pd.DataFrame, where: Path) -> None:
     """Raises DataError for an output with two sources, generators, languages or texts."""
     for other in ("source", "generator", "language", *(["text"] if "text" in tidy else [])):
         pairs = tidy[["output"]].assign(**{other: as_texts(tidy[other])}).dropna()
-        if _several(pairs, "output", other):
+        if has_several(pairs, "output", other):
             pairs = pairs.drop_duplicates()
             name = pairs["output"][pairs["output"].duplicated()].iloc[0]
             first, second = pairs[other][pairs["output"] == name].iloc[:2]
