@@ -5,7 +5,7 @@ asking anybody.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from metal.data.dataset import Card, Dataset, load_dataset
 from metal.data.dataset_lines import read_raters
 from metal.data.formats import Draft, Format
 from metal.data.ratings import tidy_facts
-from metal.data.records import Rater
+from metal.data.records import Criterion, Rater
 from metal.data.run_toml import read_run_toml
 from metal.data.tables.replies import read_replies
 from metal.data.tables.scales import NO_ANSWER
@@ -38,6 +38,42 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     """
     file = path / FILE if path.is_dir() else path
     base = options.get("base") or _judged(file.parent)
+    each: list[dict[str, Any]] = []
+    for record in _best_replies(file):
+        names = record.get("criteria", [record.get("criterion")])
+        each += [record | {"criterion": name} for name in names]
+    asked = [r for r in each if r.get("output") in base.outputs and r["criterion"] in base.criteria]
+    notes: list[str] = []
+    if len(asked) < len(each):
+        notes.append(f"{len(each) - len(asked):,} answers are about nothing in the dataset")
+    if not asked:
+        into = f'`metal.read("{file.parent}", into=DATASET)`'
+        raise DataError(
+            file,
+            "no reply about an output of the dataset",
+            f"Read it into the one that was judged: {into}",
+        )
+    tidy = _as_ratings(asked)
+    criteria = [base.criteria[name] for name in tidy["criterion"].cat.categories]
+    tidy = _read_by_form(tidy, asked, criteria, options["reader"], notes, file)
+    _check_read(tidy, np.array([r["kind"] == "verdict" for r in asked]), file)
+    raters = _raters(file.parent, list(dict.fromkeys(tidy["rater"])))
+    for rater in raters:
+        _turn_back(tidy, rater, criteria)
+    parts = (
+        tuple(criteria),
+        tuple(base.sources.values()),
+        tuple(base.outputs.values()),
+        tuple(raters),
+        tidy_facts(tidy),
+    )
+    return Draft(Card(file.parent.name or "journal"), *parts, tuple(notes))
+
+
+def _best_replies(file: Path) -> list[dict[str, Any]]:
+    """Of the replies to each question the best, of equals the last. Raises DataError for a line
+    that is none.
+    """
     best: dict[str, dict[str, Any]] = {}
     # a crash may have cut the last one
     for number, line in enumerate(file.read_bytes().split(b"\n")[:-1], 1):
@@ -50,71 +86,71 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
             raise DataError(
                 f"{file} line {number}", "not a line of a journal", "Take the line out"
             ) from None
-    each = [
-        r | {"criterion": name}
-        for r in best.values()
-        for name in r.get("criteria", [r.get("criterion")])
-    ]
-    asked = [r for r in each if r.get("output") in base.outputs and r["criterion"] in base.criteria]
-    notes = (
-        [f"{len(each) - len(asked):,} answers are about nothing in the dataset"]
-        if len(asked) < len(each)
-        else []
-    )
-    if not asked:
-        into = f'`metal.read("{file.parent}", into=DATASET)`'
-        raise DataError(
-            file,
-            "no reply about an output of the dataset",
-            f"Read it into the one that was judged: {into}",
-        )
-    complete = [r["kind"] == "verdict" or r.get("ending") == "complete" for r in asked]
+    return list(best.values())
+
+
+def _as_ratings(asked: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+    """A row for each reply, complete or not, without scores."""
     tidy = pd.DataFrame({name: [r[name] for r in asked] for name in ("output", "criterion")})
-    tidy["rater"] = [_name(r) for r in asked]
+    tidy["rater"] = [_name(record) for record in asked]
     tidy["score"] = np.nan
-    tidy["reply"] = [
-        r["text"] if has_reply else None for r, has_reply in zip(asked, complete, strict=True)
-    ]
-    tidy["reason"] = [
-        NO_ANSWER if has_reply else _why(r) for r, has_reply in zip(asked, complete, strict=True)
-    ]
+    replies: list[str | None] = []
+    reasons: list[str] = []
+    for record in asked:
+        complete = record["kind"] == "verdict" or record.get("ending") == "complete"
+        replies.append(record["text"] if complete else None)
+        reasons.append(NO_ANSWER if complete else _why(record))
+    tidy["reply"], tidy["reason"] = replies, reasons
     tidy["criterion"] = tidy["criterion"].astype("category")
-    criteria = [base.criteria[name] for name in tidy["criterion"].cat.categories]
+    return tidy
+
+
+def _read_by_form(
+    tidy: pd.DataFrame,
+    asked: Sequence[Mapping[str, Any]],
+    criteria: list[Criterion],
+    reader: Callable[..., Any],
+    notes: list[str],
+    file: Path,
+) -> pd.DataFrame:
+    """The ratings with their scores, each read as it was asked for: with letters, or several
+    criteria together.
+    """
     forms = np.array([2 * ("criteria" in r) + bool(r.get("letters")) for r in asked])
-    parts_read = []
+    parts = []
     for form in np.unique(forms):
         part = tidy[forms == form].copy()
-        reader = partial(
-            options["reader"], letters=bool(form % 2), together=form >= 2, numbered=True
-        )
-        read_replies(part, criteria, {"reader": reader, "columns": {"reply": FILE}}, notes, file)
-        parts_read.append(part)
-    tidy = pd.concat(parts_read).sort_index()
-    _check_read(tidy, np.array([r["kind"] == "verdict" for r in asked]), file)
-    finished = (file.parent / "raters.jsonl").is_file()
-    known_raters = {rater.rater: rater for rater in read_raters(file.parent)} if finished else {}
-    flip = () if finished else read_run_toml(file.parent)["settings"].get("flip", ())
-    raters = [
-        known_raters.get(name)
-        or Rater(name, "llm", name.partition("/")[0], {"flipped": list(flip)} if flip else {})
-        for name in dict.fromkeys(tidy["rater"])
+        of_form = partial(reader, letters=bool(form % 2), together=form >= 2, numbered=True)
+        read_replies(part, criteria, {"reader": of_form, "columns": {"reply": FILE}}, notes, file)
+        parts.append(part)
+    read_parts: pd.DataFrame = pd.concat(parts)
+    return read_parts.sort_index()
+
+
+def _raters(run: Path, names: Sequence[str]) -> list[Rater]:
+    """The judges, as the run wrote them if it ended."""
+    if (run / "raters.jsonl").is_file():
+        known = {rater.rater: rater for rater in read_raters(run)}
+        about: dict[str, Any] = {}
+    else:
+        known = {}
+        flip = read_run_toml(run)["settings"].get("flip", ())
+        about = {"flipped": list(flip)} if flip else {}
+    return [
+        known.get(name) or Rater(name, "llm", name.partition("/")[0], dict(about)) for name in names
     ]
-    for rater in raters:
-        for criterion in filter(lambda c: c.name in rater.about.get("flipped", ()), criteria):
-            rows = (tidy["rater"] == rater.rater) & (tidy["criterion"] == criterion.name)
-            turned = dict(zip(criterion.scale.values, criterion.scale.values[::-1], strict=True))
-            ends = sum(criterion.scale.ends or (0, 0))
-            tidy.loc[rows, "score"] = [
-                turned.get(score, ends - score) for score in tidy.loc[rows, "score"]
-            ]
-    parts = (
-        tuple(criteria),
-        tuple(base.sources.values()),
-        tuple(base.outputs.values()),
-        tuple(raters),
-        tidy_facts(tidy),
-    )
-    return Draft(Card(file.parent.name or "journal"), *parts, tuple(notes))
+
+
+def _turn_back(tidy: pd.DataFrame, rater: Rater, criteria: Sequence[Criterion]) -> None:
+    """Turn a judge's scores on flipped criteria the right way round."""
+    for criterion in criteria:
+        if criterion.name not in rater.about.get("flipped", ()):
+            continue
+        rows = (tidy["rater"] == rater.rater) & (tidy["criterion"] == criterion.name)
+        turned = dict(zip(criterion.scale.values, criterion.scale.values[::-1], strict=True))
+        ends = sum(criterion.scale.ends or (0, 0))
+        scores = tidy.loc[rows, "score"]
+        tidy.loc[rows, "score"] = [turned.get(score, ends - score) for score in scores]
 
 
 def _check_read(tidy: pd.DataFrame, had: Any, file: Path) -> None:
