@@ -333,10 +333,7 @@ def _warnings(
             f"people of several groups ({named}) are the reference together;"
             ' `reference="group=NAME"` takes one'
         )
-    missing = [np.isnan(cell.scores[:, cell.rated]) for cell in cells]
-    unlike = [
-        cell for cell, without in zip(cells, missing, strict=True) if (without != without[:1]).any()
-    ]
+    unlike = [cell for cell in cells if _scored_unlike(cell)]
     if unlike:
         unlike_cells = ", ".join(where(dataset, cell) for cell in unlike)
         named = "every criterion" if len(unlike) == len(cells) else unlike_cells
@@ -350,27 +347,45 @@ def _warnings(
             f"no {OVERALL}: the criteria have different scales, and not all have a range; declare"
             " range = [LOW, HIGH] in dataset.toml"
         )
-    counts: Any = (
-        generators.groupby(["criterion", "language", "by"])["sources"].nunique()
-        if len(generators)
-        else {}
-    )
-    if mixed := sorted(
-        {titles[criterion] for (criterion, _, _), count in counts.items() if count > 1}
-    ):
+    yield from _of_generators(dataset, titles, generators)
+    yield from _of_raters(dataset, cells, settings, titles)
+
+
+def _scored_unlike(cell: BoardCell) -> bool:
+    """Whether not all raters scored the same of the outputs that people rated."""
+    missing = np.isnan(cell.scores[:, cell.rated])
+    return bool((missing != missing[:1]).any())
+
+
+def _of_generators(
+    dataset: Dataset, titles: Mapping[str, str], generators: pd.DataFrame
+) -> Iterator[str]:
+    mixed = set()
+    if len(generators):
+        counts = generators.groupby(["criterion", "language", "by"])["sources"].nunique()
+        mixed = {titles[criterion] for criterion, _, _ in counts.index[counts > 1]}
+    if mixed:
         yield (
-            f"{', '.join(mixed)}: generators were scored on different numbers of sources; their"
-            " means are not of the same"
+            f"{', '.join(sorted(mixed))}: generators were scored on different numbers of sources;"
+            " their means are not of the same"
         )
-    if unranked := sorted(
-        {each.generator for each in dataset.outputs.values()} - {*generators["generator"]}
-    ):
-        lacking = not any(source.references for source in dataset.sources.values())
-        yield (
+    everyone = {each.generator for each in dataset.outputs.values()}
+    if unranked := sorted(everyone - {*generators["generator"]}):
+        warning = (
             f"{', '.join(unranked)}: no rank, as neither the people nor a rater that ranks"
             " generators scored any output"
-            + ("; METAL's own metrics need references, which no source has" if lacking else "")
         )
+        if not any(source.references for source in dataset.sources.values()):
+            warning += "; METAL's own metrics need references, which no source has"
+        yield warning
+
+
+def _of_raters(
+    dataset: Dataset,
+    cells: Sequence[BoardCell],
+    settings: BoardSettings,
+    titles: Mapping[str, str],
+) -> Iterator[str]:
     criteria_of: dict[str, dict[str, None]] = {}
     for cell in cells:
         for board_rater in cell.raters:
@@ -382,13 +397,10 @@ def _warnings(
                 f"{name} is not in the first ranking, on {main}: it is ranked on"
                 f" {', '.join(scored)} only"
             )
-    for name, rater in sorted(dataset.raters.items()):
-        wanted = (
-            rater.kind != "human"
-            and "repeats" not in rater.about
-            and name in (settings.raters or dataset.raters)
-        )
-        if wanted and name not in criteria_of:
+    for name in sorted({*(settings.raters or dataset.raters)} & dataset.raters.keys()):
+        rater = dataset.raters[name]
+        asked_again = "repeats" in rater.about
+        if rater.kind != "human" and not asked_again and name not in criteria_of:
             yield (
                 f"{name} scored no output and criterion that the people rated; it is not on the"
                 " board"

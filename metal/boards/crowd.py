@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -214,22 +215,12 @@ def crowd(
     )
     chosen: list[Example] = []
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
-    for place, cell in enumerate(followed(cells, progress)):
+    for index, cell in enumerate(followed(cells, progress)):
         only = cell.only_rated()
         on_scale = np.array([rater.name not in elsewhere for rater in cell.raters], dtype=bool)
-        figures = computed.figures[place] if computed else _figures(only, bootstrap)
+        figures = computed.figures[index] if computed else _figures(only, bootstrap)
         rows["crowd_raters"] += rater_rows(only, on_scale, choices.area, figures, bootstrap)
-        rng = np.random.default_rng([settings.seed, len(only.human)])
-        person = np.array([rater.kind == "human" for rater in only.raters], dtype=bool)
-        better = correlates_better(
-            only.human,
-            only.scores,
-            rng,
-            source=only.source,
-            resamples=permutations,
-            wanted=person[:, None] & ~person,
-        )
-        rows["crowd_comparisons"] += compared(only, better, resolution(permutations))
+        rows["crowd_comparisons"] += _comparisons(only, permutations, settings.seed)
         for rater, scores, on in zip(only.raters, only.scores, on_scale, strict=True):
             rows["crowd_dots"] += dots(only, rater, scores)
             if on:
@@ -240,16 +231,12 @@ def crowd(
     adjust(rows["crowd_comparisons"])
     for cell in cells:
         raters, pairs = (
-            [
-                row
-                for row in rows[name]
-                if row["language"] == cell.language and row["criterion"] == cell.criterion
-            ]
-            for name in ("crowd_raters", "crowd_comparisons")
+            _of_cell(rows["crowd_raters"], cell),
+            _of_cell(rows["crowd_comparisons"], cell),
         )
         rows["crowd_answers"].append(answer_row(raters, pairs, settings.reference))
     signature = _signature(dataset, settings, choices)
-    for record in (record for records in rows.values() for record in records):
+    for record in chain.from_iterable(rows.values()):
         record["signature"] = signature
     return Crowd(
         main_criterion([cell.criterion for cell in cells]),
@@ -264,6 +251,25 @@ def crowd(
         signature,
         titles={cell.criterion: dataset.called(cell.criterion) for cell in cells},
     )
+
+
+def _comparisons(cell: BoardCell, permutations: int, seed: int) -> list[dict[str, Any]]:
+    """Every rater that is people against every other, of a cell whose items people rated."""
+    person = np.array([rater.kind == "human" for rater in cell.raters], dtype=bool)
+    better = correlates_better(
+        cell.human,
+        cell.scores,
+        np.random.default_rng([seed, len(cell.human)]),
+        source=cell.source,
+        resamples=permutations,
+        wanted=person[:, None] & ~person,
+    )
+    return compared(cell, better, resolution(permutations))
+
+
+def _of_cell(rows: Sequence[dict[str, Any]], cell: BoardCell) -> list[dict[str, Any]]:
+    key = (cell.language, cell.criterion)
+    return [row for row in rows if (row["language"], row["criterion"]) == key]
 
 
 def _chosen(cell: BoardCell, settings: BoardSettings) -> BoardCell:

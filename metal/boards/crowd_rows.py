@@ -40,15 +40,17 @@ def compared(cell: BoardCell, better: Numbers, resolution: float) -> list[dict[s
             if person.kind != "human" or other.kind == "human":
                 continue
             p_above, p_below = better[i, j], better[j, i]
-            defined = not np.isnan(p_above)
-            ahead = (person if p_above <= p_below else other).name if defined else None
+            ahead = p = None
+            if not np.isnan(p_above):
+                ahead = person.name if p_above <= p_below else other.name
+                p = min(1.0, 2 * float(min(p_above, p_below)))
             rows.append(
                 {
                     **cell.place,
                     "crowd": person.name,
                     "judge": other.name,
                     "better": ahead,
-                    "p": min(1.0, 2 * float(min(p_above, p_below))) if defined else None,
+                    "p": p,
                     "at_most": bool(min(p_above, p_below) <= resolution),
                 }
             )

@@ -435,13 +435,9 @@ def _well_typed(settings: BoardSettings) -> bool:
     """Whether each of WHOM has the type of its default, and collections hold texts."""
     for key in WHOM:
         value = getattr(settings, key)
-        inside = (
-            [*value, *value.values()]
-            if isinstance(value, dict)
-            else value
-            if isinstance(value, tuple)
-            else ()
-        )
+        inside = value if isinstance(value, tuple) else ()
+        if isinstance(value, dict):
+            inside = (*value, *value.values())
         if type(value) is not type(getattr(BoardSettings(), key)) or not all(
             isinstance(item, str) for item in inside
         ):

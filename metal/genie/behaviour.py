@@ -271,7 +271,9 @@ def _comments(answers: ColleagueAnswers, name: str, comments: pd.DataFrame) -> d
 def _noted(row: dict[str, Any], competence: Competence) -> dict[str, Any]:
     """The row with competences, and the reasons for what has no value."""
     row |= {"dawid_skene": competence.dawid_skene, "mace": competence.mace}
-    alone = NO_ANSWER if not row["ratings"] else NOT_SHARED if not row["shared"] else ""
+    alone = "" if row["shared"] else NOT_SHARED
+    if not row["ratings"]:
+        alone = NO_ANSWER
     levelled = competence.reason != NO_LEVELS
     no_labels = alone or ("" if levelled else NO_LEVELS)
     reasons = {

@@ -189,7 +189,10 @@ def rightness(
     compared with itself. Source: GENIE, section 5 (binarised at 0.5).
     """
     share = criterion.share(scores)
-    right = share < 0.5 if side == NEGATIVE else (share >= 0.5 if comparative else share > 0.5)
+    if side == NEGATIVE:
+        right = share < 0.5
+    else:
+        right = share >= 0.5 if comparative else share > 0.5
     return np.where(np.isnan(share), np.nan, right)
 
 

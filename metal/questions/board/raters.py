@@ -229,7 +229,9 @@ def _table(run: Billboard, question: _Question) -> TableView:
 def _direction_shown(row: dict[str, Any], question: _Question) -> str:
     if not known(row["value"]):
         return ""
-    return question.over if row["low"] > 0 else question.under if row["high"] < 0 else "not shown"
+    if row["low"] > 0:
+        return question.over
+    return question.under if row["high"] < 0 else "not shown"
 
 
 def _overrating_chart(run: Billboard, question: _Question) -> Chart | None:

@@ -206,14 +206,14 @@ def _ensemble(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     if unseen is None or metric is None:
         return f"Of {named}; its r on generators that it has not seen is undefined."
     words = f"Of {named}: on generators that it has not seen {pearson(unseen)}, "
-    ahead = unseen["pearson"] > metric["pearson"]
-    first, second = (unseen, metric) if ahead else (metric, unseen)
-    apart = _told_apart(run, first, second)
-    verdict = ("better" if ahead else "worse") if apart else "not shown to differ"
-    than = "than" if apart else "from"
+    first, second, verdict = metric, unseen, "worse than"
+    if unseen["pearson"] > metric["pearson"]:
+        first, second, verdict = unseen, metric, "better than"
+    if not _told_apart(run, first, second):
+        verdict = "not shown to differ from"
     tested = _tested(run, first, second)
     return (
-        f"{words}{verdict} {than} the best single metric, {within(metric['rater'])}"
+        f"{words}{verdict} the best single metric, {within(metric['rater'])}"
         f" ({pearson(metric)}{tested})."
     )
 

@@ -118,7 +118,9 @@ def correct(
         drawn=drawn,
         progress=progress or no_progress,
     )
-    chosen = labelled or ("drawn" if drawn else "random" if labels else "not said")
+    chosen = labelled or ("random" if labels else "not said")
+    if drawn and not labelled:
+        chosen = "drawn"
     asked = {"reference": reference, "labels": labels, "labelled": chosen, "seed": seed}
     warnings = (
         *left_out,

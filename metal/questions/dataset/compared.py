@@ -132,13 +132,8 @@ def _counts(table: pd.DataFrame, best: pd.DataFrame, first: str) -> TableView:
         named = best[best["rater"] == rater].set_index(CASE)["best"]
         often, both = Counter(named), named.index.intersection(reference.index)
         same = int(((named[both] == reference[both]) & (named[both] != "")).sum())
-        alike = (
-            ""
-            if rater == first
-            else f"{count(same)} of {count(len(both))}"
-            if len(both)
-            else UNDEFINED
-        )
+        alike = f"{count(same)} of {count(len(both))}" if len(both) else UNDEFINED
+        alike = "" if rater == first else alike
         rows.append(
             (
                 name(rater),

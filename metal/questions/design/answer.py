@@ -110,13 +110,9 @@ def _size(row: Row) -> str:
 def _price(row: Row) -> tuple[str, str]:
     """Working time and price of the items to buy; empty where unknown."""
     hours, usd = row["hours_to_buy"], row["usd_to_buy"]
-    time = (
-        ""
-        if not known(hours)
-        else plural(round(hours), "hour")
-        if hours >= 1
-        else duration(hours * 3600)
-    )
+    time = ""
+    if known(hours):
+        time = plural(round(hours), "hour") if hours >= 1 else duration(hours * 3600)
     return time, dollars(usd) if known(usd) else ""
 
 

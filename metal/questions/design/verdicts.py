@@ -56,13 +56,10 @@ class SimulatedVerdicts:
         people = cell.by_people[keep]
         panels = draw_panels(people >= 0, size, rng)
         self._people = np.where(panels, people, NOT_ASKED)  # (versions, items, people)
-        self._answer = (
-            self._by_judge(keep)
-            if not alike
-            else self._scores()
-            if cell.by_scores
-            else self._labels()
-        )
+        if not alike:
+            self._answer = self._by_judge(keep)
+        else:
+            self._answer = self._scores() if cell.by_scores else self._labels()
         self._of_source = np.unique(cell.matrix.sources[keep], return_counts=True)[1]
         self.sources = len(self._of_source)
 

@@ -220,13 +220,14 @@ def _row(
             "a scale without ends" if compared.any() else "no output that the jury and people rated"
         )
         return row | {"best": "", "undefined": f"agreement: {why}"}
+    better = "no" if gain.high < 0 else "unclear"
     return row | {
         "agreement": float(of_jury[compared].mean()),
         "best_agreement": float(best[compared].mean()),
         "gain": gain.mean,
         "gain_low": gain.low,
         "gain_high": gain.high,
-        "better": "yes" if gain.low > 0 else "no" if gain.high < 0 else "unclear",
+        "better": "yes" if gain.low > 0 else better,
     }
 
 

@@ -40,12 +40,10 @@ def headline(run: Leaderboard) -> str:
         return f"{first}; {within(alike[0])} is not shown to be worse."
     if alike:
         return f"{first}; {len(alike)} others are not shown to be worse."
-    compared = (
-        "the others"
-        if len(rivals) == len(rows) - 1
-        else f"the {len(rivals) if len(rivals) > 1 else 'one'} it can be compared with"
-    )
-    return f"{first}, shown to be ahead of {'the other' if len(rows) == 2 else compared}."
+    compared = f"the {len(rivals) if len(rivals) > 1 else 'one'} it can be compared with"
+    if len(rivals) == len(rows) - 1:
+        compared = "the other" if len(rows) == 2 else "the others"
+    return f"{first}, shown to be ahead of {compared}."
 
 
 def lead(run: Leaderboard) -> str:

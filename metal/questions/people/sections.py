@@ -88,7 +88,9 @@ def _tests_chart(run: Monitor) -> Chart:
 
 
 def _look(row: Row) -> str:
-    return "noisy" if row["noisy"] else "fine" if row["kind"] == "human" else "judge"
+    if row["noisy"]:
+        return "noisy"
+    return "fine" if row["kind"] == "human" else "judge"
 
 
 def _right(side: str, row: Row) -> str:

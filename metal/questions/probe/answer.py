@@ -96,8 +96,11 @@ def cards(run: ProbeReport) -> Iterator[Remark]:
             yield Remark(title, f"{'; '.join(lines[:MOST_NAMED])}{more}.")
     unsaid, undecided = (sum(row["says"] == says for row in rows) for says in (UNKNOWN, SHOWN))
     if unsaid or undecided:
-        counted = [f"{unsaid:,} {'is' if unsaid == 1 else 'are'} open"] if unsaid else []
-        counted += [f"{undecided:,} decide{'s' * (undecided == 1)} nothing"] if undecided else []
+        counted = []
+        if unsaid:
+            counted.append(f"{unsaid:,} {'is' if unsaid == 1 else 'are'} open")
+        if undecided:
+            counted.append(f"{undecided:,} decide{'s' * (undecided == 1)} nothing")
         yield Remark(
             "Open",
             f"Of {plural(len(rows), 'case')} {' and '.join(counted)}; “All figures” has why.",

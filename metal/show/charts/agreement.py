@@ -165,7 +165,9 @@ def radar(shown: CriterionF1) -> Chart | None:
     for position, language in enumerate(languages):
         parts.append(svg.line(centre_x, centre_y, *at(position, 1), "grid"))
         x, y = at(position, 1.1)
-        anchor = "middle" if abs(x - centre_x) < 12 else "start" if x > centre_x else "end"
+        anchor = "start" if x > centre_x else "end"
+        if abs(x - centre_x) < 12:
+            anchor = "middle"
         parts.append(svg.lines(x, y + 4, language_name(language), LABEL, text_anchor=anchor))
     for tick in SHARES[1:-1]:
         parts.append(

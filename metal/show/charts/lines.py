@@ -331,9 +331,9 @@ def rank_lines(shown: Ranks) -> str:
     )
     parts = [head]
     for column, by in enumerate(shown.by):
-        anchor, shift = (
-            ("start", -8) if column == 0 else ("end", 40) if column == last else ("middle", 0)
-        )
+        anchor, shift = ("end", 40) if column == last else ("middle", 0)
+        if column == 0:
+            anchor, shift = "start", -8
         y = top - 8 - 14 * (last - column)  # a line each, so that long names do not meet
         across = x(column) + shift
         if column == 0:  # a long name begins further left

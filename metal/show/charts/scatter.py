@@ -101,18 +101,13 @@ def disagreement(
     order = sorted(
         (panel for panel in drawn if known(panel.pearson)), key=lambda panel: panel.pearson
     )
-    finding = (
-        f"{within(order[-1].rater)} goes with {people} most (r {figure(order[-1].pearson)})"
-        if order
-        else ""
-    )
-    finding += (
-        f", {within(order[0].rater)} least ({figure(order[0].pearson)})."
-        if order[1:]
-        else "."
-        if order
-        else ""
-    )
+    finding = ""
+    if order:
+        most, least = order[-1], order[0]
+        finding = f"{within(most.rater)} goes with {people} most (r {figure(most.pearson)})"
+        if order[1:]:
+            finding += f", {within(least.rater)} least ({figure(least.pearson)})"
+        finding += "."
     numbers = _numbers(key, label, panels)
     return Chart(key, label, _alt(label, drawn, people), picture, numbers, _NOTES, finding)
 

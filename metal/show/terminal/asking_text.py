@@ -40,26 +40,24 @@ def show_estimates(
             " was sent."
         )
         return
-    rows = [
-        [
-            estimate.model.name,
-            f"{estimate.calls:,}",
-            f"{estimate.answered:,}",
-            thousands(estimate.tokens_in),
-            thousands(estimate.tokens_out),
-            dollars(estimate.cost),
-            (
-                "within 24 h"
-                if estimate.batch and estimate.calls
-                else (
-                    duration(estimate.seconds)
-                    if estimate.seconds or not estimate.calls
-                    else UNDEFINED
-                )
-            ),
-        ]
-        for estimate in coming
-    ]
+    rows = []
+    for estimate in coming:
+        time = duration(estimate.seconds)
+        if estimate.calls and estimate.batch:
+            time = "within 24 h"
+        elif estimate.calls and not estimate.seconds:
+            time = UNDEFINED
+        rows.append(
+            [
+                estimate.model.name,
+                f"{estimate.calls:,}",
+                f"{estimate.answered:,}",
+                thousands(estimate.tokens_in),
+                thousands(estimate.tokens_out),
+                dollars(estimate.cost),
+                time,
+            ]
+        )
     show.table(
         f"Calls to make: {what}",
         ["model", "calls", "known", "tokens in", "tokens out", "cost", "time"],

@@ -85,7 +85,7 @@ def say(
     """
     from rich.text import Text
 
-    style = "bold" if bold else "dim" if dim else ""
+    style = "dim" if dim else ""
     out = console()
     text = clean(wording(text))
     lines = [text]
@@ -93,7 +93,7 @@ def say(
         width = min(out.width, TEXT_WIDTH)
         lines = _cut(text, width, most) if most else folded(text, width)
     for line in lines or [""]:
-        out.print(Text(line, style=style), soft_wrap=True)
+        out.print(Text(line, style="bold" if bold else style), soft_wrap=True)
 
 
 def _cut(text: str, width: int, most: int) -> list[str]:

@@ -62,15 +62,8 @@ class Stage:
             done, total = done / scale, total / scale
         if self.unit == PERCENT:
             done, total, unit = 100 * done / total, 100, PERCENT
-        shown = [
-            (
-                f"{done:,.0f}%"
-                if unit == PERCENT
-                else f"{done:,.0f}/{total:,.0f}"
-                if total
-                else f"{done:,.0f}"
-            )
-        ]
+        so_far = f"{done:,.0f}/{total:,.0f}" if total else f"{done:,.0f}"
+        shown = [(f"{done:,.0f}%" if unit == PERCENT else so_far)]
         if not self.has_rate:
             shown[0] += unit.removesuffix(PERCENT)
         else:
@@ -138,7 +131,9 @@ class Stages:
 
 def per_second(rate: float, unit: str) -> str:
     """`2.7 cells/s`, of the unit ` cells`."""
-    return f"{rate:,.{0 if rate >= 10 else 1 if rate >= 0.1 else 3}f}{unit}/s"
+    if rate >= 10:
+        return f"{rate:,.0f}{unit}/s"
+    return f"{rate:,.1f}{unit}/s" if rate >= 0.1 else f"{rate:,.3f}{unit}/s"
 
 
 def _clock(seconds: float) -> str:

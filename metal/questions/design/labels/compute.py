@@ -287,13 +287,11 @@ def _planned(
                 )
             }
             continue
-        priced = (
-            {}
-            if asked.prices.pay is None
-            else {"usd": chosen.price(labels), "usd_alone": alone * pilot.label}
-        )
-        sources = (
-            math.ceil(labels / chosen.share) if chosen.judged else pilot.sources if pays else labels
-        )
+        priced = {}
+        if asked.prices.pay is not None:
+            priced = {"usd": chosen.price(labels), "usd_alone": alone * pilot.label}
+        sources = pilot.sources if pays else labels
+        if chosen.judged:
+            sources = math.ceil(labels / chosen.share)
         figures = {"pays": pays, "labels": labels, "sources": sources, "labels_alone": alone}
         yield row | figures | {"half_width": chosen.half_width(labels)} | priced
