@@ -4,8 +4,9 @@ which say the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from metal.data.text import listed
 from metal.errors import UsageError
 from metal.raters.judges.prompts import Prompt
 from metal.raters.judges.rubric import DETAILED, Rubric, check_described, rubrics_for, where_to_ask
-from metal.raters.judges.templates import load_template, translation
+from metal.raters.judges.templates import Template, load_template, translation
 
 if TYPE_CHECKING:
     from metal.running.judging import JudgeRequest
@@ -50,43 +51,13 @@ def load_prompts(
     The request's question is all that judges are told about the criterion, besides its levels.
     """
     wanted = list(criteria)
-    described_in: Sequence[Path] = folders
     if request.question:
         wanted = [asked_by(request.question, wanted)]
-        described_in = ()
-    prompt_language = "" if request.prompt_language == "en" else request.prompt_language
-
-    def load(name: str, language: str) -> Prompt:
-        template = load_template(name, folders, pairs)
-        if language:
-            written = [] if request.question else [each.name for each in wanted]
-            template = translation(template, folders, language, written)
-        rubrics = rubrics_for(wanted, described_in, needed=(), language=language, flip=request.flip)
-        for name, rubric in rubrics.items():
-            if rubric.compared and not template.shows_references:
-                raise UsageError(
-                    f"{name} compares with the reference; show it to judges: `with_reference=True`"
-                )
-            if not pairs and says_nothing(rubric):
-                raise UsageError(
-                    f"criterion {name} has neither a question nor a description; give `question`,"
-                    " e.g. "
-                    f'"Does the answer help?", or {where_to_ask(name)}'
-                )
-        check_described(rubrics, template.needed, language)
-        unlevelled = [name for name, rubric in rubrics.items() if not rubric.criterion.scale.levels]
-        if template.letters and unlevelled:
-            raise UsageError(
-                f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another"
-            )
-        prompt = Prompt(template, rubrics, prompt_language)
-        for criterion in rubrics:  # a fault in a template shows before anything is sent
-            prompt.digest(criterion)
-        return prompt
-
+    load = partial(_load_prompt, request, wanted, folders, pairs)
     names = dict.fromkeys(request.prompts)
-    if prompt_language != OF_TEXT:
-        return tuple(load(name, prompt_language) for name in names)
+    if request.prompt_language != OF_TEXT:
+        language = "" if request.prompt_language == "en" else request.prompt_language
+        return tuple(load(name, language) for name in names)
     spoken = {language: sides(language)[1].split("-")[0] for language in sorted(languages)}
     if not set(spoken.values()) - {"en"}:
         raise UsageError(
@@ -97,6 +68,51 @@ def load_prompts(
         for name in names
     }
     return tuple(replace(load(name, ""), by_language=others[name]) for name in names)
+
+
+def _load_prompt(
+    request: JudgeRequest,
+    criteria: Sequence[Criterion],
+    folders: list[Path],
+    pairs: bool,
+    name: str,
+    language: str,
+) -> Prompt:
+    """The prompt of a name in a language, with the rubrics of the criteria. Raises UsageError for
+    what it cannot ask.
+    """
+    described_in = () if request.question else folders
+    template = load_template(name, folders, pairs)
+    if language:
+        written = [] if request.question else [criterion.name for criterion in criteria]
+        template = translation(template, folders, language, written)
+    rubrics = rubrics_for(criteria, described_in, needed=(), language=language, flip=request.flip)
+    _check_askable(rubrics, template, pairs)
+    check_described(rubrics, template.needed, language)
+    unlevelled = [each for each, rubric in rubrics.items() if not rubric.criterion.scale.levels]
+    if template.letters and unlevelled:
+        raise UsageError(
+            f"prompt {name} asks for letters, but {unlevelled[0]} has no levels; give another"
+        )
+    asked_for = "" if request.prompt_language == "en" else request.prompt_language
+    prompt = Prompt(template, rubrics, asked_for)
+    for criterion in rubrics:  # a fault in a template shows before anything is sent
+        prompt.digest(criterion)
+    return prompt
+
+
+def _check_askable(rubrics: Mapping[str, Rubric], template: Template, pairs: bool) -> None:
+    """Raise UsageError for a criterion that a prompt says nothing about, or shows too little for."""
+    for criterion, rubric in rubrics.items():
+        if rubric.compared and not template.shows_references:
+            raise UsageError(
+                f"{criterion} compares with the reference; show it to judges: `with_reference=True`"
+            )
+        if not pairs and says_nothing(rubric):
+            raise UsageError(
+                f"criterion {criterion} has neither a question nor a description; give `question`,"
+                f' e.g. "Does the answer help?", or {where_to_ask(criterion)}'
+            )
 
 
 def says_nothing(rubric: Rubric) -> bool:

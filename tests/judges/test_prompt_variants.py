@@ -591,6 +591,27 @@ def test_another_reason_is_refused(tmp_path: Path) -> None:
         load_template("mine", [tmp_path])
 
 
+def test_a_prompt_that_asks_for_letters_is_named_where_a_criterion_has_no_levels(
+    tmp_path: Path,
+) -> None:
+    demo = load_dataset(DEMO)
+    tone = Criterion("tone", Scale("interval", low=0.0, high=100.0), question="How is the tone?")
+    save_dataset(replace(demo, criteria={**demo.criteria, "tone": tone}), tmp_path / "data")
+    (tmp_path / "prompts" / "judge").mkdir(parents=True)
+    text = 'system = ""\nuser = "{{ output }}"\nletters = true\n'
+    (tmp_path / "prompts" / "judge" / "mine.toml").write_text(text, encoding="utf-8")
+    with pytest.raises(UsageError, match="prompt mine asks for letters, but tone has no levels"):
+        metal.judge(
+            tmp_path / "data",
+            "openai:gpt-4o",
+            prompt="mine",
+            criteria="tone",
+            prompt_folders=[tmp_path / "prompts"],
+            out=tmp_path / "run",
+            dry_run=True,
+        )
+
+
 # ---------------------------------------------------------------- a table, and a question in one
 # line
 
