@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from math import isnan
@@ -304,36 +304,43 @@ def generator_outputs(
     board |= {
         name: source.language for name, source in dataset.sources.items() if name not in board
     }
-    counts = Counter(source for source, _ in rows)
-    extra = [source for source in counts if source not in board]
-    again = [source for source, count in counts.items() if count > 1]
-    languages = {board[source] for source in counts if source in board}
-    missing = [
-        source
-        for source, language in board.items()
-        if language in languages and source not in counts
-    ]
-    empty = [source for source, text in rows if not text.strip()]
-    problems = []
-    if not rows:
-        problems.append("no outputs in it")
-    if extra:
-        near = nearest(extra[0], list(board), SHOWN).rstrip("?")
-        problems.append(f"{_counted(extra, 'extra source')} the board does not have, {near}")
-    if again:
-        problems.append(f"{_counted(again, 'duplicate source')}")
-    if missing and not allow_missing:
-        problems.append(
-            f"{_counted(missing, 'missing source')} of"
-            f" {len(missing) + len(set(counts) - set(extra)):,}"
-        )
-    if empty:
-        problems.append(f"{_counted(empty, 'empty text')}")
-    if problems:
+    if problems := _problems(rows, board, allow_missing):
         raise DataError(where, "; ".join(problems), "Nothing was taken in; put the file right")
     return tuple(
         Output(f"{source}/{name}", source, name, board[source], text) for source, text in rows
     )
+
+
+def _problems(
+    rows: Sequence[tuple[str, str]], board: Mapping[str, str], allow_missing: bool
+) -> list[str]:
+    """Every fault of the rows. board: the language of each of its sources."""
+    if not rows:
+        return ["no outputs in it"]
+    counts = Counter(source for source, _ in rows)
+    extra = [source for source in counts if source not in board]
+    again = [source for source, count in counts.items() if count > 1]
+    empty = [source for source, text in rows if not text.strip()]
+    problems = []
+    if extra:
+        near = nearest(extra[0], list(board), SHOWN).rstrip("?")
+        problems.append(f"{_counted(extra, 'extra source')} the board does not have, {near}")
+    if again:
+        problems.append(_counted(again, "duplicate source"))
+    if not allow_missing and (missing := _missing(counts, board)):
+        wanted = len(missing) + len(counts) - len(extra)
+        problems.append(f"{_counted(missing, 'missing source')} of {wanted:,}")
+    if empty:
+        problems.append(_counted(empty, "empty text"))
+    return problems
+
+
+def _missing(rows: Collection[str], board: Mapping[str, str]) -> list[str]:
+    """The board's sources without a row, in the languages of the rows."""
+    languages = {board[source] for source in rows if source in board}
+    return [
+        source for source, language in board.items() if language in languages and source not in rows
+    ]
 
 
 def _counted(names: Sequence[str], what: str) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from metal.data.text import (
@@ -111,37 +112,28 @@ def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | No
     """Ranks among the generators that everybody ranked; None where these are too few."""
     if len(rankings) < 2:
         return None
-    first, *rest = rankings.values()
-    shared = [generator for generator in first if all(generator in ranked for ranked in rest)]
-    if len(shared) < 2:
+    generators = list(dict.fromkeys(chain.from_iterable(rankings.values())))
+    ranked_by_all = set(generators).intersection(*rankings.values())
+    if len(ranked_by_all) < 2:
         return None
     # Each ranking again among these alone, so that nobody moves because others are missing.
-    orders = {
-        by: [generator for generator in ranked if generator in shared]
-        for by, ranked in rankings.items()
-    }
-    places_by = {
-        by: {generator: place for place, generator in enumerate(order, 1)}
-        for by, order in orders.items()
-    }
-    human = (
+    places_by = {}
+    for by, ranked in rankings.items():
+        order = [generator for generator in ranked if generator in ranked_by_all]
+        places_by[by] = {generator: place for place, generator in enumerate(order, 1)}
+    human = [
         generator
-        for generator in shared
+        for generator in ranked_by_all
         if any(ranked[generator]["human"] for ranked in rankings.values())
-    )
+    ]
     shown = Ranks(places_by, frozenset(human))
     title = f"Where rankings disagree: {run.where(run.main, run.language)}"
-    missing = [
-        key
-        for key in dict.fromkeys(key for ranked in rankings.values() for key in ranked)
-        if key not in shared
-    ]
-    named = places([within(generator) for generator in missing])
-    notes = (
-        (f"Ranks among the {len(shared)} generators that all of these ranked; without {named}.",)
-        if missing
-        else ()
-    )
+    notes: tuple[str, ...] = ()
+    if missing := [within(each) for each in generators if each not in ranked_by_all]:
+        notes = (
+            f"Ranks among the {len(ranked_by_all)} generators that all of these ranked; without"
+            f" {places(missing)}.",
+        )
     columns = ("generator", *(f"by {name(by)}" for by in places_by))
     rows = [
         (name(generator), *(str(by[generator]) for by in places_by.values()))
