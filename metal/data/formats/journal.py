@@ -130,14 +130,15 @@ def _read_by_form(
 def _raters(run: Path, names: Sequence[str]) -> list[Rater]:
     """The judges, as the run wrote them if it ended."""
     if (run / "raters.jsonl").is_file():
-        known = {rater.rater: rater for rater in read_raters(run)}
+        written = {rater.rater: rater for rater in read_raters(run)}
         about: dict[str, Any] = {}
     else:
-        known = {}
+        written = {}
         flip = read_run_toml(run)["settings"].get("flip", ())
         about = {"flipped": list(flip)} if flip else {}
     return [
-        known.get(name) or Rater(name, "llm", name.partition("/")[0], dict(about)) for name in names
+        written.get(name) or Rater(name, "llm", name.partition("/")[0], dict(about))
+        for name in names
     ]
 
 

@@ -50,10 +50,10 @@ def holds_answers(column: pd.Series) -> bool:
         return False
     if isinstance(column[filled].iloc[0], list | dict) or _counts_rows(column, name):
         return False
-    if is_numeric_dtype(column) and column.min() >= EPOCH:
-        return False
     if is_numeric_dtype(column):
-        return column.nunique() <= MOST_LEVELS or bool(column.dropna().mod(1).ne(0).any())
+        few = column.nunique() <= MOST_LEVELS
+        scores = few or bool(column.dropna().mod(1).ne(0).any())
+        return scores and not column.min() >= EPOCH
     texts = as_texts(column)
     categories = texts.array.categories.tolist()
     codes = texts.array.codes
@@ -61,20 +61,26 @@ def holds_answers(column: pd.Series) -> bool:
     counted = {text: count for text, count in zip(categories, counts, strict=True) if count}
     if not counted or len(counted) > 5000 or max(map(len, counted)) > LONGEST:
         return False
-    answers = _read(tuple(counted.items()))
-    words = answers.in_words
-    numbers = [number for number in answers.numbers if not np.isnan(number)]
-    in_numbers = sum(
-        n for n, x in zip(answers.counts, answers.numbers, strict=True) if not np.isnan(x)
-    )
+    return _texts_answer(_read(tuple(counted.items())), name)
+
+
+def _texts_answer(answers: AnswerTexts, name: str) -> bool:
+    """Whether texts are answers: numbers that are no ids, or words of a known order. name: of
+    their column.
+    """
+    words, numbers, in_numbers = answers.in_words, [], 0
+    for count, number in zip(answers.counts, answers.numbers, strict=True):
+        if not np.isnan(number):
+            numbers.append(number)
+            in_numbers += count
     # A stray cell does not make a column something else: its row is named where scores are read.
-    if words and (not numbers or in_numbers < STRAY * sum(words.values())):
-        usual = [word for word, count in words.items() if STRAY * count > sum(words.values())]
-        called = CRITERION.search(name) or is_person(name) or is_machine(name)
-        if called and numbered_words(words):
-            return True
-        return not numbers and order_of(usual) is not None
-    return _are_answers(numbers)
+    if not words or (numbers and in_numbers >= STRAY * sum(words.values())):
+        return _are_answers(numbers)
+    called = CRITERION.search(name) or is_person(name) or is_machine(name)
+    if called and numbered_words(words):
+        return True
+    usual = [word for word, count in words.items() if STRAY * count > sum(words.values())]
+    return not numbers and order_of(usual) is not None
 
 
 def _counts_rows(column: pd.Series, name: str) -> bool:

@@ -40,27 +40,37 @@ def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
     if {*first} >= SURVEY_MONKEY and not second[0]:
         return _questions(first, second)
     width = max(len(first), len(second))
-    top, sub = (
-        [(cell or "").strip() for cell in [*row, *[None] * (width - len(row))]]
-        for row in (first, second)
-    )
-    given = [name for name in sub if name]
-    if len(set(given)) == len(given) or any(map(_NUMBER.fullmatch, given)) or not below:
-        return None
-    if all(top) and len(set(top)) == len(top):
+    top, sub = _as_wide(first, width), _as_wide(second, width)
+    if not below or not _may_be_two_rows(top, sub):
         return None
     above, names = "", []
     for over, under in zip(top, sub, strict=True):
         above = over or (above if under else "")
-        names.append(f"{above}__{under}" if above and under else above or under)
-    repeats = {name for name in given if given.count(name) > 1}
+        names.append("__".join(filter(None, (above, under))))
+    filled = [name for name in names if name]
+    if len(set(filled)) < len(filled):
+        return None
+    repeats = {name for name in sub if name and sub.count(name) > 1}
     parts = [place for place, under in enumerate(sub) if under in repeats]
-    if not all("__" in names[place] for place in parts) or len({*filter(None, names)}) < len(
-        [*filter(None, names)]
-    ):
+    if not all("__" in names[place] for place in parts):
         return None
     cells = [row[place] for row in below for place in parts if place < len(row) and row[place]]
     return names if cells and not repeats & {str(cell).strip() for cell in cells} else None
+
+
+def _as_wide(row: Row, width: int) -> list[str]:
+    """The cells of a row as texts, filled up to the width."""
+    return [(cell or "").strip() for cell in [*row, *[None] * (width - len(row))]]
+
+
+def _may_be_two_rows(top: Sequence[str], sub: Sequence[str]) -> bool:
+    """Whether the lower of two rows repeats names, none of them a number, and the upper does not
+    name each column by itself.
+    """
+    named = [name for name in sub if name]
+    if len(set(named)) == len(named) or any(map(_NUMBER.fullmatch, named)):
+        return False
+    return not all(top) or len(set(top)) < len(top)
 
 
 def _questions(first: Row, second: Row) -> list[str]:

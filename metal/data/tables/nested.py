@@ -217,33 +217,20 @@ def unnested(
             for other in frame.columns
             if other != column and isinstance(_first(frame[other]), list)
         ]
-        raters = bool(items) and all(
-            isinstance(item, dict) and _keys(item) & {*GUESSES["rater"]} for item in items
-        )
+        raters = bool(items) and all(map(_names_its_rater, items))
         if raters:
             sure = not set(beside) & {*columns}
             frame = frame.assign(**{column: cells}).explode(column).dropna(subset=column)
             parts = [_said_by_a_rater(item) for item in frame[column]]
         else:
-            leaves = [
-                leaf
-                for item in items
-                for leaf in (item.values() if isinstance(item, dict) else [item])
-            ]
-            sure = all(isinstance(leaf, str | int | float | None) for leaf in leaves)
-            sure = sure and bool(
-                np.isfinite(as_numbers(pd.Series([x for x in leaves if x is not None]))).all()
-            )
             objects = all(isinstance(item, dict) for item in items)
-            sure &= objects or all(isinstance(_first(frame[other])[0], dict) for other in beside)
+            alike = objects or all(isinstance(_first(frame[other])[0], dict) for other in beside)
+            sure = alike and _hold_numbers(items)
             parts = [_by_place(cell, column) for cell in cells]
             by_place |= {name.partition(".")[0] for part in parts for name in part}
         if not sure or len({name for part in parts for name in part}) > MOST:
-            raise DataError(
-                where,
-                f"column {column!r} holds lists or objects",
-                "Write a row for each rating in it",
-            )
+            problem = f"column {column!r} holds lists or objects"
+            raise DataError(where, problem, "Write a row for each rating in it")
         table = pd.DataFrame(parts, index=frame.index)
         frame = frame.drop(columns=column)
         table.columns = [
@@ -256,6 +243,21 @@ def unnested(
         of_raters |= {*table.columns} if raters else set()
         frame = pd.concat([frame, table], axis=1)
     return frame, FromLists(frozenset(by_place), frozenset(of_raters))
+
+
+def _names_its_rater(item: Any) -> bool:
+    return isinstance(item, dict) and not _keys(item).isdisjoint(GUESSES["rater"])
+
+
+def _hold_numbers(items: Iterable[Any]) -> bool:
+    """Whether items, or the members of those that are objects, are numbers or nothing."""
+    leaves: list[Any] = []
+    for item in items:
+        leaves += item.values() if isinstance(item, dict) else [item]
+    if not all(isinstance(leaf, str | int | float | None) for leaf in leaves):
+        return False
+    numbers = as_numbers(pd.Series([leaf for leaf in leaves if leaf is not None]))
+    return bool(np.isfinite(numbers).all())
 
 
 def _first(column: pd.Series) -> Any:

@@ -203,8 +203,8 @@ def _raters(
         return [], []
     _check_no_languages(table, places)
     raters_named = _of_raters_named(table, places, kinds)
-    known = {place.column for place in raters_named}
-    rest = [place for place in places if place.column not in known]
+    by_name = {place.column for place in raters_named}
+    rest = [place for place in places if place.column not in by_name]
     _check_whose(table, places, raters_named, rest)
     doubtful = [place.column for place in rest]
     read = {place.column for place in places}
