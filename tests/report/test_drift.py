@@ -329,7 +329,8 @@ def test_a_gate_says_so_by_its_exit_code(anchors: Path) -> None:
         "Model, prompt and parameters are the same; schema is not on record, so what changed is not"
         " known." in words
     )
-    assert json.loads(run("gate", "gate.toml", str(same), "--json")[1])["verdict"] == "equivalent"
+    again = CliRunner().invoke(command_line, ["gate", "gate.toml", str(same), "--json"])
+    assert json.loads(again.stdout)["verdict"] == "equivalent"
 
 
 def test_another_judge_is_another_judge(anchors: Path) -> None:
