@@ -1,11 +1,10 @@
 """A board's folder on disk: the dataset folder with `board/` in it.
 
-board/history.jsonl          one line per version; lines are only ever added board/data/DIGEST/
-the dataset as it was at a version; DIGEST covers its ratings and its files' bytes
-board/submissions/0002/      what joined with version 2: outputs.jsonl, raters.jsonl,
-ratings.parquet, its program board/ensembles.jsonl        every ensemble that was ever fitted, by
-its signature board/settings.json          the people the board was last told to compare with
-(WHOM); submissions are ranked by them
+board/history.jsonl          one line per version; lines are only ever added
+board/data/DIGEST/           the dataset as it was at a version; DIGEST covers its ratings and its files' bytes
+board/submissions/0002/      what joined with version 2: outputs.jsonl, raters.jsonl, ratings.parquet, its program
+board/ensembles.jsonl        every ensemble that was ever fitted, by its signature
+board/settings.json          the people the board was last told to compare with (WHOM); submissions are ranked by them
 """
 
 from __future__ import annotations

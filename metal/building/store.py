@@ -1,16 +1,14 @@
 """annotation/ in a dataset folder: who was given which tasks, and everything that came back.
 
-key              the secret that task ids are made with; never given to people tasks.jsonl
-task, output: what an id in a form stands for; for a pair also template and output_first; never
-given
+key              the secret that task ids are made with; never given to people
+tasks.jsonl      task, output: what an id in a form stands for; for a pair also template and output_first; never given
                  to people
-templates.jsonl  template, compared: for templates that show pairs, the criteria that compare, with
-the labels shown given.jsonl      rater, language, form, seed, criteria, tasks: a line for each
-assignment handed out answers.jsonl    every imported answer, as it was given, with its round, its
-file and the seconds it took rounds.jsonl     a line for each import that brought something new:
-when, and each rater's record after it ambiguous.csv    outputs on which all raters disagree
-drawn.jsonl      source, language, probability, seed, judge: the sources that people are to rate,
-drawn by chance
+templates.jsonl  template, compared: for templates that show pairs, the criteria that compare, with the labels shown
+given.jsonl      rater, language, form, seed, criteria, tasks: a line for each assignment handed out
+answers.jsonl    every imported answer, as it was given, with its round, its file and the seconds it took
+rounds.jsonl     a line for each import that brought something new: when, and each rater's record after it
+ambiguous.csv    outputs on which all raters disagree
+drawn.jsonl      source, language, probability, seed, judge: the sources that people are to rate, drawn by chance
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A dataset folder: read and checked as a whole, or refused; written as a whole, or not at all.
 
 dataset.toml     name, licence, citation, languages, criteria with their scales, counts
-sources.jsonl    source, language, text, title, references, tokens, content outputs.jsonl    output,
-source, generator, language, text, note, chosen, flags, tokens raters.jsonl     rater, kind, group,
-and further facts about the rater ratings.parquet  output, criterion, rater, score, reason, comment;
-confidence, expected if known (or .csv, .jsonl)
+sources.jsonl    source, language, text, title, references, tokens, content
+outputs.jsonl    output, source, generator, language, text, note, chosen, flags, tokens
+raters.jsonl     rater, kind, group, and further facts about the rater
+ratings.parquet  output, criterion, rater, score, reason, comment; confidence, expected if known (or .csv, .jsonl)
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
-"""A campaign on Label Studio: projects that tasks were imported into, and everything known about
-them.
+"""A campaign on Label Studio: projects that tasks were imported into, and everything known about them.
 
 DATASET/annotation/campaigns/NAME/
     interface-LANG.xml, PERSON.json   what is posted, as the form `label-studio` wrote it
-    campaign.toml                     the settings; written last projects.jsonl
-    sheet, title before a project is made; project after; tasks when all are in it
+    campaign.toml                     the settings; written last
+    projects.jsonl                    sheet, title before a project is made; project after; tasks when all are in it
 
-A project is for one person, or with `shared` for a language. Its title carries the campaign's key
-and that name, so a project whose number was lost is found again; tasks are compared with what the
-project already has.
+A project is for one person, or with `shared` for a language. Its title carries the campaign's key and that name, so a
+project whose number was lost is found again; tasks are compared with what the project already has.
 """
 
 from __future__ import annotations

@@ -2,11 +2,10 @@
 
 A form is an entry point of the group `metal.forms` that names a module with these functions:
 
-    write(assignments) -> Iterator[(file name, content)]   the files to hand out, guidelines
-    included recognises(name, content) -> bool                      whether a file that came back is
-    of this form read(name, content, criteria) -> list[Answer]          its answers; scores as they
-    are written there, unchecked notes(name, content, criteria) -> list[str]            optional:
-    what `read` leaves out of the file
+    write(assignments) -> Iterator[(file name, content)]   the files to hand out, guidelines included
+    recognises(name, content) -> bool                      whether a file that came back is of this form
+    read(name, content, criteria) -> list[Answer]          its answers; scores as they are written there, unchecked
+    notes(name, content, criteria) -> list[str]            optional: what `read` leaves out of the file
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""The words of a form in the rater's language: forms/LANGUAGE.toml in a folder of prompts, METAL's
-own last.
+"""The words of a form in the rater's language: forms/LANGUAGE.toml in a folder of prompts, METAL's own last.
 
-    reviewed = "unreviewed"   # or who, a speaker of the language, has reviewed it [texts] "Start" =
-    "शुरू करें"       # the English text as it stands in the form; {number} and the like stay as
-    they are
+    reviewed = "unreviewed"   # or who, a speaker of the language, has reviewed it
+    [texts]
+    "Start" = "शुरू करें"       # the English text as it stands in the form; {number} and the like stay as they are
 
 What a file lacks is taken from the next folder that has it, and is English where none has.
 """

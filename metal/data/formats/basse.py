@@ -1,9 +1,7 @@
-"""BASSE: summaries in one language (Spanish here), rated by annotators and by LLM judges with
-feedback.
+"""BASSE: summaries in one language (Spanish here), rated by annotators and by LLM judges with feedback.
 
 data/LANG/BASSE.LANG.jsonl                 documents with model_summaries {model: {summ, anns}}
-pred/judges/LANG/JUDGE/CRITERION.csv       model, feedback, score; no document id: within each model
-the
+pred/judges/LANG/JUDGE/CRITERION.csv       model, feedback, score; no document id: within each model the
                                            rows follow the documents of the jsonl
 """
 

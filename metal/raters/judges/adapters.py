@@ -1,25 +1,19 @@
-"""Judges of other packages as METAL's: LangChain runnables, inspect_ai scorers, DeepEval and ragas
-metrics.
+"""Judges of other packages as METAL's: LangChain runnables, inspect_ai scorers, DeepEval and ragas metrics.
 
-An object of theirs is recognized by its class, so that nothing is imported that is not there
-already, and becomes a function of source, output and criterion (`metal.raters.judges.functions`).
-What each is handed:
+An object of theirs is recognized by its class, so that nothing is imported that is not there already, and becomes a
+function of source, output and criterion (`metal.raters.judges.functions`). What each is handed:
 
-LangChain   a dict: source, output, language, criterion (its name), question, levels, references; it
-returns a text, a
+LangChain   a dict: source, output, language, criterion (its name), question, levels, references; it returns a text, a
             message, a score, or an object with `score` and `justification`
-inspect_ai  a TaskState with the source as input and the output as completion; the references as
-target. Its letters
-            C, P, I become the best score, the middle and the worst; N (no answer) is none; a number
-            is a score on the scale
-DeepEval    an LLMTestCase: input, actual_output, the first reference as expected_output, the source
-as context and
+inspect_ai  a TaskState with the source as input and the output as completion; the references as target. Its letters
+            C, P, I become the best score, the middle and the worst; N (no answer) is none; a number is a score on the
+            scale
+DeepEval    an LLMTestCase: input, actual_output, the first reference as expected_output, the source as context and
             retrieval_context
-ragas       a SingleTurnSample: user_input, response, the first reference, the source as
-retrieved_contexts
+ragas       a SingleTurnSample: user_input, response, the first reference, the source as retrieved_contexts
 
-Scores of DeepEval and ragas run from 0 (worst) to 1 (best). They are stretched over the criterion's
-scale, on levels to the nearest, and the score as it was given begins the justification.
+Scores of DeepEval and ragas run from 0 (worst) to 1 (best). They are stretched over the criterion's scale, on levels to
+the nearest, and the score as it was given begins the justification.
 """
 
 from __future__ import annotations

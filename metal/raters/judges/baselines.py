@@ -1,8 +1,8 @@
 """Baseline judges, which need no network: the floor that every LLM judge has to beat.
 
-majority  the people's most frequent class in the *other* languages; with one language, in the other
-folds random    a seeded draw from those class frequencies lexical   four counts, so that everybody
-can see why it gave a score
+majority  the people's most frequent class in the *other* languages; with one language, in the other folds
+random    a seeded draw from those class frequencies
+lexical   four counts, so that everybody can see why it gave a score
 
 None of them is fitted on the items that it scores. The four counts are
 
@@ -14,14 +14,15 @@ script      share of the output's letters that belong to the script of its langu
 Terms are words; in scripts written without spaces they are pairs of neighbouring characters. The
 thresholds were set by reading a few texts, not by fitting: it is a floor, not a competitor.
 
-criterion                level and rule; the first that holds linguistic_acceptability 0: empty,
-script < 0.5 or repetition > 0.5; 1: script < 0.9 or repetition > 0.2; else 2 output_content_quality
-as linguistic_acceptability, and 1 where the output is a copy (length > 0.9, overlap > 0.95)
-task_quality             0: empty or overlap < 0.2; 1: overlap < 0.5, length > 0.8 or length < 0.05;
-else 2 hallucinations           1: a number that is not in the source, or overlap < 0.4; else 0
-fluency, coherence       as linguistic_acceptability, as output_content_quality relevance
-as task_quality consistency              0: where hallucinations has 1; else 2 anything else
-no answer
+criterion                level and rule; the first that holds
+linguistic_acceptability 0: empty, script < 0.5 or repetition > 0.5; 1: script < 0.9 or repetition > 0.2; else 2
+output_content_quality   as linguistic_acceptability, and 1 where the output is a copy (length > 0.9, overlap > 0.95)
+task_quality             0: empty or overlap < 0.2; 1: overlap < 0.5, length > 0.8 or length < 0.05; else 2
+hallucinations           1: a number that is not in the source, or overlap < 0.4; else 0
+fluency, coherence       as linguistic_acceptability, as output_content_quality
+relevance                as task_quality
+consistency              0: where hallucinations has 1; else 2
+anything else            no answer
 
 On an ordinal scale with other levels the lowest, middle and highest level stand for 0, 1 and 2.
 """

@@ -1,18 +1,15 @@
-"""Synthetic judges, whose behaviour is known: `fake:sensitive?d=1.5`, to see whether an analysis
-finds what is there.
+"""Synthetic judges, whose behaviour is known: `fake:sensitive?d=1.5`, to see whether an analysis finds what is there.
 
-They are functions of an output's record (its id, language, text, and how it was changed), not of a
-prompt, and go the way of function judges: journaled, resumed, free. Equal names give equal outputs
-equal scores.
+They are functions of an output's record (its id, language, text, and how it was changed), not of a prompt, and go the
+way of function judges: journaled, resumed, free. Equal names give equal outputs equal scores.
 
-sensitive  d                  scores drawn evenly over the scale; d standard deviations lower where
-a change must show blind      language, d        sensitive (d = 3), but sees no change in the
-language; without one, in none lenient    language, shift, d sensitive (d = 3), and `shift` levels
-or points higher in the language swayed     by, language, shift, d   sensitive (d = 3), and `shift`
-levels or points higher where a change of that name
+sensitive  d                  scores drawn evenly over the scale; d standard deviations lower where a change must show
+blind      language, d        sensitive (d = 3), but sees no change in the language; without one, in none
+lenient    language, shift, d sensitive (d = 3), and `shift` levels or points higher in the language
+swayed     by, language, shift, d   sensitive (d = 3), and `shift` levels or points higher where a change of that name
                               (order, authority, bandwagon, padded, ...) was made
-length     -                  higher for longer texts position   language, shift    prefers the
-output of a pair that is shown first, with log odds of `shift` (else always);
+length     -                  higher for longer texts
+position   language, shift    prefers the output of a pair that is shown first, with log odds of `shift` (else always);
                               elsewhere as random
 copycat    -                  gives a changed output what it gave the original
 random     -                  scores drawn evenly over the scale

@@ -1,13 +1,12 @@
 """The journal of a run: every reply that arrived, one JSON object a line, on disk before it counts.
 
-A line is written as soon as its reply arrives (a killed process loses nothing that was written) and
-counts once it is synced to the disk, several at a time, on a thread. Lines begin with their key, so
-that a resumed run learns within seconds what is answered. A last line that a crash cut short is
-removed when the journal is opened.
+A line is written as soon as its reply arrives (a killed process loses nothing that was written) and counts once it is
+synced to the disk, several at a time, on a thread. Lines begin with their key, so that a resumed run learns within
+seconds what is answered. A last line that a crash cut short is removed when the journal is opened.
 
-    {"key": K, "kind": "verdict", ...}    a reply with a verdict; other kinds of reply: unparsable,
-    refused, ... {"key": K, "kind": "failed", ...}     a question given up; it is asked again when
-    the run is resumed {"key": "", "kind": "rejected", ...}  a parameter that a model rejects
+    {"key": K, "kind": "verdict", ...}    a reply with a verdict; other kinds of reply: unparsable, refused, ...
+    {"key": K, "kind": "failed", ...}     a question given up; it is asked again when the run is resumed
+    {"key": "", "kind": "rejected", ...}  a parameter that a model rejects
 """
 
 from __future__ import annotations

@@ -85,14 +85,14 @@ class Scored:
 class Metric:
     """A way to score texts.
 
-    name      as it prints and is found again: `chrf`, `bleu(tokenize=zh)` score     items to
-    answers, one each, in their order. It gets no item without text, or without what it needs;
+    name      as it prints and is found again: `chrf`, `bleu(tokenize=zh)`
+    score     items to answers, one each, in their order. It gets no item without text, or without what it needs;
               where not `multi_reference`, each item has one reference
-    needs     "references", "source", both or nothing low, high ends of its range; None where it has
-    none signature whatever may change its scores: settings, versions, models multi_reference
-    whether it is defined for several references; else the best over the references is taken
-    descriptive      whether it says what a text is like, not how good it is; direction then says
-    how it is listed
+    needs     "references", "source", both or nothing
+    low, high ends of its range; None where it has none
+    signature whatever may change its scores: settings, versions, models
+    multi_reference  whether it is defined for several references; else the best over the references is taken
+    descriptive      whether it says what a text is like, not how good it is; direction then says how it is listed
     """
 
     name: str

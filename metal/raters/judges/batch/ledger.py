@@ -1,14 +1,15 @@
 """The ledger of a run's batches: what each is and how far it has come, on disk before it counts.
 
-batches.jsonl has a line for every step of a batch, synced before the next step is taken. batches/
-contains, for those still open, the request file, the keys of its requests, and the results once
-they are fetched.
+batches.jsonl has a line for every step of a batch, synced before the next step is taken. batches/ contains, for those
+still open, the request file, the keys of its requests, and the results once they are fetched.
 
     made        the request file and its keys are complete on the disk; the provider knows nothing
-    uploaded    the provider has the file submitting  from now on the provider may have the batch:
-    if no answer came, the batch is looked for by its token submitted   the provider has it, under
-    this id fetched     its results are complete on the disk merged      all of them are in the
-    journal dropped     nothing of it was or will be asked; its questions are free again
+    uploaded    the provider has the file
+    submitting  from now on the provider may have the batch: if no answer came, the batch is looked for by its token
+    submitted   the provider has it, under this id
+    fetched     its results are complete on the disk
+    merged      all of them are in the journal
+    dropped     nothing of it was or will be asked; its questions are free again
 """
 
 from __future__ import annotations
