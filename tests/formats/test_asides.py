@@ -59,6 +59,14 @@ def test_a_summary_is_no_person_but_where_nobody_else_is(name: str) -> None:
     assert names - {"rank", "difficulty"} == {"coherence", "fluency", "tone"}
 
 
+@pytest.mark.parametrize("name", ["human_1_age", "human_agreement", "human_n", "human_difficulty"])
+def test_what_is_told_of_raters_is_no_further_rater(name: str) -> None:
+    frame = raters(**{name: np.arange(60) % 3}).rename(columns={"A1": "human_1", "A2": "human_2"})
+    data = metal.read(frame.drop(columns="A3"))
+    assert set(data.raters) == {"human_1", "human_2", "gpt-4"}
+    assert said(data, "not read", name)
+
+
 def test_a_column_that_follows_from_the_others_is_no_person() -> None:
     people = raters()[["A1", "A2", "A3"]]
     sums = {

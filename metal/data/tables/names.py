@@ -127,6 +127,15 @@ def words_of(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[^\W\d_]+", spaced)]
 
 
+# What a column tells of raters or of what they did, when it is the last word of its name.
+_OF_RATERS = frozenset(
+    (
+        *("age", "agreement", "calls", "experience", "group", "len", "length", "n", "prompt"),
+        *("prompts", "raw", "runs", "sd", "std", "years"),
+    )
+)
+
+
 @lru_cache(maxsize=16384)
 def is_nobodys(name: str) -> bool:
     """Whether a column by its name counts, measures, sums up, or says something true or false of
@@ -138,6 +147,7 @@ def is_nobodys(name: str) -> bool:
     return (
         not NO_RATER.isdisjoint(words)
         or words[0] in ("is", "has", "n", "num", "nr")
+        or (words[-1] in _OF_RATERS and bool(PERSON.search(name) or MODEL.search(name)))
         or _is_probability(words)
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from glob import escape
@@ -227,9 +227,22 @@ def _of_raters_named(
     """Those of the columns whose names say whose they are, and on what if any of them does."""
     by_criterion = any(place.criterion for place in places)
     alike = [place for place in places if bool(place.criterion) == by_criterion]
+    numbered = {_stem(place.rater) for place in alike} - {""}
+    alike = [place for place in alike if not _beside_numbered(place.rater, numbered)]
     return [
         place for place in alike if place.rater in table.people or _is_rater(place.rater, kinds)
     ]
+
+
+def _stem(rater: str) -> str:
+    """`human` of `human_1`; empty for a rater without a number."""
+    return re.sub(r"[ _-]?\d+$", "", rater).lower() if rater[-1:].isdigit() else ""
+
+
+def _beside_numbered(rater: str, numbered: Collection[str]) -> bool:
+    """Whether it is `human_difficulty` beside `human_1` and `human_2`: no third person."""
+    first, _, word = rater.lower().replace("-", "_").replace(" ", "_").rpartition("_")
+    return first in numbered and len(word) > 1 and word.isalpha()
 
 
 def _called_like_raters(table: WideTable, free: Sequence[str]) -> list[str]:
