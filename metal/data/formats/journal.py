@@ -199,6 +199,11 @@ def _judged(run: Path) -> Dataset:
     place = next(
         (Path(about["path"]) for about in read_run_toml(run)["datasets"] if "path" in about), None
     )
+    if place is not None and place.is_file():
+        raise UsageError(
+            f"{run}: a table was judged, {place}; give both, the table first:"
+            f' `metal.audit("{place}", "{run}")`'
+        )
     if place is None or not (place / "dataset.toml").is_file():
         into = f'`metal.read("{run}", into=DATASET)`'
         raise UsageError(
