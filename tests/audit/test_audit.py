@@ -240,7 +240,7 @@ def test_impossible_settings() -> None:
         "resamples": 10,
         "seed": -1,
         "min_raters": -1,
-        "epsilon": 1.0,
+        "epsilon": 1.1,
         "keep": float("nan"),
     }.items():
         with pytest.raises(UsageError, match=name):

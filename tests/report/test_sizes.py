@@ -120,7 +120,7 @@ def test_details_of_verdicts_come_before_folded_tables(
     run = AuditRun.read(pages[5, 6].parent)
     monkeypatch.setattr("metal.show.pages.PAGE_BYTES", 0)
     small = {
-        "LEAST_ROOM": 16_000,
+        "LEAST_ROOM": 17_500,
         "MANY": 10,
         "MOST_REASONS": 10,
         "FOLDED_CELLS": 1_000,
