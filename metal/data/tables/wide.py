@@ -234,6 +234,10 @@ def _of_raters_named(
     ]
 
 
+# What one column says of an item for all people together, where the people have numbers.
+TOLD_OF_ITEMS = frozenset(("difficulty", "disagreement", "effort", "familiarity", "ambiguity"))
+
+
 def _stem(rater: str) -> str:
     """`human` of `human_1`; empty for a rater without a number."""
     return re.sub(r"[ _-]?\d+$", "", rater).lower() if rater[-1:].isdigit() else ""
@@ -242,7 +246,7 @@ def _stem(rater: str) -> str:
 def _beside_numbered(rater: str, numbered: Collection[str]) -> bool:
     """Whether it is `human_difficulty` beside `human_1` and `human_2`: no third person."""
     first, _, word = rater.lower().replace("-", "_").replace(" ", "_").rpartition("_")
-    return first in numbered and len(word) > 1 and word.isalpha()
+    return first in numbered and word in TOLD_OF_ITEMS
 
 
 def _called_like_raters(table: WideTable, free: Sequence[str]) -> list[str]:
