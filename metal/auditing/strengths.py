@@ -67,13 +67,12 @@ def comparisons(dataset: Dataset, settings: AuditSettings) -> pd.DataFrame:
     table = dataset.ratings[kept & dataset.ratings["criterion"].isin(comparing)]
     swapped = swapped_pairs(dataset)
     both = {*swapped, *swapped.values()}
+    orders = dict.fromkeys(both, 1) | dict.fromkeys(swapped, -1)
     names = table["output"].astype(object)
     return table.assign(
         first=names.map(lambda name: pairs[name].first),
         second=names.map(lambda name: pairs[name].second),
-        shown=names.map(lambda name: (-1 if name in swapped else 1) if name in both else 0).astype(
-            np.int64
-        ),
+        shown=names.map(lambda name: orders.get(name, 0)).astype(np.int64),
     )
 
 

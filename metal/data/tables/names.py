@@ -128,12 +128,8 @@ def words_of(name: str) -> list[str]:
 
 
 # What a column tells of raters or of what they did, when it is the last word of its name.
-_OF_RATERS = frozenset(
-    (
-        *("age", "agreement", "calls", "experience", "group", "len", "length", "n", "prompt"),
-        *("prompts", "raw", "runs", "sd", "std", "years"),
-    )
-)
+_OF_RATERS = {"age", "agreement", "calls", "experience", "group", "len", "length", "n", "prompt"}
+_OF_RATERS |= {"prompts", "raw", "runs", "sd", "std", "years"}
 
 
 @lru_cache(maxsize=16384)

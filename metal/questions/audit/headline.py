@@ -179,12 +179,12 @@ def _one_person(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """One person an item: at best informative."""
     single = all(ONE_PERSON in str(cell["unshown"]) for cell in cells if alone(cell))
     why = "One person rated" if single else "Too few outputs have two people's ratings"
-    words = f"{why}: no judge can be shown to be like a person."
+    claim = f"{why}: no judge can be shown to be like a person."
     informed = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
-    where = _in(run, informed, cells)
+    places = _in(run, informed, cells)
     if len(judges) == 1:
-        return f"{words} {within(judges[0])} knows more than a constant answer {where}."
-    return f"{words} {capital(where)} a judge knows more than a constant answer."
+        return f"{claim} {within(judges[0])} knows more than a constant answer {places}."
+    return f"{claim} {capital(places)} a judge knows more than a constant answer."
 
 
 def _not_good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:

@@ -328,9 +328,11 @@ def _bar(row: Row) -> tuple[str, str] | None:
     ends = {"share_kept_low": -math.inf, "share_kept": 0.0, "share_kept_high": math.inf}
     shares = (row[end] if known(row[end]) else unknown for end, unknown in ends.items())
     low, value, high = (left + (right - left) * share for share in shares)
-    mark = (
-        "M96 1l4 5l-4 5" if value > 100 else "M4 1l-4 5l4 5" if value < 0 else f"M{value:.1f} 0v12"
-    )
+    mark = f"M{value:.1f} 0v12"
+    if value > 100:
+        mark = "M96 1l4 5l-4 5"  # an arrow at the right end
+    elif value < 0:
+        mark = "M4 1l-4 5l4 5"
     return f"M{min(max(low, 0.0), 100.0):.1f} 6H{min(high, 100.0):.1f}", mark
 
 

@@ -189,9 +189,9 @@ def _scores(dataset: Dataset, criterion: Criterion, languages: Sequence[str]) ->
     ]
     columns = ["output", "of", "language", "condition", "source"]
     paired = pd.DataFrame(changed, columns=columns).set_index("output")
-    return _Scores(
-        criterion, -wide if lower else wide, paired, (-high, -low) if lower else (low, high)
-    )
+    if lower:  # turned round, so that higher is better
+        return _Scores(criterion, -wide, paired, (-high, -low))
+    return _Scores(criterion, wide, paired, (low, high))
 
 
 def _rows(
