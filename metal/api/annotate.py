@@ -193,7 +193,7 @@ def annotate_export(
             languages=names(languages),
             only=Path(only) if only else None,
             generators=chosen,
-            sources=_sources(loaded, dataset, options),
+            sources=_sources(loaded, dataset, sample, seed, drawn=drawn),
             say=note,
         )
         outputs = with_references(loaded, dataset, to_rate, shown, note)
@@ -294,16 +294,17 @@ def _recorded(
     return settings
 
 
-def _sources(dataset: Dataset, folder: Path, options: Mapping[str, Any]) -> frozenset[str] | None:
+def _sources(
+    dataset: Dataset, folder: Path, sample: int | None, seed: int, *, drawn: bool
+) -> frozenset[str] | None:
     """The sources of `sample`, or those that were drawn for labels; None where neither is given."""
     from metal.building.store import read_drawn
     from metal.genie.output_scores import sources_chosen
 
-    sample = options["sample"]
     chosen: Collection[str]
     if sample is not None:
-        chosen = sources_chosen(dataset.sources.values(), sample, options["seed"])
-    elif options["drawn"]:
+        chosen = sources_chosen(dataset.sources.values(), sample, seed)
+    elif drawn:
         chosen = read_drawn(folder)
     else:
         return None

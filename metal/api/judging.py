@@ -282,7 +282,9 @@ async def judge_async(
         if pairs:
             folder = None if dry_run else run.with_name(f"{run.name}-pairs")
             inputs = _of_pairs(inputs, pairs, seed, folder)
-    how = EngineOptions(engine=_engine(options), wait=wait, address=address)
+    how = EngineOptions(
+        engine=_engine(engine, batch, resume, address, wait), wait=wait, address=address
+    )
     job = judge_job(
         request, inputs.path, inputs.dataset, concurrency=concurrency, functions=functions
     )
@@ -354,25 +356,25 @@ def _asked_for(options: Mapping[str, Any], judges: tuple[str, ...]) -> JudgeRequ
     )
 
 
-def _engine(options: Mapping[str, Any]) -> str:
+def _engine(
+    engine: str | None, batch: bool, resume: StrPath | None, address: str, wait: bool
+) -> str:
     """The engine that makes the calls: the one named, or that of a resumed run. Raises UsageError
     for options that it does not have.
     """
     from metal.running.job import engine_of
 
-    batch: bool = options["batch"]
-    engine: str | None = options["engine"]
     if batch and engine not in (None, "batch"):
         raise UsageError(f'`batch=True` and `engine="{engine}"`: give one of them')
     if not engine:
         engine = "local"
         if batch:
             engine = "batch"
-        elif options["resume"]:
-            engine = engine_of(Path(options["resume"]))
-    if options["address"] and engine != "ray":
+        elif resume:
+            engine = engine_of(Path(resume))
+    if address and engine != "ray":
         raise UsageError('`address` is of a Ray cluster; add `engine="ray"`')
-    if not options["wait"] and engine != "batch":
+    if not wait and engine != "batch":
         raise UsageError("`wait=False` is of batches; add `batch=True`")
     return engine
 

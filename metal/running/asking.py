@@ -22,7 +22,7 @@ from metal.data.progress import Progress, no_progress
 from metal.data.replacing import check_new
 from metal.data.text import plural
 from metal.errors import Declined, UsageError
-from metal.raters.judges.call import FAILING, VERDICT, JudgeStopped
+from metal.raters.judges.call import BLOCKED, FAILING, TOO_LONG, VERDICT, JudgeStopped
 from metal.raters.judges.cluster.shards import journals, merge_leftovers
 from metal.raters.judges.collect import CallStatistics, index_journal, verdicts_to_reuse
 from metal.raters.judges.engine import (
@@ -392,20 +392,25 @@ def _stopped(job: Job, engine: Engine, statistics: Mapping[str, CallStatistics])
 
 
 def _without_answer(job: Job, statistics: Mapping[str, CallStatistics]) -> dict[str, str]:
-    """Models that replied, but never with what was asked for, with what they replied instead."""
+    """Models of which no reply holds what was asked for, with what came instead.
+
+    A question that the provider's filter holds back, or that is too long, brings no reply at all.
+    """
     reasons = {}
     for model in job.plan.models:
         of_model = [
             statistics[name] for (asked, _), name in job.plan.names.items() if asked == model.name
         ]
         replies = sum(each.replies + each.reused for each in of_model)
-        if replies and not any(each.answered for each in of_model):
-            kinds = sum((each.kinds for each in of_model), Counter[str]())
-            counted = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
-            reasons[model.name] = (
-                f"{plural(replies, 'reply', 'replies')} came and none holds a {job.wanted}:"
-                f" {counted}"
-            )
+        kinds = sum((each.kinds for each in of_model), Counter[str]())
+        held_back = kinds[BLOCKED] + kinds[TOO_LONG]
+        if kinds[VERDICT] or not (replies or held_back):
+            continue
+        counted = ", ".join(f"{count:,} {kind}" for kind, count in kinds.most_common())
+        came = f"{plural(replies, 'reply', 'replies')} came and none holds a {job.wanted}"
+        if not replies:
+            came = f"{plural(held_back, 'question')} brought no reply"
+        reasons[model.name] = f"{came}: {counted}"
     return reasons
 
 

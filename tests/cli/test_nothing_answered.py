@@ -279,6 +279,16 @@ def test_no_reply_holds_a_score(
     assert "metal: r" not in metal("replies", "r").err
 
 
+def test_every_question_is_held_back_by_a_filter(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    llm_server.faults = always(Fault("content_filter"))
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
+    told = "metal: openai:gpt-4o stopped: 2 questions brought no reply: 2 filtered\n"
+    assert done.err == told
+    assert "Next" not in done.out
+
+
 def test_a_run_without_a_single_score_is_not_audited(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
