@@ -362,6 +362,11 @@ class RankingRun(Run):
             )
         )
 
+    def slices(self, criterion: str, language: str) -> tuple[str, ...]:
+        """What tells a ranking from the main one: its criterion, its language, or both."""
+        differs = {"criterion": criterion != self.main, "language": language != self.language}
+        return tuple(slice_ for slice_, other in differs.items() if other)
+
 
 def by_name(
     rows: list[dict[Any, Any]], inside: Sequence[str] = ("criterion", "judge")

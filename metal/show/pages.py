@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any
 
 from jinja2 import Environment, pass_context
@@ -29,6 +29,8 @@ from metal.show.parts import closing, to_go_on
 from metal.show.view import Chart, Paragraph, Remark, Screen, Section, TableView
 
 MOST_ROWS = 8  # of a table on a first screen
+PAGE_ROWS = 300  # of any other table on a page
+FOLDED_CELLS = 4_000  # of tables that are closed at first, in each section: about 300 KB
 _PLAIN = f"[^\\s`{ISOLATE}{END_ISOLATE}]"
 _HYPHENATED = re.compile(
     rf"(?<!\S)(?=\S*\w[-/]\w)(?:{ISOLATE}{_PLAIN}+{END_ISOLATE}|{_PLAIN})+(?!\S)"
@@ -76,17 +78,6 @@ def pack_csv(run: Run, csv: Mapping[str, str], room: int) -> Payload:
     return Payload(blob({"csv": kept}), frozenset(kept))
 
 
-def within_cells(
-    titled: Sequence[tuple[str, TableView]], cells: int
-) -> tuple[Sequence[tuple[str, TableView]], int]:
-    """As many of the first tables as have at most `cells` cells in all, and how many tables that
-    leaves out.
-    """
-    totals = accumulate(len(table.rows) * len(table.columns) for _, table in titled)
-    number = sum(total <= cells for total in totals)
-    return titled[:number], len(titled) - number
-
-
 def cut_to_cells(shown: Sequence[TableView], cells: int) -> list[TableView]:
     """The tables with about `cells` cells in all: the largest lose rows first, and say that their
     CSV has them.
@@ -98,6 +89,67 @@ def cut_to_cells(shown: Sequence[TableView], cells: int) -> list[TableView]:
             break
         left -= size
     return [table.first(max(int(most) // len(table.columns), 1)) for table in shown]
+
+
+@dataclass(frozen=True)
+class Room:
+    """How much a page has room for. charts: characters of all charts. cells: cells of all tables,
+    as many as there are if None; of tables that are closed at first FOLDED_CELLS a section.
+    """
+
+    charts: int = 530_000
+    cells: int | None = None
+
+
+def fitted(sections: Sequence[Section], room: Room) -> list[Section]:
+    """The sections with what the page has room for; each says what it had to leave out."""
+    views = [table for section in sections for part in section.every for table in part.tables]
+    shown = [table.first(PAGE_ROWS) for table in views]
+    cut = iter(shown if room.cells is None else cut_to_cells(shown, room.cells))
+    left = room.charts
+
+    def fit(section: Section) -> Section:
+        nonlocal left
+        tables, charts = tuple(islice(cut, len(section.tables))), []
+        for chart in section.charts:
+            size = len(chart.svg) + 60 * len(chart.numbers.rows) * len(chart.numbers.columns)
+            charts += [chart] if size <= left else []
+            left -= size
+        parts = tuple(map(fit, section.parts))
+        within = _within_room(parts)
+        dropped = len(section.charts) - len(charts)
+        return replace(
+            section,
+            charts=tuple(charts),
+            tables=tables,
+            parts=within,
+            left=_left_out(dropped, parts[len(within) :]),
+        )
+
+    return [fit(section) for section in sections]
+
+
+def _within_room(parts: tuple[Section, ...]) -> tuple[Section, ...]:
+    """The first of the parts that are closed at first, with at most FOLDED_CELLS cells in all."""
+    cells, kept = 0, []
+    for part in parts:
+        if part.folded:
+            cells += sum(len(table.rows) * len(table.columns) for table in part.tables)
+        if part.folded and (cells > FOLDED_CELLS or not (part.tables or part.charts)):
+            break
+        kept.append(part)
+    return tuple(kept)
+
+
+def _left_out(charts: int, parts: Sequence[Section]) -> str:
+    """What is left out, and where it is."""
+    sources = dict.fromkeys(table.source for part in parts for table in part.tables)
+    places = [f"`tables/{source}.csv` has all" for source in sources if source]
+    number = charts + len(parts)
+    if not number:
+        return ""
+    where = "; ".join(places) or "`metal report RUN --figures DIR` draws all"
+    return f"{count(number)} more are left out to keep this page small; {where}."
 
 
 PAGE_BYTES = 1_450_000
@@ -174,15 +226,21 @@ class Page:
     """How the page of one kind of run is made, and what a terminal shows of it: functions of the
     run.
 
-    Attributes: brand: What kind of page it is. headline: The answer in a sentence. scope: What it
-        rests on, in a line below. cards: What to know, beware of and do next. facts, definitions,
-        sources: What stands at the end of the page, by title; sources of the definitions. answer:
-        The table that answers; None where there is none. sections: All that follows it. A page with
-        a template of its own has the next three in its place. content: What the template shows
-        besides. tables, charts: All of them in the page's order, also for files of their own.
-        screen: All that a terminal shows; the tables and what closes them if None. brief: What a
-        terminal shows first; the first table if None. lead: A sentence below the headline. pack:
-        What the page carries for its script.
+    Attributes:
+        brand: What kind of page it is.
+        headline: The answer in a sentence.
+        scope: What it rests on, in a line below.
+        cards: What to know, beware of and do next.
+        facts, definitions, sources: What stands at the end of the page, by title; sources of the
+            definitions.
+        answer: The table or chart that answers; None where there is none.
+        sections: All that follows it.
+        screen: All that a terminal shows with -v, where that is not the sections' tables.
+        brief: What a terminal shows first; the first table if None.
+        lead: A sentence below the headline.
+        content: What a template of the kind's own shows besides.
+        pack: What the page carries for its script.
+        room: How much the page has room for.
     """
 
     brand: str
@@ -192,15 +250,14 @@ class Page:
     facts: Callable[[Any], Mapping[str, str]]
     definitions: Callable[[Any], Mapping[str, str]]
     sources: Callable[[Any], Mapping[str, str]]
-    answer: Callable[[Any], TableView | None] = lambda run: None
+    answer: Callable[[Any], TableView | Chart | None] = lambda run: None
     sections: Callable[[Any], Sequence[Section]] = lambda run: ()
-    content: Callable[[Any], dict[str, Any]] | None = None
-    tables: Callable[[Any], Iterable[TableView]] | None = None
-    charts: Callable[[Any], Iterable[Chart]] | None = None
+    content: Callable[[Any], Mapping[str, Any]] = lambda run: {}
     screen: Callable[[Any, Sequence[str]], Screen] | None = None
     brief: Callable[[Any], Iterable[TableView]] | None = None
     lead: Callable[[Any], str] = lambda run: ""
     pack: Callable[[Any, Mapping[str, str], int], Payload] = pack_csv
+    room: Callable[[Any], Room] = lambda run: Room()
     template: str = "sections.html"
     styles: tuple[str, ...] = ("report.css", "board.css")
     scripts: tuple[str, ...] = ("common.js", "board.js")
@@ -228,7 +285,8 @@ def page(run: Run, progress: Progress = no_progress) -> str:
         "lead": face.lead(run),
         "scope": face.scope(run),
         "cards": list(face.cards(run)),
-        "answer": None,
+        "answer": face.answer(run),
+        "sections": fitted(face.sections(run), face.room(run)),
         "most_rows": MOST_ROWS,
         "run": run,
         # "ratings": of a table without name
@@ -240,11 +298,8 @@ def page(run: Run, progress: Progress = no_progress) -> str:
         "settings": settings_in_words(run),
     }
     drawing(2, 5)
-    if face.content:
-        content = face.content(run)
-    else:
-        content = {"answer": face.answer(run), "sections": list(face.sections(run))}
-    write = document(face.template, {**common, **content}, styles=face.styles, scripts=face.scripts)
+    content = {**common, **face.content(run)}
+    write = document(face.template, content, styles=face.styles, scripts=face.scripts)
     room = PAGE_BYTES - len(write(Payload("", frozenset(run.tables))).encode())
     drawing(5, 5)
     named, sizes = run.tables.items(), [table.size for table in run.tables.values()]
@@ -258,32 +313,49 @@ def page(run: Run, progress: Progress = no_progress) -> str:
 
 
 def charts(run: Run) -> list[Chart]:
-    """Every chart of the page, in its order."""
+    """Every chart of the page, in its order, and those that the page leaves out."""
     face = page_of(run)
-    if face.charts:
-        return list(face.charts(run))
-    return [chart for section in face.sections(run) for chart in section.charts]
+    answer = face.answer(run)
+    first = [answer] if isinstance(answer, Chart) else []
+    parts = [part for section in face.sections(run) for part in section.every]
+    return first + [chart for part in parts for chart in part.charts]
 
 
 def tables(run: Run) -> list[TableView]:
     """Every table of the page, in its order, and those that the page leaves out."""
     face = page_of(run)
-    if face.tables:
-        return list(face.tables(run))
-    further = (
-        table for section in face.sections(run) for table in (*section.tables, *section.further)
-    )
-    return [*filter(None, [face.answer(run)]), *further]
+    answer = face.answer(run)
+    first = [answer] if isinstance(answer, TableView) else []
+    parts = [part for section in face.sections(run) for part in section.every]
+    return first + [table for part in parts for table in part.tables if table != answer]
 
 
 def _screen(run: Run, by: Sequence[str]) -> Screen:
-    """All that a terminal shows below the headline."""
+    """All that a terminal shows below the headline. by: as in `screen`."""
     face = page_of(run)
     if face.screen:
         yield from face.screen(run, by)
         return
-    yield from tables(run)
+    answer, sections = face.answer(run), face.sections(run)
+    if isinstance(answer, TableView):
+        yield answer
+    every = [part for section in sections for part in section.every]
+    for part in every:
+        if set(part.by) <= set(by):
+            yield from (table.first(PAGE_ROWS) for table in part.tables if table != answer)
+            for remark in part.remarks:
+                yield from _remark(remark)
+    for slice_ in by:
+        if not any(slice_ in part.by for part in every):
+            yield Paragraph(f"By {slice_}: there is only one.")
     yield from closing(run)
+
+
+def _remark(remark: Remark) -> Screen:
+    if remark.words:
+        yield Paragraph(f"{remark.title}: {remark.words}", soft=True)
+    if remark.command:
+        yield Paragraph(remark.command, copied=True)
 
 
 def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen:

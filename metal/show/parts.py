@@ -257,7 +257,7 @@ class Heat:
         undefined = (
             {**row, self.who: f"{row[self.who]} on {called(row[column])}"} for row in without
         )
-        notes = [*reasons(self.run, source, undefined, self.who)]
+        notes = [*reasons(self.run, source, undefined, self.who, {self.figure})]
         if any((who, head) not in values for who in names for head in columns):
             notes.append(f"{UNDEFINED}: {self.blank}")
         if len(columns) > MOST_COLUMNS or len(names) > self.most:
@@ -265,8 +265,9 @@ class Heat:
                 f"Cut to {len(body)} of {len(names)} {self.who}s and {len(heads)} of {len(columns)}"
                 " columns; the CSV has all."
             )
+        titles = ("", *map(called, heads))
         return TableView.of(
-            self.run, source, title, ("", *map(called, heads)), body, name=f"map_{key}", notes=notes
+            self.run, source, title, titles, body, name=f"map_{key}", notes=notes, look="heat"
         )
 
     def _cell(self, row: Row | None) -> Cell | str:
@@ -274,11 +275,6 @@ class Heat:
             return UNDEFINED
         value = row[self.figure]
         return Cell(self.form(value), mark=f"q{self.shade(value)}" if known(value) else "none")
-
-
-def main_language_map(maps: Iterable[TableView]) -> TableView | None:
-    """The map of languages on the main criterion, where there is one."""
-    return next((view for view in maps if view.name == "map_languages"), None)
 
 
 def to_go_on(run: Run, remarks: Sequence[Remark]) -> Iterator[Paragraph]:

@@ -45,7 +45,7 @@ class TableView:
     know, one line each, with the reasons for undefined figures. turns: rows and columns may change
     places where it would not fit. brief: a terminal shows only the columns that fit beside each
     other. cut: where not all rows are shown, how many, and where the rest is; total: how many there
-    are then.
+    are then. look: a class of the style sheet, `heat` of a map, `ranking`.
     """
 
     name: str
@@ -60,6 +60,7 @@ class TableView:
     brief: bool = False
     cut: str = ""
     total: int = 0
+    look: str = ""
 
     @property
     def remarks(self) -> tuple[str, ...]:
@@ -93,6 +94,7 @@ class TableView:
         most: int | None = None,
         total: int = 0,
         turns: bool = False,
+        look: str = "",
     ) -> Self:
         """A view of the run's table `source`, signed; of numbers under a chart, which bear no
         signature, without run.
@@ -103,7 +105,16 @@ class TableView:
         shown = tuple(tuple(map(Cell.of, row)) for row in rows)
         signature, notes = run.signature_of(source) if run else "", tuple(map(with_minus, notes))
         every = cls(
-            name or source, title, tuple(columns), shown, source, signature, heads, notes, turns
+            name or source,
+            title,
+            tuple(columns),
+            shown,
+            source,
+            signature,
+            heads,
+            notes,
+            turns,
+            look=look,
         )
         return every if most is None else every.first(most, total)
 
@@ -185,7 +196,7 @@ class TableView:
 
         described: the columns, where the rows are no table of a run or where run is None.
         cells, titles: of columns that look otherwise here. without: columns left out.
-        options: name, heads, notes and most, as in `of`.
+        options: name, heads, notes, most and look, as in `of`.
         """
         described = described or (run.columns(source) if run else ())
         columns = [
@@ -260,8 +271,21 @@ class Remark:
 
 @dataclass(frozen=True)
 class Section:
-    """anchor: its id on the page. words: paragraphs. further: tables that are closed at first, each
-    under its title.
+    """A part of a page. Page, terminal, Markdown, LaTeX and pictures are all written from a kind's
+    sections, each in this order.
+
+    Attributes:
+        anchor: Its id on the page; parts of a section need none.
+        title: What stands above it.
+        words: Paragraphs.
+        scale: What shades stand for, from 0 to 9, where its tables are maps.
+        charts, tables: What it shows.
+        remarks: Facts of a word or two, and what can be copied.
+        parts: Sections within it.
+        folded: Whether such a part is closed at first.
+        beside: Whether charts and the rest stand beside each other where there is room.
+        by: Slices that `--by` must name for a terminal to show it.
+        left: What was left out to keep the page small, in a sentence.
     """
 
     anchor: str
@@ -269,4 +293,22 @@ class Section:
     words: tuple[str, ...] = ()
     charts: tuple[Chart, ...] = ()
     tables: tuple[TableView, ...] = ()
-    further: tuple[TableView, ...] = ()
+    parts: tuple[Section, ...] = ()
+    remarks: tuple[Remark, ...] = ()
+    scale: Mapping[int, str] = field(default_factory=dict)
+    folded: bool = False
+    beside: bool = False
+    by: tuple[str, ...] = ()
+    left: str = ""
+
+    @property
+    def every(self) -> Iterator[Section]:
+        """The section, then all sections within it."""
+        yield self
+        for part in self.parts:
+            yield from part.every
+
+
+def folded(table: TableView, title: str = "", by: tuple[str, ...] = ()) -> Section:
+    """A part that shows a table, closed at first, under the table's title or another."""
+    return Section("", title or table.title, tables=(table,), folded=True, by=by)

@@ -325,7 +325,8 @@ def test_print_leaves_out_what_cannot_be_used_on_paper(demo_run: Path, visit: Vi
 def test_every_chart_has_words_and_numbers(demo_run: Path, visit: Visiting) -> None:
     page = visit(demo_run / "report.html").page
     figures = page.locator("figure").all()
-    assert len(figures) == 3 + 3 + 3 * 2 + 3  # quality; classes; dots and F1 against kappa; cases
+    # quality; classes; dots, F1 against kappa and radars; cases
+    assert len(figures) == 3 + 3 + 3 * 3 + 3
     for figure in figures:
         assert len(figure.locator("[role=img]").get_attribute("aria-label")) > 60
         assert figure.locator("details td").count() > 0

@@ -20,9 +20,9 @@ import pytest
 from metal.data.dataset import Card, Dataset, assemble, load_dataset, save_dataset
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
-from metal.questions.audit.page import tables
 from metal.questions.audit.run import AuditRun
 from metal.show.files import escape, to_latex, write_tables_latex
+from metal.show.pages import tables
 from metal.show.view import Cell, TableView
 from tests.report.checks import check_names_are_text
 from tests.report.conftest import written

@@ -640,8 +640,9 @@ def test_many_judges_take_several_charts(make_dataset: MakeDataset, report_on: R
         f"j{n:02d}": items for n in range(17)
     }
     run = report_on(make_dataset(dict.fromkeys(("en", "hi", "sw"), scores)))
-    drawn = agreement_charts(run, run.audited[0])
-    assert [chart.title for chart in drawn if chart.name.startswith("radar")] == [
+    charts, radars = agreement_charts(run, run.audited[0])
+    drawn = [*charts, *radars]
+    assert [chart.title for chart in radars] == [
         f"task_quality ({n} of 3)" for n in (1, 2, 3)
     ]
     assert len({chart.name for chart in drawn}) == 9
@@ -791,7 +792,7 @@ def test_the_floor_is_of_the_judge_with_the_most_items(
     assert floor[2].text == "0.33"
     assert [
         row[1].text
-        for row in agreement_charts(run, run.audited[0])[0].numbers.rows
+        for row in agreement_charts(run, run.audited[0])[0][0].numbers.rows
         if "class" in row[0].text
     ] == ["0.33"]
     assert prediction_table(run).notes[1].startswith("–: no item that the judge answered")

@@ -222,9 +222,9 @@ def _chunks(judges: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
         )
 
 
-def agreement_charts(run: AuditRun, criterion: Criterion, *, radars: bool = True) -> list[Chart]:
-    """Radar, dots and F1 against kappa of one criterion; several of each where there are many
-    judges. radars: with METAL's own layout, which shows the figures of the dots again.
+def agreement_charts(run: AuditRun, criterion: Criterion) -> tuple[list[Chart], list[Chart]]:
+    """Of one criterion dots and F1 against kappa, and the figures of the dots again as radars,
+    METAL's own layout; several of each where there are many judges.
     """
     key, label = run.slug(criterion), criterion.title
     people = {row["language"]: row for row in run.records("people", criterion=criterion.name)}
@@ -236,6 +236,7 @@ def agreement_charts(run: AuditRun, criterion: Criterion, *, radars: bool = True
     ceiling = {code: people[code][column] for code in languages}
     floor = {code: row["majority_f1"] for code, row in floors(run, criterion).items() if row}
     charts: list[Chart] = []
+    radars: list[Chart] = []
     for judges, part in _chunks(tuple(dict.fromkeys(row["judge"] for row in records))):
         points: dict[str, dict[str, Figures]] = {judge: {} for judge in judges}
         for row in records:
@@ -245,10 +246,9 @@ def agreement_charts(run: AuditRun, criterion: Criterion, *, radars: bool = True
         shown = CriterionF1(key, label, languages, points, ceiling, floor, words, part)
         against = [row for row in records if row["judge"] in points]
         chance = f1_against_kappa(shown.file("f1_kappa"), shown.title, label, against, judges)
-        charts += [
-            chart for chart in (radar(shown) if radars else None, dots(shown), chance) if chart
-        ]
-    return charts
+        charts += filter(None, (dots(shown), chance))
+        radars += filter(None, (radar(shown),))
+    return charts, radars
 
 
 def is_prompt_pair(run: AuditRun, row: Row) -> bool:

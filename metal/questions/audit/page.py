@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate, islice
+from itertools import islice
 from typing import Any
 
 from metal.data.languages import language_name
@@ -15,15 +15,14 @@ from metal.questions.audit.brief import brief as brief
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.words import definitions, facts, sources
 from metal.runs.columns import Row
-from metal.show.pages import Page, Payload, cut_to_cells
+from metal.show.pages import Page, Payload, Room
 from metal.show.parts import across_languages, closing, exclusions_table, headings
-from metal.show.view import Cell, Chart, Paragraph, Rows, Screen, TableView
+from metal.show.view import Cell, Paragraph, Rows, Screen, Section, TableView
 from metal.version import __version__
 
 LEAST_ROOM = 100_000  # for disagreements and CSV, even where tables and charts alone fill a page
 MANY = 400  # more verdicts than this leave little room for charts
-# characters of charts on the page, with few verdicts or MANY
-CHART_ROOM = {False: 530_000, True: 40_000}
+JUSTIFICATIONS = "justifications"
 FOLDED_CELLS = 4_500  # of all folded tables with MANY verdicts, whose details come first
 MOST_LEVELS = 7  # more levels than this are counted, not listed
 # characters of all matrices of verdicts, whose cells have as many lines as fit
@@ -35,46 +34,124 @@ WITH_REASONS = 60  # more verdicts than this are shown as a matrix only
 OF_PEOPLE = ("fleiss_kappa", "fleiss_items", "pairwise_f1", "leave_one_out_f1", "against_all_f1")
 
 
-def charts(run: AuditRun) -> list[Chart]:
-    """Every chart of the page, in its order."""
-    of_judges = [
-        chart for criterion in run.audited for chart in judges.agreement_charts(run, criterion)
+def sections(run: AuditRun) -> list[Section]:
+    """The dataset, its people, the judges, what was left out; verdicts and disagreements have the
+    template's own form.
+    """
+    return [
+        *_dataset(run),
+        _people(run),
+        *_judges(run),
+        *_justifications(run),
+        *_classes(run),
+        Section("left-out", "Left out", tables=(left_out_table(run),)),
     ]
-    of_people = [*people.dataset_charts(run), *people.class_charts(run)]
-    return [*of_people, *of_judges, *judges.prompt_charts(run), *people.case_charts(run)]
 
 
-def tables(run: AuditRun) -> list[TableView]:
-    """Every table of the page, in its order."""
-    shown = [*people.dataset_tables(run), people.agreement_table(run), people.ceilings_table(run)]
-    shown += filter(None, [exclusions_table(run)])
-    if run.judge_names:
-        shown += [judges.f1_table(run), judges.figures_table(run), people.prediction_table(run)]
-    shown += judges.further_tables(run)
-    shown += judges.difference_tables(run)
-    shown += [table for table in [judges.self_agreement_table(run)] if table.rows]
-    return [*shown, left_out_table(run)]
+def _dataset(run: AuditRun) -> Iterator[Section]:
+    """How long texts are, and how people see the outputs of each quality."""
+    words = (
+        "What was rated: how long passages and outputs are, and how people see the outputs of each"
+        " quality.",
+    )
+    about = ("The people's aggregate answers over all languages, as shares with their counts.",)
+    charts = tuple(people.dataset_charts(run))
+    parts = (Section("", "Classes by quality of the output", about, charts),) if charts else ()
+    if tables := tuple(people.dataset_tables(run)):
+        yield Section("dataset", "The dataset", words, tables=tables, parts=parts)
+
+
+def _people(run: AuditRun) -> Section:
+    words = (
+        "A judge cannot be measured better than the people agree. Where their kappa is near 0, no"
+        " judge can be validated.",
+        "Who stands out among the people, by test questions and beside their colleagues: `metal"
+        " monitor`.",
+    )
+    shown = (people.agreement_table(run), people.ceilings_table(run))
+    parts = []
+    if noisy := exclusions_table(run):
+        about = (
+            "People who fail the test questions: their ratings are in no figure of this page. They"
+            " are still in the dataset.",
+        )
+        parts.append(Section("", "Left out", about, tables=(noisy,)))
+    if charts := tuple(people.class_charts(run)):
+        about = ("The people's aggregate answers, as shares with their counts.",)
+        parts.append(Section("", "The classes people give", about, charts))
+    tables = shown if run.audited else shown[1:]
+    return Section("people", "Agreement among people", words, tables=tables, parts=tuple(parts))
+
+
+def _judges(run: AuditRun) -> Iterator[Section]:
+    """Every judge against the people, and judges and prompts against each other."""
+    if not run.judge_names:
+        return
+    words: tuple[str, ...] = ()
+    tables: tuple[TableView, ...] = ()
+    parts: list[Section] = []
+    if run.audited:
+        words = (
+            "Read a judge's F1 between the floor (always the most frequent class) and the ceiling"
+            " (a person against the others). A high F1 with kappa near 0 is a judge that knows what"
+            " most answers are, not which.",
+        )
+        tables = (judges.f1_table(run),)
+        parts += _by_criterion(run)
+    further = [table for table in judges.further_tables(run) if table.name != JUSTIFICATIONS]
+    figures = [judges.figures_table(run)] if run.audited else []
+    parts.append(Section("", "All figures", tables=(*figures, *further)))
+    parts.append(_differences(run))
+    themselves = judges.self_agreement_table(run)
+    if themselves.rows:
+        parts.append(Section("", "Judges against themselves", tables=(themselves,)))
+    yield Section("judges", "Judges against people", words, tables=tables, parts=tuple(parts))
+
+
+def _by_criterion(run: AuditRun) -> Iterator[Section]:
+    """The charts of each criterion; radars show the same figures again, so they are closed."""
+    for criterion in run.audited:
+        charts, radars = judges.agreement_charts(run, criterion)
+        again = Section("", "The same as radars", charts=tuple(radars), folded=True)
+        parts = (again,) if radars else ()
+        if charts:
+            title = criterion.label or criterion.name
+            yield Section("", title, charts=tuple(charts), parts=parts)
+
+
+def _differences(run: AuditRun) -> Section:
+    title, tables = "Differences, paired on the same items", tuple(judges.difference_tables(run))
+    charts = tuple(judges.prompt_charts(run))
+    words = () if tables else ("There is one judge, so there is nothing to compare.",)
+    return Section("", title, words, charts, tables)
+
+
+def _justifications(run: AuditRun) -> Iterator[Section]:
+    if table := next((t for t in judges.further_tables(run) if t.name == JUSTIFICATIONS), None):
+        yield Section("justifications", "Justifications", tables=(table,))
+
+
+def _classes(run: AuditRun) -> Iterator[Section]:
+    """What people and judges answer where people agree, and where they do not."""
+    words = (
+        "The classes that people and judges give where all people agree, where some do, and where"
+        " none do, summed over languages.",
+    )
+    charts = tuple(people.case_charts(run))
+    tables = (people.prediction_table(run),) if run.judge_names else ()
+    if run.audited:
+        title = "Class distribution by agreement case"
+        yield Section("classes", title, words, charts, tables)
+
+
+def room(run: AuditRun) -> Room:
+    """With many verdicts their details come before charts and closed tables."""
+    return Room(40_000, FOLDED_CELLS) if len(run.tables["verdicts"]) > MANY else Room()
 
 
 def content(run: AuditRun) -> dict[str, Any]:
-    """What the template shows."""
+    """The verdicts, as the template shows them."""
     cells = len(run.tables["verdicts"])
-    room = CHART_ROOM[cells > MANY]
-    of_judges = [
-        (criterion, judges.agreement_charts(run, criterion, radars=False))
-        for criterion in (run.audited if run.judge_names else ())
-    ]
-    drawn, left = _fitting([chart for _, of in of_judges for chart in of], room)
-    room -= sum(map(_size, drawn))
-    prompts, prompts_left = _fitting(judges.prompt_charts(run), room)
-    room -= sum(map(_size, prompts))
-    cases, cases_left = _fitting(people.case_charts(run), room)
-    classes, classes_left = _fitting(people.class_charts(run), room - sum(map(_size, cases)))
-    folded = tables(run)
-    shown = {
-        table.name: table
-        for table in (cut_to_cells(folded, FOLDED_CELLS) if cells > MANY else folded)
-    }
     ranked = sorted(verdicts.by_judge(run), key=verdicts.standing)
     with_matrix = max(MATRIX_CELLS * len(ranked) // max(cells, 1), 1)
     lines = (
@@ -95,33 +172,7 @@ def content(run: AuditRun) -> dict[str, Any]:
         "bars": set(islice(lines, max(MATRIX_ROOM - CELL * cells, 0) // LINE)),
         "bars_left": any(True for _ in lines),
         "reasons": cells <= MOST_REASONS,
-        "further": [
-            table for table in judges.FURTHER if table in run.tables and table != "justifications"
-        ],
-        "tables": shown,
-        "dataset_tables": [shown[table.name] for table in people.dataset_tables(run)],
-        "dataset_charts": people.dataset_charts(run),
-        "people_charts": classes,
-        "classes_left": classes_left,
-        "judge_charts": [
-            (criterion, [chart for chart in of if chart in drawn]) for criterion, of in of_judges
-        ],
-        "charts_left": left + prompts_left + cases_left,
-        "prompt_charts": prompts,
-        "case_charts": cases,
     }
-
-
-def _fitting(drawn: Sequence[Chart], room: int) -> tuple[list[Chart], int]:
-    """The first charts that fit into so many characters, and how many that leaves out."""
-    totals = accumulate(map(_size, drawn))
-    number = sum(total <= room for total in totals)
-    return list(drawn[:number]), len(drawn) - number
-
-
-def _size(chart: Chart) -> int:
-    """About how many characters a chart takes with its table."""
-    return len(chart.svg) + 60 * len(chart.numbers.rows) * len(chart.numbers.columns)
 
 
 def pack(run: AuditRun, csv: Mapping[str, str], room: int) -> Payload:
@@ -292,9 +343,9 @@ PAGE = Page(
     facts=facts,
     definitions=definitions,
     sources=sources,
+    sections=sections,
     content=content,
-    charts=charts,
-    tables=tables,
+    room=room,
     screen=screen,
     brief=brief,
     pack=pack,

@@ -29,7 +29,7 @@ from metal.runs.columns import Row
 from metal.show.charts.dots import Dot, dots_chart, generator_dots
 from metal.show.charts.lines import Ranks, rank_lines
 from metal.show.parts import places
-from metal.show.view import Cell, Chart, TableView
+from metal.show.view import Cell, Chart, Section, TableView, folded
 
 MOST_ROWS = 60
 LOOKS = {"without": (0, "without this member: a new ensemble of the rest")}
@@ -147,19 +147,16 @@ def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | No
     )
 
 
-def further_generators(run: Billboard) -> list[tuple[str, TableView]]:
-    """Every other criterion and language: who is first there, and the table."""
+def further_generators(run: Billboard) -> tuple[Section, ...]:
+    """Every other criterion and language, closed at first: who is first there, and the table."""
     further = []
     for place, cell in enumerate(run.cells[1:], 2):
         if rankings := _rankings(run, *cell):
             best = next(iter(next(iter(rankings.values()))))
-            further.append(
-                (
-                    f"{run.where(*cell)}: {within(best)}",
-                    generator_table(run, *cell, f"generators_{place}"),
-                )
-            )
-    return further
+            table = generator_table(run, *cell, f"generators_{place}")
+            title = f"{run.where(*cell)}: {within(best)}"
+            further.append(folded(table, title, run.slices(*cell)))
+    return tuple(further)
 
 
 @dataclass(frozen=True)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from metal.boards.cells import ALL_LANGUAGES
 from metal.boards.history import ANONYMOUS, JOINED, Entry
-from metal.data.text import UNDEFINED, figure, name, plural
+from metal.data.text import UNDEFINED, name
 from metal.questions.board import generators, raters
 from metal.questions.board.answer import cards, headline, lead, scope
 from metal.questions.board.run import Billboard
 from metal.questions.board.words import SOURCES, definitions, facts, undefined_table
-from metal.show.pages import Page, within_cells
-from metal.show.parts import closing, main_language_map
-from metal.show.rankings import people_counted
-from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
+from metal.show.pages import Page
+from metal.show.view import Cell, Chart, Remark, Section, TableView, folded
 
 MOST_FIRST = 15  # raters on the first screen
-MOST_FURTHER_CELLS = 4_000  # of tables behind a choice, in each of two sections: about 300 KB
-MOST_MAP_CELLS = 4_000
+OTHERS = "Other criteria and languages"
+SHADES = {0: "−", 1: "0", 3: ".2", 5: ".4", 7: ".6", 9: ".8"}
 WORDS = {
     "data": "dataset",
     "generator": "generator joined",
@@ -28,61 +25,144 @@ WORDS = {
     "withdrawn": "withdrawn",
 }
 MOST_ROWS = 200
-EXPLAINED = (
-    "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; r between"
-    " generators: of their means; SPA: soft pairwise accuracy. ranks: those that these data leave"
-    " open at 95%, for all raters at once."
-)
 
 
-def charts(run: Billboard) -> list[Chart]:
-    """Every chart of the page, in its order (also for files of their own)."""
-    crowd = [chart for part in raters.crowd_sections(run) for chart in part.charts]
-    ablation = [chart for chart in [generators.ablation_chart(run)] if chart]
-    ranked = [*raters.ranking_charts(run), *generators.generator_charts(run)]
-    return [*ranked, *ablation, *raters.overrating_charts(run), *crowd]
+def answer(run: Billboard) -> Chart:
+    """The raters that go with people best."""
+    return raters.ranking_chart(run, most=MOST_FIRST)
 
 
-def tables(run: Billboard) -> list[TableView]:
-    """Every table of the page, in its order, and those that it leaves out (also for LaTeX)."""
-    shown = [
-        raters.ranking_table(run, run.main, run.language),
-        *(table for _, table in raters.further_rankings(run)),
-        *raters.language_maps(run),
-        raters.criterion_map(run),
-        raters.generator_map(run),
-        generators.generator_table(run, run.main, run.language),
-        *(table for _, table in generators.further_generators(run)),
-        generators.member_table(run),
-        generators.ensembles_table(run),
-        *raters.overrating_tables(run),
-        *(table for part in raters.crowd_sections(run) for table in part.tables),
-        history_table(run),
-        undefined_table(run),
+def sections(run: Billboard) -> list[Section]:
+    """Raters, where they agree, generators, the ensemble, overrating, the crowd, the history."""
+    return [
+        _ranking(run),
+        *_maps(run),
+        _generators(run),
+        _ensemble(run),
+        _overrating(run),
+        *_crowd(run),
+        _history(run),
+        *_undefined(run),
     ]
-    return [table for table in shown if table and table.rows]
 
 
-def content(run: Billboard) -> dict[str, Any]:
-    """What the template shows."""
+def _ranking(run: Billboard) -> Section:
+    words = (
+        "Beside each stand the ranks that these data leave open: where they overlap, nobody is"
+        " shown to be better.",
+    )
     ranked = len(run.records("raters", criterion=run.main, language=run.language))
-    return {
-        "tables": {table.name: table for table in tables(run)},
-        "answer": raters.ranking_chart(run, "first", MOST_FIRST),
-        "ranking_charts": raters.ranking_charts(run)[ranked <= MOST_FIRST :],
-        "rankings": within_cells(raters.further_rankings(run), MOST_FURTHER_CELLS),
-        "maps": within_cells(
-            [(table.title, table) for table in raters.language_maps(run)], MOST_MAP_CELLS
-        ),
-        "generator_table": generators.generator_table(run, run.main, run.language),
-        "generator_charts": generators.generator_charts(run),
-        "generators": within_cells(generators.further_generators(run), MOST_FURTHER_CELLS),
-        "fitted": generators.fitted(run),
-        "ablation": generators.ablation_chart(run),
-        "overrating": {chart.name: chart for chart in raters.overrating_charts(run)},
-        "overrating_tables": raters.overrating_tables(run),
-        "crowd": raters.crowd_sections(run),
-    }
+    further = raters.further_rankings(run)
+    title, about = (
+        OTHERS,
+        "Each with its first rater and that rater's r; open one for the whole ranking.",
+    )
+    return Section(
+        "raters",
+        "Raters: who goes with people",
+        words,
+        raters.further_charts(run, every=ranked > MOST_FIRST),
+        (raters.ranking_table(run, run.main, run.language),),
+        (Section("", title, (about,), parts=further),) if further else (),
+    )
+
+
+def _maps(run: Billboard) -> Iterator[Section]:
+    """r with people by language, criterion and generator."""
+    maps = raters.language_maps(run)
+    slices = {"criterion": raters.criterion_map(run), "generator": raters.generator_map(run)}
+    shown = [Section("", "", tables=(table,)) for table in maps[:1]]
+    shown += [Section("", "", tables=(map_,), by=(by,)) for by, map_ in slices.items() if map_]
+    further = [folded(table, by=("criterion", "language")) for table in maps[1:]]
+    words = (
+        "r with people in every cell, in the order of the ranking above. A dash is undefined, with"
+        " its reason below.",
+    )
+    if shown:
+        parts = (*shown, *further)
+        yield Section("maps", "Where they agree", words, parts=parts, scale=SHADES)
+
+
+def _generators(run: Billboard) -> Section:
+    words = (
+        "Ranked by their mean score: by people, by the rater that agrees with them best, by the"
+        " best that scored every generator, and by the ensemble.",
+    )
+    further = generators.further_generators(run)
+    about = "Each with the generator that people put first."
+    return Section(
+        "generators",
+        "Generators",
+        words,
+        tuple(generators.generator_charts(run)),
+        (generators.generator_table(run, run.main, run.language),),
+        (Section("", OTHERS, (about,), parts=further),) if further else (),
+    )
+
+
+def _ensemble(run: Billboard) -> Section:
+    ensemble, every = generators.fitted(run), generators.ensembles_table(run)
+    all_of_them = (
+        (folded(every, f"All {len(every.rows)} ensembles of this board"),)
+        if every and (len(every.rows) > 1 or not ensemble)
+        else ()
+    )
+    members, ablation = generators.member_table(run), generators.ablation_chart(run)
+    if not (ensemble and members and ablation):
+        where = run.where(run.main, run.language)
+        words = (f"No ensemble was fitted on {where}; the warnings say why.",)
+        return Section("ensemble", "Ensemble", words, parts=all_of_them)
+    about = (
+        Remark("Formula", " ".join(ensemble.formula)),
+        Remark("Predicts", ensemble.target),
+        Remark("With people", ensemble.worth),
+        Remark("Alpha", ensemble.alpha),
+        Remark("Signature", "", ensemble.signature),
+        Remark("To apply it", "", ensemble.command),
+    )
+    words = ("A few metrics, put together so that they go with people:",)
+    formula = Section("", "", charts=(ablation,), remarks=about, beside=True)
+    parts = (formula, Section("", "", tables=(members,)), *all_of_them)
+    return Section("ensemble", "Ensemble", words, parts=parts)
+
+
+def _overrating(run: Billboard) -> Section:
+    charts = {chart.name: chart for chart in raters.overrating_charts(run)}
+    tables = raters.overrating_tables(run)
+    words = (
+        (
+            "By how much raters prefer machine writing, or writing of their own family, that people"
+            " find equally good: standard deviations with 90% intervals."
+        )
+        if tables
+        else (
+            'No generator is known to be human (`kind = "human"` in dataset.toml, or `--human`),'
+            " and no judge's family meets a generator's (`--family`): whether raters overrate"
+            " machines, or their own, cannot be asked."
+        )
+    )
+    parts = []
+    for table in tables:
+        drawn = (charts[table.name],) if table.name in charts else ()
+        parts.append(Section("", "", charts=drawn, tables=(table,), beside=True))
+    return Section("overrating", "Overrating", (words,), parts=tuple(parts))
+
+
+def _crowd(run: Billboard) -> Iterator[Section]:
+    if parts := raters.crowd_sections(run):
+        yield Section("crowd", "Crowd, experts, judges", parts=parts)
+
+
+def _history(run: Billboard) -> Section:
+    if not run.history:
+        return Section("history", "History", ("This board has no history.",))
+    return Section("history", "History", tables=(history_table(run),))
+
+
+def _undefined(run: Billboard) -> Iterator[Section]:
+    table = undefined_table(run)
+    if table and table.rows:
+        yield Section("undefined", "What has no value, and why", tables=(table,))
 
 
 def history_table(run: Billboard) -> TableView:
@@ -134,55 +214,6 @@ def _remarks(about: Mapping[str, Any] | None) -> str:
     return ", ".join(plain) or UNDEFINED
 
 
-def screen(run: Billboard, by: Sequence[str] = ()) -> Screen:
-    """The main ranking, slices of it, generators, the ensemble, overrating. by: language,
-    criterion, generator.
-    """
-    ranked = run.rows("raters")["rater"].nunique()
-    reference = run.manifest["settings"].get("reference")
-    people = people_counted(run) + (f" ({reference})" if reference else "")
-    yield Paragraph(
-        f"{run.name}, version {run.version}: {plural(ranked, 'rater')} against {people}",
-        strong=True,
-    )
-    yield raters.ranking_table(run, run.main, run.language)
-    yield Paragraph(_note(run), soft=True)
-    slices = ("language", *by) if len(run.languages) > 1 else by
-    for column in dict.fromkeys(slices):
-        yield _figures_by(run, column)
-    if (by_people := generators.generator_table(run, run.main, run.language)).rows:
-        yield by_people
-    if (ensemble := generators.fitted(run)) and (members := generators.member_table(run)):
-        yield members
-        yield Paragraph(f"{ensemble.signature}: {' '.join(ensemble.formula)}", soft=True)
-        yield Paragraph(f"With people {ensemble.worth} Alpha {ensemble.alpha}", soft=True)
-    yield from raters.overrating_tables(run)
-    yield from closing(run)
-
-
-def _note(run: Billboard) -> str:
-    ceiling = raters.one_person(run, run.main, run.language)
-    words = (
-        [f"One of these people against the others: r {figure(ceiling)}."]
-        if ceiling is not None
-        else []
-    )
-    if run.language == ALL_LANGUAGES:
-        words.append("Languages are taken together: their differences count too.")
-    return " ".join([*words, EXPLAINED])
-
-
-def _figures_by(run: Billboard, column: str) -> TableView | Paragraph:
-    """The figures by language, criterion or generator; a sentence where there is only one of
-    them.
-    """
-    if column == "language":
-        view = main_language_map(raters.language_maps(run))
-    else:
-        view = {"criterion": raters.criterion_map, "generator": raters.generator_map}[column](run)
-    return view or Paragraph(f"By {column}: there is only one.")
-
-
 PAGE = Page(
     brand="board of raters and generators",
     headline=headline,
@@ -191,10 +222,7 @@ PAGE = Page(
     facts=facts,
     definitions=definitions,
     sources=lambda run: SOURCES,
-    content=content,
-    charts=charts,
-    tables=tables,
-    screen=screen,
+    answer=answer,
+    sections=sections,
     lead=lead,
-    template="board.html",
 )

@@ -29,7 +29,7 @@ from metal.runs.run import spoken
 from metal.show.charts.dots import MOST_DOTS, Dot, dots_chart
 from metal.show.charts.scatter import disagreement, panels
 from metal.show.parts import Heat, places, reasons
-from metal.show.view import Cell, Chart, Rows, Section, TableView
+from metal.show.view import Cell, Chart, Rows, Section, TableView, folded
 
 # series of each kind in every chart
 MARKERS = {"human": 2, "llm": 1, "metric": 0, "ensemble": 3, "baseline": 7}
@@ -41,6 +41,11 @@ AREA = CrowdSettings().area
 MOST_PANELS = 12  # the raters that agree best
 MOST_ANSWERS = 60
 ONE_PERSON = "one person against the others"
+EXPLAINED = (
+    "r: Pearson with people over all outputs; rho Spearman, tau Kendall's tau-b; r between"
+    " generators: of their means; SPA: soft pairwise accuracy. ranks: those that these data leave"
+    " open at 95%, for all raters at once."
+)
 
 
 def ranking_table(run: Billboard, criterion: str, language: str, key: str = "raters") -> TableView:
@@ -56,7 +61,8 @@ def ranking_table(run: Billboard, criterion: str, language: str, key: str = "rat
         without=() if priced else ("cost_per_thousand",),
         name=key,
         heads=3,
-        notes=reasons(run, "raters", rows),
+        notes=(*((EXPLAINED,) if key == "raters" else ()), *reasons(run, "raters", rows)),
+        look="ranking",
     )
 
 
@@ -72,13 +78,15 @@ def ranking_chart(run: Billboard, key: str = "raters_pearson", most: int = MOST_
     return _ranking_chart(run, key, "pearson", "r over single outputs", ceiling, most)
 
 
-def ranking_charts(run: Billboard) -> list[Chart]:
-    """r over outputs and r between generators on the main criterion, in one order."""
-    over = ranking_chart(run)
+def further_charts(run: Billboard, every: bool) -> tuple[Chart, ...]:
+    """r over outputs of all raters, where the first screen has only some of them (`every`), and r
+    between generators, in the same order.
+    """
+    over = (ranking_chart(run, "raters_pearson_all"),) if every else ()
     between = _ranking_chart(
         run, "raters_system_pearson", "system_pearson", "r between generators' means"
     )
-    return [over, *([between] if between.svg else [])]
+    return (*over, *((between,) if between.svg else ()))
 
 
 def _ranking_chart(
@@ -135,8 +143,8 @@ def one_person(run: Billboard, criterion: str, language: str) -> float | None:
     return None
 
 
-def further_rankings(run: Billboard) -> list[tuple[str, TableView]]:
-    """Every other criterion and language: who is first there, and the table."""
+def further_rankings(run: Billboard) -> tuple[Section, ...]:
+    """Every other criterion and language, closed at first: who is first there, and the table."""
     rankings = []
     for place, cell in enumerate(run.cells[1:], 2):
         table = ranking_table(run, *cell, f"raters_{place}")
@@ -146,8 +154,8 @@ def further_rankings(run: Billboard) -> list[tuple[str, TableView]]:
             if known(first["pearson"])
             else "no r is defined"
         )
-        rankings.append((f"{run.where(*cell)}: {best}", table))
-    return rankings
+        rankings.append(folded(table, f"{run.where(*cell)}: {best}", run.slices(*cell)))
+    return tuple(rankings)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator
 
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import within
@@ -23,87 +22,75 @@ from metal.questions.design.tables import (
 )
 from metal.questions.design.words import SOURCES, definitions, facts
 from metal.show.pages import Page
-from metal.show.parts import closing
-from metal.show.view import Chart, Paragraph, Screen, Section, TableView
-
-MOST_CHARTS = 24  # of designs, and of curves, on the page; all are in `metal report --figures`
-MOST_ROWS = 300  # of a table on the page
+from metal.show.view import Section, TableView
 
 
-def label_parts(run: Design) -> list[Section]:
-    """Figures 2 and 3 of each criterion and language."""
-    return [
-        Section(
-            "", run.where(*cell), charts=(spread_chart(run, *cell), population_chart(run, *cell))
-        )
-        for cell in run.cells
-        if run.records("designs", criterion=cell[0], language=cell[1])
-    ]
+def answer(run: Design) -> TableView:
+    """What to buy; where nothing is, what each language needs."""
+    buy = answer_table(run)
+    return buy if buy.rows else costs_table(run)
 
 
-def curve_parts(run: Design) -> list[Section]:
+def sections(run: Design) -> list[Section]:
+    """What each language needs, what that costs, budgets of labels and populations."""
+    words = (
+        "Items and people per item so that a verdict or a score is as sure as was asked for,"
+        " planned from the ratings there are.",
+    )
+    curves = _curves(run)
+    needs = Section(
+        "needs",
+        "What each language needs",
+        words,
+        tables=tuple(table for question in QUESTIONS if (table := needs_table(run, question)).rows),
+        parts=(Section("", "More items, more people", parts=curves),) if curves else (),
+    )
+    costs = Section("cost", "Cost and time", tables=(costs_table(run),))
+    return [needs, costs, *_of_labels(run)]
+
+
+def _curves(run: Design) -> tuple[Section, ...]:
     """Power by items, of each judge, criterion and language."""
     parts = []
     for cell in run.cells:
         for judge in judges(run, *cell):
-            drawn = tuple(
-                chart
+            drawn = [
+                curve_chart(run, question, *cell, judge)
                 for question in (LIKE_A_PERSON, INFORMATIVE)
-                if (chart := curve_chart(run, question, *cell, judge))
-            )
-            if drawn:
-                parts.append(Section("", f"{run.where(*cell)}: {within(judge)}", charts=drawn))
-    return parts
+            ]
+            charts = tuple(filter(None, drawn))
+            if charts:
+                title = f"{run.where(*cell)}: {within(judge)}"
+                parts.append(Section("", title, charts=charts, folded=True))
+    return tuple(parts)
 
 
-def charts(run: Design) -> list[Chart]:
-    """Every chart, in the page's order (also for files of their own)."""
-    return [chart for part in (*label_parts(run), *curve_parts(run)) for chart in part.charts]
-
-
-def tables(run: Design) -> list[TableView]:
-    """Every table of the page, in its order (also for LaTeX)."""
-    return [table for table in (*_needs(run), costs_table(run), *_of_labels(run)) if table.rows]
-
-
-def _needs(run: Design) -> list[TableView]:
-    return [needs_table(run, question) for question in QUESTIONS]
-
-
-def _of_labels(run: Design) -> list[TableView]:
-    return [designs_table(run), stability_table(run), raters_table(run)]
-
-
-def content(run: Design) -> dict[str, Any]:
-    """What the template shows."""
-    labels, curves = label_parts(run), curve_parts(run)
-    designs, stability, raters = (table.first(MOST_ROWS) for table in _of_labels(run))
-    return {
-        "answer": next(brief(run)),
-        "needs": [table.first(MOST_ROWS) for table in _needs(run) if table.rows],
-        "curves": curves[:MOST_CHARTS],
-        "curves_left": len(curves[MOST_CHARTS:]),
-        "costs": costs_table(run),
-        "designs": designs,
-        "labels": labels[:MOST_CHARTS],
-        "labels_left": len(labels[MOST_CHARTS:]),
-        "stability": stability,
-        "raters": raters,
+def _of_labels(run: Design) -> Iterator[Section]:
+    """Figures 2 and 3 of each criterion and language, and who rates."""
+    drawn = tuple(
+        Section(
+            "",
+            run.where(*cell),
+            charts=(spread_chart(run, *cell), population_chart(run, *cell)),
+            folded=True,
+        )
+        for cell in run.cells
+        if run.records("designs", criterion=cell[0], language=cell[1])
+    )
+    tables = {
+        "": designs_table(run),
+        "People per item": raters_table(run),
+        "Who rates": stability_table(run),
     }
-
-
-def brief(run: Design) -> Iterator[TableView]:
-    """What to buy; where nothing is, what each language needs."""
-    buy = answer_table(run)
-    yield buy if buy.rows else costs_table(run)
-
-
-def screen(run: Design, by: Sequence[str] = ()) -> Screen:
-    """Budgets of labels, populations, what each language needs, what that costs."""
-    yield from (table for table in (*_of_labels(run), *_needs(run), costs_table(run)) if table.rows)
-    if pay := facts(run).get("Pay"):
-        yield Paragraph(pay)
-    yield from closing(run)
+    shown = tuple(
+        Section("", title, tables=(table,)) for title, table in tables.items() if table.rows
+    )
+    words = (
+        "The same budget of labels, spent in different ways, many times over: the less the score"
+        " moves, the better.",
+    )
+    if drawn or shown:
+        yield Section("labels", "What labels are best spent on", words, parts=(*drawn, *shown))
 
 
 PAGE = Page(
@@ -114,11 +101,7 @@ PAGE = Page(
     facts=facts,
     definitions=definitions,
     sources=lambda run: SOURCES,
-    content=content,
-    charts=charts,
-    tables=tables,
-    screen=screen,
-    brief=brief,
+    answer=answer,
+    sections=sections,
     lead=lead,
-    template="design.html",
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from metal.data.languages import language_name
@@ -28,11 +27,10 @@ from metal.show.pages import Page
 from metal.show.parts import (
     across_languages,
     by_criterion_and_judge,
-    closing,
     languages_shown,
     reasons,
 )
-from metal.show.view import Cell, Chart, Screen, Section, TableView
+from metal.show.view import Cell, Chart, Section, TableView
 
 LOOKS = {
     WORSE: (5, "worse"),
@@ -149,13 +147,6 @@ def _same(row: Row) -> str:
     return capital(row["says"]) if row["before"] or row["after"] else "Not on record"
 
 
-def screen(run: Diff, by: Sequence[str] = ()) -> Screen:
-    """What is said, what the judge is, the warnings."""
-    yield answer(run)
-    yield from sections(run)[-1].tables
-    yield from closing(run)
-
-
 PAGE = Page(
     brand="judges before and after",
     headline=headline,
@@ -166,5 +157,4 @@ PAGE = Page(
     sources=lambda run: SOURCES,
     answer=answer,
     sections=sections,
-    screen=screen,
 )

@@ -4,28 +4,25 @@ prints.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
-from metal.data.text import UNDEFINED, count, coverage, known, name, plural, score, share, within
+from metal.data.text import UNDEFINED, count, coverage, known, name, score, share, within
 from metal.questions.leaderboard.answer import cards, headline, lead, scope
-from metal.questions.leaderboard.coverage import MOST_COMMANDS, commands, coverage_rows, unrated
+from metal.questions.leaderboard.coverage import commands, unrated
 from metal.questions.leaderboard.run import Leaderboard
 from metal.questions.leaderboard.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
 from metal.show.charts.dots import MOST_DOTS, generator_dots
-from metal.show.pages import Page, within_cells
-from metal.show.parts import Heat, closing, main_language_map, places, reasons
-from metal.show.rankings import people_counted
-from metal.show.view import Cell, Chart, Paragraph, Screen, TableView
+from metal.show.pages import Page
+from metal.show.parts import Heat, places, reasons
+from metal.show.view import Cell, Chart, Remark, Section, TableView, folded
 
 MOST_FIRST = 15  # generators on the first screen
 MOST_GENERATORS = 100
 MOST_RATERS = 40
 MOST_ROWS = 200
-MOST_CELLS = 5_000  # of tables behind a choice, in each of two sections
-MOST_ON_SCREEN = 3  # commands
+SHADES = {1: "0", 3: ".3", 5: ".5", 7: ".7", 9: "1"}
 EXPLAINED = (
     "Score from 0, the worst, to 1, the best, with its 95% interval by source; below a standard"
     " error stands what it is at most for this score and number of outputs. Ranks: those that these"
@@ -61,6 +58,7 @@ def ranking_table(
         name=key,
         heads=2,
         notes=(*notes, *reasons(run, "leaderboard", rows, "generator")),
+        look="ranking",
     )
 
 
@@ -75,11 +73,15 @@ def ranking_chart(run: Leaderboard, key: str = "ranking", most: int = MOST_DOTS)
     return replace(chart, finding="")
 
 
-def further_rankings(run: Leaderboard) -> list[TableView]:
-    """Every other criterion and language."""
-    return [
-        ranking_table(run, *cell, f"ranking_{place}") for place, cell in enumerate(run.cells[1:], 1)
+def _further_rankings(run: Leaderboard) -> tuple[Section, ...]:
+    """Every other criterion and language, closed at first; nothing where there is none."""
+    tables = [
+        (cell, ranking_table(run, *cell, f"ranking_{place}"))
+        for place, cell in enumerate(run.cells[1:], 1)
     ]
+    rankings = tuple(folded(table, by=run.slices(*cell)) for cell, table in tables)
+    title = "Other criteria and languages"
+    return (Section("", title, parts=rankings),) if rankings else ()
 
 
 def criterion_map(run: Leaderboard) -> TableView | None:
@@ -157,20 +159,16 @@ def _mean(row: Row | None) -> Cell | str:
     return Cell(form(row["score"]), coverage(row["coverage"]) if partly else "")
 
 
-def coverage_table(
-    run: Leaderboard, rows: Sequence[dict[str, Any]] | None = None, title: str = "Rated so far"
-) -> TableView:
+def coverage_table(run: Leaderboard) -> TableView:
     """One row per generator and language: sources and outputs rated, and what can still be handed
     out.
-
-    rows: these of the table, all if None.
     """
     sample = f"Of the sample of {run.sample} sources per language. " if run.sample else ""
     return TableView.of_figures(
         run,
         "coverage",
-        title,
-        run.records("coverage") if rows is None else rows,
+        "Rated so far",
+        run.records("coverage"),
         cells={
             "sources_rated": lambda row: (
                 f"{count(row['sources_rated'])} of {count(row['sources'])}"
@@ -190,85 +188,69 @@ def coverage_table(
     )
 
 
-def charts(run: Leaderboard) -> list[Chart]:
-    """Every chart of the page (also for files of their own)."""
-    return [ranking_chart(run)]
+def answer(run: Leaderboard) -> Chart:
+    """The generators that people put first."""
+    return ranking_chart(run, "ranking", MOST_FIRST)
 
 
-def tables(run: Leaderboard) -> list[TableView]:
-    """Every table of the page, in its order, and those that it leaves out (also for LaTeX)."""
-    shown = [
-        ranking_table(run, run.main, run.language),
-        criterion_map(run),
-        *further_rankings(run),
-        *language_maps(run),
-        beside_table(run),
-        coverage_table(run),
-    ]
-    return [table for table in shown if table and table.rows]
-
-
-def content(run: Leaderboard) -> dict[str, Any]:
-    """What the template shows."""
-    maps = [(table.title, table) for table in language_maps(run)]
-    return {
-        "tables": {table.name: table for table in tables(run)},
-        "answer": ranking_chart(run, "first", MOST_FIRST),
-        "chart": (
-            ranking_chart(run) if len(run.ranking(run.main, run.language)) > MOST_FIRST else None
-        ),
-        "rankings": within_cells(
-            [(table.title, table) for table in further_rankings(run)], MOST_CELLS
-        ),
-        "maps": within_cells(maps[1:], MOST_CELLS),
-        "language_map": maps[0][1] if maps else None,
-        "coverage": coverage_table(run),
-        "commands": commands(run),
-        "commands_left": max(len(unrated(run)) - MOST_COMMANDS, 0),
-    }
-
-
-def screen(run: Leaderboard, by: Sequence[str] = ()) -> Screen:
-    """The main ranking, criteria and languages beside each other, metrics, what is to be rated.
-
-    by: `language` or `criterion`, to show the ranking of each as well.
+def sections(run: Leaderboard) -> list[Section]:
+    """The main ranking and the others, criteria and languages beside each other, metrics, what is
+    to be rated.
     """
-    yield Paragraph(_headline(run), strong=True)
-    yield ranking_table(run, run.main, run.language)
-    for criterion, language in run.cells[1:]:
-        if ("language" in by and criterion == run.main) or (
-            "criterion" in by and language == run.language
-        ):
-            yield ranking_table(run, criterion, language)
-    yield from filter(
-        None, (criterion_map(run), main_language_map(language_maps(run)), beside_table(run))
+    ranked = len(run.ranking(run.main, run.language))
+    every = (ranking_chart(run, "ranking_all"),) if ranked > MOST_FIRST else ()
+    ranking = Section(
+        "ranking",
+        "Ranking: what people give",
+        charts=every,
+        tables=(ranking_table(run, run.main, run.language),),
+        parts=_further_rankings(run),
     )
-    yield from _to_rate(run)
-    yield from closing(run)
+    return [ranking, *_maps(run), _beside(run), _next(run)]
 
 
-def _headline(run: Leaderboard) -> str:
-    groups = sorted(
-        {run.raters[rater].group for rater in run.people_names if rater in run.raters} - {""}
-    )
-    named = f" ({', '.join(groups)})" if groups else ""
-    sample = f", a sample of {run.sample} sources per language" if run.sample else ""
-    generators = plural(run.tables["leaderboard"]["generator"].nunique(), "generator")
-    return f"{run.name}: {generators} by {people_counted(run)}{named}{sample}"
-
-
-def _to_rate(run: Leaderboard) -> Screen:
-    """Generators that nobody has rated yet, and those that were rated in part."""
-    rows = [row for row in coverage_rows(run) if row["outputs_rated"] < row["outputs"]]
-    if rows:
-        yield coverage_table(run, rows, "Still to be rated")
-    for _, command in commands(run)[:MOST_ON_SCREEN]:
-        yield Paragraph(command, copied=True)
-    more = len(unrated(run)) - MOST_ON_SCREEN
-    if more > 0:
-        yield Paragraph(
-            f"... and so on for {more:,} more; `--generators` can be given several times"
+def _maps(run: Leaderboard) -> Iterator[Section]:
+    if table := criterion_map(run):
+        words = ("The score on each criterion, in the order of the ranking above.",)
+        yield Section("criteria", "Criteria", words, tables=(table,), scale=SHADES)
+    if maps := language_maps(run):
+        words = (
+            "Languages have texts and people of their own: compare generators within a column.",
         )
+        main, *others = maps
+        further = tuple(folded(table, by=("criterion", "language")) for table in others)
+        yield Section("languages", "Languages", words, tables=(main,), parts=further)
+
+
+def _beside(run: Leaderboard) -> Section:
+    table = beside_table(run)
+    nothing = (
+        "No automatic metric scored these outputs. `metal score` does; give its run folder to"
+        " `metal leaderboard` as well."
+    )
+    title = "Metrics beside people"
+    return (
+        Section("beside", title, tables=(table,)) if table else Section("beside", title, (nothing,))
+    )
+
+
+def _next(run: Leaderboard) -> Section:
+    """What somebody who joins needs, and the commands that hand out what nobody rated."""
+    words = (
+        "A generator that joins needs ratings of its own outputs only: add its outputs to the"
+        " dataset, hand them out, take the answers back, and make this page again. Nobody else's"
+        " score moves.",
+    )
+    to_rate = tuple(Remark(generator, "", command) for generator, command in commands(run))
+    more = len(unrated(run)) - len(to_rate)
+    left = (
+        f"{count(more)} more generators are not rated yet; `--generators` can be given several"
+        " times."
+        if more > 0
+        else ""
+    )
+    rated = folded(coverage_table(run), "Rated so far, by generator and language")
+    return Section("next", "How to go on", words, remarks=to_rate, parts=(rated,), left=left)
 
 
 PAGE = Page(
@@ -279,10 +261,7 @@ PAGE = Page(
     facts=facts,
     definitions=definitions,
     sources=lambda run: SOURCES,
-    content=content,
-    charts=charts,
-    tables=tables,
-    screen=screen,
+    answer=answer,
+    sections=sections,
     lead=lead,
-    template="leaderboard.html",
 )

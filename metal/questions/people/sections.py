@@ -28,7 +28,7 @@ from metal.runs.columns import Column, Row
 from metal.show.charts.dots import Dot, dots_chart
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.parts import exclusions_table
-from metal.show.view import Cell, Chart, Rows, Section, TableView
+from metal.show.view import Cell, Chart, Rows, Section, TableView, folded
 
 TESTS_LOOKS = {
     "fine": (0, "not flagged"),
@@ -59,7 +59,12 @@ def examined_section(run: Monitor) -> Section | None:
         run, "workers", "By language and criterion", by_cell, cells=RIGHT, heads=3
     )
     return Section(
-        "tests", "Test questions", words, (_tests_chart(run),), (raters_table(run),), (further,)
+        "tests",
+        "Test questions",
+        words,
+        (_tests_chart(run),),
+        (raters_table(run),),
+        (folded(further),),
     )
 
 
@@ -179,7 +184,12 @@ def beside_section(run: Monitor) -> Section | None:
     each, key = [row for row in rows if row["criterion"] != ALL_CRITERIA], "behaviour_by_criterion"
     further = TableView.of_figures(run, "behaviour", "By criterion", each, name=key, heads=3)
     return Section(
-        "beside", "People beside each other", tuple(words), charts, tuple(tables), (further,)
+        "beside",
+        "People beside each other",
+        tuple(words),
+        charts,
+        tuple(tables),
+        (folded(further),),
     )
 
 
