@@ -140,7 +140,7 @@ def test_commands_that_build_a_dataset(reference: Path, tmp_path: Path) -> None:
     assert len(list((tmp_path / "runs" / "news-html").glob("*.html"))) == 12
     assert re.search(r"good +bad +reference$", said[-1], flags=re.MULTILINE)
     *_, monitored = run_all("bash tests", tmp_path)
-    assert re.search(r"^lexical +\d+ of \d+", monitored, flags=re.MULTILINE)
+    assert re.search(r"^lexical .*\d+ of \d+", monitored, flags=re.MULTILINE)
     assert (
         len((tmp_path / "datasets/news/test_questions/outputs.jsonl").read_text().splitlines()) == 8
     )
@@ -181,7 +181,7 @@ def test_one_board_for_judges_people_and_metrics(reference: Path, tmp_path: Path
         # two that METAL computes rank what was submitted
         *("dataset", "metric", "metric", "generator", "metric")
     ]
-    assert "version 1:" in then
+    assert "version 1" in then
     assert "my-metric" not in then
 
 
@@ -243,14 +243,14 @@ def test_what_it_says_of_the_people_of_pariksha(reference: Path, tmp_path: Path)
     monitored, ranked, planned = (
         " ".join(said.split()) for said in run_all("bash people", tmp_path)
     )
-    people = ("2429 (Bangla)", "10198 (Hindi)", "9162 (Tamil)", "9961 (Hindi)")
+    why = monitored.split("Who stands out, and why")[1]
     bangla, hindi, tamil, comments = (
-        monitored.split(f"{name} stands out")[1][:400] for name in people
+        why.split(f"{name} ")[1] for name in ("2429", "10198", "9162", "9961")
     )
     assert "gives the same answer in 59%, they in 69%" in bangla
     assert "scores stand 21% of the scale below theirs" in bangla
     assert "gives the same answer in 66%, they in 76%" in hindi
     assert "61% of 1,122 were made on another output too, colleagues 23%" in comments
-    assert "hallucinations" in tamil
+    assert "Hallucinations, Tamil" in tamil
     assert "Llama-3-70B" in ranked
     assert "$" in planned

@@ -336,6 +336,8 @@ def _screen(run: Run, by: Sequence[str]) -> Screen:
     if face.screen:
         yield from face.screen(run, by)
         return
+    yield Paragraph(face.scope(run))
+    yield from (Paragraph(f"{title}: {says}") for title, says in face.facts(run).items())
     answer, sections = face.answer(run), face.sections(run)
     if isinstance(answer, TableView):
         yield answer
@@ -348,6 +350,10 @@ def _screen(run: Run, by: Sequence[str]) -> Screen:
     for slice_ in by:
         if not any(slice_ in part.by for part in every):
             yield Paragraph(f"By {slice_}: there is only one.")
+    for card in face.cards(run):
+        yield Paragraph(f"{card.title}: {card.words}")
+        if card.command:
+            yield Paragraph(f"  {card.command}", copied=True)
     yield from closing(run)
 
 

@@ -76,7 +76,7 @@ def test_raters_are_ranked_and_what_is_undefined_is_said(folder: Path) -> None:
     ]
     assert places == sorted(places)
     assert "– r with people, rho, tau: constant scores (constant)" in words(said)
-    assert "One of these people against the others: r 0.9" in words(said)
+    assert "One of the people against the mean of the others reaches r 0.9" in words(said)
     table = pd.read_csv(folder / "ranked" / "tables" / "raters.csv", keep_default_na=False)
     assert set(table["language"]) == {"", "hi", "sw"}
     assert set(table.loc[table["rater"] == "constant", "pearson"]) == {""}

@@ -65,18 +65,11 @@ def test_who_is_noisy_is_said_with_the_reason_and_again_in_json(
     shown = capsys.readouterr().out
     assert max(len(line) for line in shown.splitlines() if not line.startswith("Signature")) <= 80
     said = " ".join(shown.split())
-    assert "Test questions (rate-learned-2)" in said
-    assert re.search(r"en-2 0 of 18 \d+ of 12 0% >0\.999 noisy native \[", said)
-    assert re.search(r"sw-1 18 of 18 0 of 12 0% >0\.999 noisy native \[", said)
-    assert (
-        "sw-1 is noisy: negative questions on Task quality (Swahili): 0 of 6 right, P above 0.999;"
-        " negative" in said
-    )
-    assert not re.search(r"(en-1|en-3|sw-2|sw-3) is noisy", said)
-    assert (
-        "Without noisy people 144 ratings would be dropped; nothing is removed from the dataset."
-        in said
-    )
+    assert "en-2 English 0 of 18 12 of 12" in said
+    assert "sw-1 Swahili 18 of 18 0 of 12" in said
+    assert re.search(r"sw-1 Negative questions on .+: 0 of 6 right, P above 0\.999;", said)
+    assert "Noisy: en-2 and sw-1. " in said
+    assert "144 ratings of 2 people would be dropped" in said
     assert "|tests:" in shown
 
     whole = sim.json("monitor", "sim", *QUICK, "--out", "run")
@@ -156,9 +149,9 @@ def test_an_unknown_model_is_refused_before_anything(sim: Commands) -> None:
 def test_without_test_questions_people_are_still_set_beside_each_other(sim: Commands) -> None:
     shutil.rmtree(sim.folder / "sim/test_questions")
     said = sim("monitor", "sim", *QUICK)
-    assert "Nobody was asked a test question, so that nobody can be called noisy." in said
+    assert "none of whom was asked a test question" in said
     assert "metal annotate export sim --to html --test-questions" in said
-    assert "en-2 (English) stands out" in said
+    assert "farthest below them en-2" in " ".join(said.split())
     assert "tests:" not in said
     refused = sim.refused("audit", "sim", "--exclude-noisy")
     assert "--exclude-noisy: nobody answered a test question of sim" in refused
@@ -191,7 +184,7 @@ def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
     assert "1 of 6 people answered no test question: en-3" in said
     assert "en-1 left 30 test answers open; they count neither way" in said
     assert "nan" not in shown
-    assert "en-1 – – – –" in shown
+    assert "en-1 English – –" in shown
 
 
 def test_a_criterion_on_which_most_fail_is_doubted_before_the_people(sim: Commands) -> None:
@@ -378,10 +371,8 @@ def test_an_llm_judge_that_always_says_the_best_is_named(
         assert set(answers["output"]) == set(read_questions(tmp_path / "sim"))
         assert set(answers["rater"]) == {"openai:gpt-4o/detailed"}
         said = run("monitor", "sim", "judges", *QUICK, "--out", "people").said
-        assert (
-            "openai:gpt-4o/detailed is noisy: negative questions on Task quality (English): 0 of 6"
-            " right" in said
-        )
+        fail = "en-2, openai:gpt-4o/detailed and sw-1 fail the test questions"
+        assert fail in " ".join(said.split())
         workers = table(tmp_path / "people", "workers").set_index(
             ["rater", "language", "criterion"]
         )

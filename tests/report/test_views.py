@@ -642,9 +642,7 @@ def test_many_judges_take_several_charts(make_dataset: MakeDataset, report_on: R
     run = report_on(make_dataset(dict.fromkeys(("en", "hi", "sw"), scores)))
     charts, radars = agreement_charts(run, run.audited[0])
     drawn = [*charts, *radars]
-    assert [chart.title for chart in radars] == [
-        f"task_quality ({n} of 3)" for n in (1, 2, 3)
-    ]
+    assert [chart.title for chart in radars] == [f"task_quality ({n} of 3)" for n in (1, 2, 3)]
     assert len({chart.name for chart in drawn}) == 9
     shown = [
         row[0].text

@@ -5,7 +5,7 @@ out changes.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from metal.data.languages import language_name
@@ -36,6 +36,10 @@ TESTS_LOOKS = {
     "judge": (1, "LLM judge, not flagged"),
 }
 COLLEAGUES_LOOKS = {"alike": (0, "as the others"), "out": (5, "stands out")}
+RIGHT_THERE = (
+    "Right there: on the task and side that speaks most against them, with the 95% interval of"
+    " their own answers; P(noisy): of the model."
+)
 MOST_QUESTIONS = 30
 MOST_CHARTS = 6
 TARGET = 0.05  # width of an interval
@@ -64,7 +68,7 @@ def examined_section(run: Monitor) -> Section | None:
         words,
         (_tests_chart(run),),
         (raters_table(run),),
-        (folded(further),),
+        (folded(further, by=("criterion",)),),
     )
 
 
@@ -107,8 +111,8 @@ def _right(side: str, row: Row) -> str:
 RIGHT = {f"{side}_right": partial(_right, side) for side in SIDES}
 
 
-def raters_table(run: Monitor, without: Iterable[str] = (), most: int | None = None) -> TableView:
-    """Everybody who was asked, noisiest first. without: columns left out. most: rows."""
+def raters_table(run: Monitor) -> TableView:
+    """Everybody who was asked, noisiest first."""
     return TableView.of_figures(
         run,
         "raters",
@@ -118,9 +122,8 @@ def raters_table(run: Monitor, without: Iterable[str] = (), most: int | None = N
             **RIGHT,
             "weakest": lambda row: name(row["weakest"]) if known(row["weakest"]) else UNDEFINED,
         },
-        without=without,
         name="examined",
-        most=most,
+        notes=(RIGHT_THERE,),
     )
 
 
@@ -189,7 +192,7 @@ def beside_section(run: Monitor) -> Section | None:
         tuple(words),
         charts,
         tuple(tables),
-        (folded(further),),
+        (folded(further, by=("criterion",)),),
     )
 
 
