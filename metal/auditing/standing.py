@@ -103,8 +103,9 @@ class People:
 
     def without(self, column: int) -> tuple[Votes, Codes]:
         """The votes without one of them, and which items have two ratings then."""
-        votes = self.votes.without(self.codes[:, column])
-        return votes, votes.counts.sum(axis=1)[votes.kind] >= 2
+        fewer = self.votes.less_one
+        kind = fewer.without(self.votes.kind, self.codes[:, column])
+        return Votes(fewer.counts, kind), fewer.several[kind]
 
 
 def _alpha(cell: AuditCell, votes: Votes, several: Codes) -> Alpha:
@@ -350,24 +351,28 @@ class Standing:
         if self.gold or not 3 <= len(people.who) <= MOST_LEFT_OUT:
             return []
         unsure = self.recalls.lead.value - self.recalls.lead.low()
-        shares = []
+        levels, (weights, hits, shares) = self.cell.levels, people.votes.less_one.sums
+        kept = []
         for column in range(len(people.who)):
             votes, several = people.without(column)
             items = several & (self._given >= 0)
-            if not items.any():
-                continue
-            answers = JudgedVotes(votes.some(items), self._given[items], people.sources[items])
-            side = SeatedJudge(answers, self.cell.values, ordered=False)
-            classes = classes_of(side, self.cell.bad_end)
+            answers = np.bincount(
+                votes.kind[items] * levels + self._given[items],
+                minlength=len(votes.counts) * levels,
+            ).reshape(-1, levels)
+            times = answers.sum(axis=1)
+            weight, person, items_of_label = (times @ each for each in (weights, hits, shares))
+            classes = counted(weight, items_of_label, self.cell.bad_end)
             if len(classes) < 2:
                 continue
-            weight, judge, person = (each[classes] for each in side.totals())
+            judge = (answers * weights).sum(axis=0)
             above, lead = (
-                float((hits / weight).mean()) - 1 / len(classes) for hits in (judge, person)
+                float((right[classes] / weight[classes]).mean()) - 1 / len(classes)
+                for right in (judge, person)
             )
             if lead > unsure:
-                shares.append(above / lead)
-        return shares
+                kept.append(above / lead)
+        return kept
 
     def share_by_source(self) -> tuple[Codes, Numbers]:
         """(sources,) their numbers in the dataset, and what each adds to the share kept, to first
@@ -391,14 +396,18 @@ class Standing:
 
 
 def classes_of(side: SeatedJudge, bad: int | None) -> Codes:
+    """The labels that count on some items; see `counted`."""
+    return counted(side.totals()[0], side.items_of_label, bad)
+
+
+def counted(weight: Numbers, items: Numbers, bad: int | None) -> Codes:
     """The labels that count: at least LEAST_SHARE of all weight, or the bad end, and LEAST_OF_CLASS
     items each.
     """
-    weight = side.totals()[0]
     often = weight >= LEAST_SHARE * weight.sum()
     if bad is not None:
         often[bad] = True
-    return np.flatnonzero(often & (side.items_of_label >= LEAST_OF_CLASS - 1e-9))
+    return np.flatnonzero(often & (items >= LEAST_OF_CLASS - 1e-9))
 
 
 def few_with_two(beside: Standing) -> str:

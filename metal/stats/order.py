@@ -166,7 +166,7 @@ class FigurePair:
             value = (1 - k) * self._figure(self.by.drawn(draws) @ self.of_person)
         return value, error
 
-    @property
+    @cached_property
     def of_a_person(self) -> Measured:
         """A person's figure alone."""
         measured = jackknife(self.person, self._person_without, self.by.times)
@@ -175,7 +175,7 @@ class FigurePair:
             again=lambda draws, _: jackknife_again(self.by, self.of_person, self._figure, draws),
         )
 
-    @property
+    @cached_property
     def share(self) -> Ratio | None:
         """The judge's as a share of a person's; None where a person's is not shown to be above
         0.

@@ -71,7 +71,7 @@ class Recalls:
         for rows, recall in ((sums.judge, of_judge), (sums.person, of_person)):
             parts.append((rows[:, classes] - recall * sums.weight[:, classes]) / (count * weight))
         judge, person = parts
-        self._classes = [
+        squares = [
             by.times @ (left * right)
             for left, right in ((judge, judge), (judge, person), (person, person))
         ]
@@ -81,8 +81,10 @@ class Recalls:
             for left, right in ((0, 0), (0, 1), (1, 1))
         ]  # of all classes together
         items = sums.items[classes]
-        self._few = np.maximum(np.minimum(items, sums.held[classes]) - 1, 1)
-        self._floors = [_binomial(recall, items) / count**2 for recall in (of_judge, of_person)]
+        few = np.maximum(np.minimum(items, sums.held[classes]) - 1, 1)
+        floors = [_FLOOR * _binomial(recall, items) / count**2 for recall in (of_judge, of_person)]
+        # of each class; plain numbers, as `variance` is asked often and classes are few
+        self._classes = np.stack([*squares, *floors, few], axis=1).tolist()
         self._n, self._larger = by.n, by.n / max(by.n - 1, 1)
         self.influence = all_classes
         self._sums, self._of = sums, classes
@@ -94,16 +96,19 @@ class Recalls:
         degrees of freedom there are (Satterthwaite 1946), a class having one less than the items or
         sources that hold it.
         """
-        judge, both, person = self._classes
-        classes = (a * a * judge - 2 * a * k * both + k * k * person) * self._larger
-        all_classes = (
-            a * a * self._whole[0] - 2 * a * k * self._whole[1] + k * k * self._whole[2]
-        ) * self._larger
-        least = _FLOOR * (a * a * self._floors[0] + k * k * self._floors[1])
-        all_classes += float(np.maximum(least - classes, 0).sum())
-        classes = np.maximum(classes, least)
-        spread = float((classes**2 / self._few).sum())
-        df = float(classes.sum()) ** 2 / spread if spread > 0 else self._n - 1.0
+        aa, ak, kk = a * a, 2 * a * k, k * k
+        judge, both, person = self._whole
+        all_classes = (aa * judge - ak * both + kk * person) * self._larger
+        together, spread = 0.0, 0.0
+        for judge, both, person, judge_floor, person_floor, few in self._classes:
+            of_class = (aa * judge - ak * both + kk * person) * self._larger
+            least = aa * judge_floor + kk * person_floor
+            if of_class < least:
+                all_classes += least - of_class
+                of_class = least
+            together += of_class
+            spread += of_class**2 / few
+        df = together**2 / spread if spread > 0 else self._n - 1.0
         return all_classes, min(max(df, 1.0), max(self._n - 1.0, 1.0))
 
     def measured(self, a: float, k: float) -> Measured:

@@ -9,6 +9,7 @@ however many there are.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,15 +38,50 @@ class Votes:
         first, kind = distinct(chosen)
         return Votes(self.counts[chosen[first]], kind)
 
-    def without(self, given: Codes) -> Votes:
-        """The votes without one person's, who gave these labels (items,), negative without an
-        answer.
+    @cached_property
+    def less_one(self) -> LessOne:
+        """The votes without one of them, whoever gave it."""
+        kind, label = np.nonzero(self.counts)
+        fewer = self.counts[kind] - one_hot(label, self.counts.shape[1])
+        place = np.full((len(self.counts), self.counts.shape[1] + 1), -1)
+        place[:, 0] = np.arange(len(self.counts))
+        place[kind, label + 1] = len(self.counts) + np.arange(len(kind))
+        return LessOne(Seats(np.concatenate([self.counts, fewer])), place)
+
+
+@dataclass(frozen=True)
+class LessOne:
+    """The seats of each kind of item, and of each without one of its votes.
+
+    place: (kinds, 1 + levels) the row of a kind in `seats` as it is, and without a vote for each
+    label.
+    """
+
+    seats: Seats
+    place: Codes
+
+    def without(self, kind: Codes, given: Codes) -> Codes:
+        """(items,) the rows in `seats` of items of some kinds without one person, who gave these
+        labels, negative without an answer.
         """
-        levels = self.counts.shape[1]
-        first, joint = distinct(self.kind * (levels + 1) + given + 1)
-        fewer = self.counts[self.kind[first]] - one_hot(given[first], levels)
-        patterns = find_patterns(fewer)
-        return Votes(patterns.rows, patterns.which[joint])
+        return np.asarray(self.place[kind, np.maximum(given, -1) + 1])
+
+    @cached_property
+    def counts(self) -> Codes:
+        """(rows, levels) the votes."""
+        return self.seats.counts
+
+    @cached_property
+    def several(self) -> Codes:
+        """(rows,) whether there are two votes or more."""
+        return np.asarray(self.counts.sum(axis=1) >= 2)
+
+    @cached_property
+    def sums(self) -> tuple[Numbers, Numbers, Numbers]:
+        """(rows, levels) the weights, hits and items of each label."""
+        weights = self.seats.weights()
+        seats = np.maximum(weights.sum(axis=1, keepdims=True), 1e-12)
+        return weights, self.seats.hits(), weights / seats
 
 
 class Seats:
@@ -60,6 +96,7 @@ class Seats:
     """
 
     def __init__(self, counts: Codes, *, alone: bool = False) -> None:
+        self.counts = counts
         item, own = np.nonzero(counts)
         rest = counts[item].astype(np.int64)
         rest[np.arange(len(item)), own] -= 1

@@ -14,6 +14,7 @@ from metal.stats.alpha import alpha_limits
 from metal.stats.careless import careless
 from metal.stats.measured import Measured, fieller, jackknife, jackknife_ratio
 from metal.stats.order import midranks, order
+from metal.stats.patterns import class_counts
 from metal.stats.recalls import ClassSums
 from metal.stats.seats import Seats, Votes
 from metal.stats.source_sums import SourceSums
@@ -127,7 +128,7 @@ def test_limits_and_p_values_agree() -> None:
 def test_the_ends_of_a_ratio() -> None:
     ratio = fieller(1.0, 2.0, lambda k: 0.2 * math.sqrt(1 + k * k))
     for end in (ratio.low, ratio.high):  # (1 - 2 k)^2 = 0.04 (1 + k^2)
-        assert (1 - 2 * end) ** 2 == pytest.approx(0.04 * (1 + end * end), abs=1e-6)
+        assert (1 - 2 * end) ** 2 == pytest.approx(0.04 * (1 + end * end), abs=1e-9)
     assert fieller(1.0, 0.5, lambda k: 10.0).high == math.inf
     ones = np.ones(4, dtype=np.int64)
     same = jackknife_ratio(2.0, 4.0, np.full(4, 2.0), np.full(4, 4.0), ones)
@@ -232,3 +233,16 @@ def test_an_equal_person_is_never_careless() -> None:
             [np.where(rng.random(150) < 0.85, truth, (truth + 1) % 3) for _ in range(4)], axis=1
         )
         assert careless(answers, np.arange(150), 3).people == ()
+
+
+def test_votes_without_one_person_are_those_of_the_others() -> None:
+    people = np.array([[0, 1, 1], [2, 2, -1], [1, 1, 0], [-1, 0, -1]])
+    votes = Votes.of(people, 3)
+    for column in range(3):
+        rows = votes.less_one.without(votes.kind, people[:, column])
+        others = class_counts(np.delete(people, column, axis=1), 3)
+        assert (votes.less_one.counts[rows] == others).all()
+        assert votes.less_one.several[rows].tolist() == (others.sum(axis=1) >= 2).tolist()
+        alone = Seats(others)
+        assert votes.less_one.sums[0][rows].tolist() == alone.weights().tolist()
+        assert votes.less_one.sums[1][rows].tolist() == alone.hits().tolist()
