@@ -9,8 +9,8 @@ from __future__ import annotations
 import csv
 import functools
 import inspect
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import (
     Annotated,
@@ -24,6 +24,8 @@ from typing import (
     get_type_hints,
 )
 
+from metal.data.option import Option as Option
+from metal.data.option import check_value, option_in, options_in
 from metal.data.progress import Progress as Progress
 from metal.data.progress import no_progress as no_progress
 from metal.errors import check_known
@@ -43,42 +45,21 @@ JudgeFunction: TypeAlias = Callable[..., Any]
 Function = TypeVar("Function", bound=Callable[..., Any])
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")
-
-
-@dataclass(frozen=True)
-class Option:
-    """A parameter on the command line.
-
-    help: what it means. short: its letter (`-c`). metavar: what stands for its value. choices: the
-    values it may have. least, most: its range, an end excluded where `open_ends`. flag: its name
-    there, where that is not the parameter's. aliases: older spellings that still work. bare: the
-    value it has when it is given without one. check: `module:function` that reads such a value.
-    commas: names may hold commas, so the function divides them. quoted: names in double quotes may
-    hold commas. by_criterion: CRITERION=VALUE, or a value of all criteria. rare: shown by
-    `--help-all` only.
-    """
-
-    help: str = ""
-    short: str = ""
-    metavar: str = ""
-    choices: tuple[str, ...] = ()
-    least: float | None = None
-    most: float | None = None
-    open_ends: bool = False
-    flag: str = ""
-    aliases: tuple[str, ...] = ()
-    bare: str = ""
-    check: str = ""
-    commas: bool = False
-    quoted: bool = False
-    by_criterion: bool = False
-    rare: bool = False
+# where a function keeps what `options_of` says of it
+OPTIONS = "__options__"
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
     """Parameter -> its type, its Option and its default, in the order of the signature; others have
     no part in it.
     """
+    return getattr(function, OPTIONS, None) or _options_of(function, ())
+
+
+def _options_of(
+    function: Callable[..., Any], records: Sequence[type]
+) -> dict[str, tuple[Any, Option, Any]]:
+    """records: settings whose fields are parameters, which then need no Option of their own."""
     namespace = inspect.getmodule(function).__dict__
     options = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -87,9 +68,18 @@ def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any
             try:
                 annotation = eval(annotation, namespace)  # noqa: S307  the function's own annotation
             except NameError:  # a type that is imported for type checkers only
+                if annotation.startswith("Annotated"):
+                    raise
                 continue
-        kind, *metadata = get_args(annotation) or (annotation,)
-        option = next((part for part in metadata if isinstance(part, Option)), None)
+        kind, option = option_in(annotation)
+        for record in records:
+            of_field = options_in(record).get(name)
+            if of_field and parameter.default != getattr(record, name):
+                raise TypeError(
+                    f"{function.__name__}: `{name}` is {parameter.default!r} here and"
+                    f" {getattr(record, name)!r} in {record.__name__}"
+                )
+            option = option or (of_field and of_field[1])
         if option is not None:
             options[name] = kind, option, parameter.default
     return options
@@ -167,35 +157,62 @@ def by_criterion(value: Any) -> dict[str, Any]:
 
 
 def documented(function: Function) -> Function:
-    """The function with its options listed at the end of its docstring. Shared ones are checked by
-    name.
+    """The function with its options listed at the end of its docstring, and checked before it
+    begins. Its signature has plain types.
     """
-    lines = [
-        f"    {name}: {option.help}"
-        for name, (_, option, _) in options_of(function).items()
-        if option.help
-    ]
-    shared = shared_options_of(function)
-    if shared and function.__name__ == "read":
-        lines += [f"    {name}: {option.help}" for name, (_, option, _) in shared.items()]
-    elif shared:
-        lines.append(f"    {', '.join(shared)}: how a table is read, as of `metal.read`.")
-    if lines:
-        function.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n" + "\n".join(
-            lines
-        )
-    return _checking_names(function, shared) if shared else function
+    return documented_by()(function)
 
 
-def _checking_names(function: Function, shared: Iterable[str]) -> Function:
-    """The function; of a name that it does not have, it says the nearest of those that it has."""
-    parameters = [*inspect.signature(function).parameters, *shared]
+def documented_by(*records: type) -> Callable[[Function], Function]:
+    """As `documented`. records: settings; what a parameter that is a field of one means, and what
+    it may be, is declared there.
+    """
+
+    def decorate(function: Function) -> Function:
+        own, shared = _options_of(function, records), shared_options_of(function)
+        lines = [
+            f"    {name}: {option.help}" for name, (_, option, _) in own.items() if option.help
+        ]
+        if shared and function.__name__ == "read":
+            lines += [f"    {name}: {option.help}" for name, (_, option, _) in shared.items()]
+        elif shared:
+            lines.append(f"    {', '.join(shared)}: how a table is read, as of `metal.read`.")
+        checked = _checked(function, own, shared)
+        if lines:
+            listed = "\n".join(lines)
+            checked.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n{listed}"
+        return checked
+
+    return decorate
+
+
+def _checked(
+    function: Function,
+    own: Mapping[str, tuple[Any, Option, Any]],
+    shared: Mapping[str, tuple[Any, Option, Any]],
+) -> Function:
+    """The function; a value that an option may not have is refused before anything is read. Of a
+    name that it does not have, it says the nearest of those that it has.
+    """
+    signature = inspect.signature(function)
+    places, declared = list(signature.parameters), {**own, **shared}
 
     @functools.wraps(function)
     def checked(*positional: Any, **named: Any) -> Any:
-        check_known("option", named, parameters)
+        if shared:
+            check_known("option", named, [*places, *shared])
+        for name, value in [*zip(places, positional, strict=False), *named.items()]:
+            if name in declared:
+                kind, option, _ = declared[name]
+                check_value(name, kind, option, value)
         return function(*positional, **named)
 
+    plain = [
+        each.replace(annotation=own[name][0]) if name in own else each
+        for name, each in signature.parameters.items()
+    ]
+    vars(checked)[OPTIONS] = own
+    vars(checked)["__signature__"] = signature.replace(parameters=plain)
     return cast(Function, checked)
 
 

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
     Data: TypeAlias = str | Path | Dataset | pd.DataFrame
     Ratings: TypeAlias = str | Path | RatingsRun
+else:  # on the command line a path; the other types are not read before they are needed
+    Data = str | Path | Any
 
 AnyRun = TypeVar("AnyRun", bound="Run")
 

@@ -113,6 +113,8 @@ def report(
     `figures` and `latex` add to a folder what a paper needs; files of the same names that change
     are kept in NAME.replaced beside it. PDF and PNG need the extra metal-eval[figures].
 
+    progress: called with the parts drawn and the parts in all.
+
     Returns what was written. Raises UsageError when the folder is not a run with a page.
     """
     from metal.runs.parts import fitting

@@ -513,6 +513,9 @@ def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:
     assert watch.headline.startswith(
         "The system drifted, and its judge did not: English (overall, after "
     )
+    named = ("--data", "system", "--state", "again.jsonl")
+    code, printed = run("gate", "watch", "gate.toml", str(judged), *named)
+    assert (code, printed.split("\n")[0][:40]) == (1, watch.headline[:40])
     metal.gate_init("anchors", "baseline", out="wide.toml", margin=0.1)
     with pytest.raises(
         UsageError, match=r"watch.jsonl watches another judge, other languages or other levels"

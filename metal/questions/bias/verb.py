@@ -216,8 +216,9 @@ def bias_plan(
     translated, `metal.generate(out, quality="translation")` has a model do that, and with
     `translations` the dataset with the new outputs is written.
 
-    data: a dataset folder. Returns the table of conditions; nothing is asked. Raises UsageError and
-    DataError.
+    data: a dataset folder; `ratings` are run folders whose ratings are added.
+
+    Returns the table of conditions; nothing is asked. Raises UsageError and DataError.
     """
     import pandas as pd
 

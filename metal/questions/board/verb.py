@@ -311,6 +311,8 @@ def submit_withdraw(
     """Take the submission `name` off `board`. It stays in the history, and in every version it was
     part of.
 
+    progress: called with the cells done and the cells in all.
+
     Returns the board after it. Raises UnknownName where the board has no submission of this name.
     """
     from metal.boards import submitting

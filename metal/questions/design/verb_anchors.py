@@ -79,7 +79,7 @@ def design_anchors(
     `metal.annotate_export(..., drawn=True)` hands them out. A larger number keeps what a smaller
     one drew.
 
-    data: the dataset's folder.
+    data: the dataset's folder; `ratings` are run folders whose ratings are added.
 
     Returns what is needed and what was drawn. Raises UsageError where no content is in every
     language, where nothing says how many it takes and `contents` is not given, and where another

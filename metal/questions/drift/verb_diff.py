@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from metal.api.options import Languages, Names, Option, documented, names
-from metal.api.read import NOWHERE, Inputs, as_dataset, load
+from metal.api.read import NOWHERE, Data, Inputs, as_dataset, load
 from metal.api.reading import ReadingOptions, given
 from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
-    from metal.api.read import Data, Ratings
+    from metal.api.read import Ratings
     from metal.data.dataset import Dataset
     from metal.questions.drift.run import Diff
     from metal.runs.run import Run

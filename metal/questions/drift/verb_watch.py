@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from metal.api.options import Option, StrPath, documented
-from metal.api.read import folder_of
+from metal.api.read import Data, folder_of
 from metal.data.files import one_writer
 from metal.data.languages import language_name
 from metal.data.text import listed, plural, within
@@ -25,7 +25,7 @@ from metal.questions.drift.watching import JUDGE, SYSTEM, baselines, levels, pro
 if TYPE_CHECKING:
     import pandas as pd
 
-    from metal.api.read import Data, Ratings
+    from metal.api.read import Ratings
     from metal.questions.drift.store import WatchFile
 
 
