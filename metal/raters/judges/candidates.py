@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import regex
@@ -16,7 +17,7 @@ from metal.data.records import Scale
 from metal.raters.judges import forms, not_verdicts
 from metal.raters.judges.not_verdicts import Surroundings, blanked, without_verdicts_of_none
 from metal.raters.judges.ranges import RANGE, ranges_in_digits
-from metal.raters.judges.reply_words import words_in
+from metal.raters.judges.reply_words import pattern_of, words_in
 
 LONGEST_END = 50_000  # characters at either end of a reply that are read
 _HEADING = regex.compile(r"\A\s*#{1,6}\s+")
@@ -109,6 +110,10 @@ def evidence_in(
             rank = _weighed(rank, around, start)
         written = rank in (forms.TIED, forms.FINAL) and not_verdicts.is_labelled(text, match, start)
         yield Evidence(rank, start, score, bool(borrowed), middle=start in middles, written=written)
+        replaced = rank >= forms.OF_TOP and not borrowed
+        if replaced and (meant := around.instead(match.end(group))):
+            number = read_number(meant["n"])
+            yield Evidence(forms.TIED, meant.start("n"), number, corrects=True)
 
 
 def _weighed(rank: int, around: Surroundings, place: int) -> int:
@@ -302,6 +307,15 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
     folded = text.casefold()
     if not any(label in folded for label in labels):
         return  # the pattern takes longer to say so
+    if answered := _answered_pattern(tuple(labels), _yes_and_no(text.lower())):
+        for match in answered.finditer(text):
+            said = labels.get(match["label"].casefold())
+            others = [level.value for level in scale.levels if level.value != said]
+            if said is not None and match["yes"]:
+                yield forms.TIED, match, "label", said
+            elif said is not None and len(others) == 1:
+                yield forms.TIED, match, "label", others[0]
+        text = blanked(answered, text)
     text = blanked(forms.enumeration_of(tuple(labels)), text)
     for match in forms.label_pattern(tuple(labels)).finditer(text):
         value = labels.get(match["label"].casefold())  # letters can match that do not fold alike
@@ -311,3 +325,29 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
         if match["final"]:
             rank = forms.FINAL
         yield rank, match, "label", value
+
+
+def _yes_and_no(lowered: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words for yes and for no that a text in lower case may hold."""
+    yes, no = ((*words_in(lowered, key, "en"), *words_in(lowered, key)) for key in ("yes", "no"))
+    return yes, no
+
+
+@lru_cache(maxsize=256)
+def _answered_pattern(
+    labels: tuple[str, ...], words: tuple[tuple[str, ...], tuple[str, ...]]
+) -> Any:
+    """A label of which a word says whether it holds (`Present: no.`); None where no word does, or
+    where the labels are such words themselves.
+    """
+    yes, no = words
+    if not (yes or no) or {*labels} & {form for word in (*yes, *no) for form in word.split("|")}:
+        return None
+    label = "|".join(map(regex.escape, sorted(labels, key=len, reverse=True)))
+    says = [
+        f"(?P<{key}>{pattern_of(of) if of else '(?!)'})" for key, of in (("yes", yes), ("no", no))
+    ]
+    return regex.compile(
+        rf"(?i)(?<!\w)(?P<label>{label})[\"'*_`)\]]*\s?(?:[:=?：？]|\s[-\N{{EN DASH}}\N{{EM DASH}}]\s)"
+        rf"[\s\"'*_`(]*(?:{'|'.join(says)})[\"'*_`)]*\s*(?=[.,;!\n。、]|\Z)"
+    )

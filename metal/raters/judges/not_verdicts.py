@@ -123,6 +123,10 @@ _LABEL_BEGINS = Deferred(
     r"！？])[\s*_#\"'`-]*(?:(?:my|the|so|new|revised|corrected|updated)\s+){0,2}\Z"
 )
 _LABEL_ENDS = Deferred(r"[:=：][\s\"'*_`(\[]*\Z")
+# a number that ends a clause: , 3. | : 3/5)
+_A_NUMBER_ALONE = (
+    rf"[^\w\n]{{1,6}}(?:an?\s+)?(?P<n>{DIGITS}){OUT_OF_TOP}[\"'*_`)]*\s*(?=[.,;!)\n。、]|\Z)"
+)
 _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？।\n]")
 
 
@@ -174,6 +178,22 @@ class Surroundings:
             return words is not None
         return words[0].lower() not in self._lowered[max(0, since - 100) : since]
 
+    @cached_property
+    def _instead(self) -> Any:
+        words = (
+            *words_in(self._lowered, "corrects", "en"),
+            *words_in(self._lowered, "corrects"),
+            *words_in(self._lowered, "instead", "en"),
+            *words_in(self._lowered, "instead"),
+        )
+        return _compiled(words, then=_A_NUMBER_ALONE, before=r"[^\d\n]{1,24}?")
+
+    def instead(self, place: int) -> Any:
+        """The match of a number (group `n`) that a word says to be meant in place of the one that
+        ends there: 4, no wait, 3. None where there is none.
+        """
+        return self._instead and self._instead.match(self.text, place)
+
     def conditional(self, place: int) -> bool:
         """Whether what stands there is what could be."""
         return _CONDITIONAL.search(self.text, max(0, place - 80), place) is not None
@@ -205,9 +225,9 @@ def is_labelled(text: str, match: Any, start: int) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _compiled(words: tuple[str, ...], then: str = "") -> Any:
+def _compiled(words: tuple[str, ...], then: str = "", before: str = "") -> Any:
     """A pattern of any of these words; None without."""
-    return regex.compile(f"(?i){pattern_of(words)}{then}") if words else None
+    return regex.compile(f"(?i){before}{pattern_of(words)}{then}") if words else None
 
 
 # ---------------------------------------------------------------- what only looks like a verdict

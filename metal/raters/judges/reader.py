@@ -16,7 +16,8 @@ A reply is read in four steps.
    prose, which may be a quotation; any other (`this gets 2`). What is quoted, hypothetical or
    somebody else's is not the judge's own.
 4. Of the judge's own verdicts the one of the highest rank counts. One that corrects (`on
-   reflection`, `4, no: 3`) replaces those before it. Where two of the same rank differ there is no
+   reflection`, `4, no: 3`) replaces those before it. A label that a word denies (`Present: no`) is
+   the other of two, and of more it is none. Where two of the same rank differ there is no
    score: *two verdicts*. So it is with a later object or labelled score (`Score: 2`) that differs,
    whatever its rank, with a number and a label beside it that disagree, and with scores for aspects
    (`85 for meaning, 60 for grammar`).
@@ -331,7 +332,8 @@ def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> lis
     for given in ordered:
         if given.place > place:
             before, place = place, given.place
-        marked.append(given._replace(corrects=around.corrects(place, since=before)))
+        corrects = given.corrects or around.corrects(place, since=before)
+        marked.append(given._replace(corrects=corrects))
     return marked
 
 
