@@ -309,11 +309,11 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
         return  # the pattern takes longer to say so
     if answered := _answered_pattern(tuple(labels), _yes_and_no(text.lower())):
         for match in answered.finditer(text):
-            said = labels.get(match["label"].casefold())
-            others = [level.value for level in scale.levels if level.value != said]
-            if said is not None and match["yes"]:
-                yield forms.TIED, match, "label", said
-            elif said is not None and len(others) == 1:
+            value = labels.get(match["label"].casefold())
+            others = [level.value for level in scale.levels if level.value != value]
+            if value is not None and match["yes"]:
+                yield forms.TIED, match, "label", value
+            elif value is not None and len(others) == 1:
                 yield forms.TIED, match, "label", others[0]
         text = blanked(answered, text)
     text = blanked(forms.enumeration_of(tuple(labels)), text)
