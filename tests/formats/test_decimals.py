@@ -122,7 +122,7 @@ def test_a_word_among_decimal_commas_is_what_is_named() -> None:
 
 
 def test_a_text_with_a_comma_as_missing_stands_in_quotes() -> None:
-    with pytest.raises(DataError, match=r"""no answer: `missing=\['"left, early"'\]`"""):
+    with pytest.raises(DataError, match=r"""if nobody answered: `missing=\['"left, early"'\]`"""):
         scores_of(["3", "4", "left, early"])
     np.testing.assert_array_equal(
         scores_of(["3", "4", "left, early"], missing='"left, early"'), [3, 4, np.nan]

@@ -463,12 +463,82 @@ def test_a_mean_of_people_beside_a_judge_is_asked_about_with_the_option_that_rea
     )
 
 
-def test_a_raters_answers_in_several_languages_of_a_row_are_refused() -> None:
+def test_columns_of_a_rater_and_a_language_are_read_in_these_languages() -> None:
     frame = pd.DataFrame(
-        {"id": ["a"], "score_en": [1], "score_de": [2], "gpt4_en": [1], "gpt4_de": [1]}
+        {"human_en": [1, 2] * 9, "human_de": [2, 1] * 9, "gpt4_en": [1] * 18, "gpt4_de": [1, 2] * 9}
+    ).assign(id=range(18))
+    data = metal.read(frame)
+    assert kinds(data) == {"human": "human", "gpt4": "llm"}
+    assert {output.language for output in data.outputs.values()} == {"en", "de"}
+    assert len(data.outputs) == 36
+    with pytest.raises(DataError, match="do not say whose answers these are: score_en, score_de"):
+        metal.read(frame.rename(columns={"human_en": "score_en", "human_de": "score_de"}))
+
+
+@pytest.mark.parametrize(
+    ("columns", "criteria"),
+    [
+        (("score_en", "score_hi", "score_sw"), {"overall"}),
+        (("English", "Hindi", "Swahili"), {"overall"}),
+        (("en_fluency", "hi_fluency", "en_adequacy", "hi_adequacy"), {"fluency", "adequacy"}),
+    ],
+)
+def test_columns_that_name_languages_are_answers_in_these(
+    columns: tuple[str, ...], criteria: set[str]
+) -> None:
+    scores = {column: [1, 2, 3] * 4 for column in columns}
+    data = metal.read(
+        pd.DataFrame(scores).assign(item=[n // 2 for n in range(12)], rater=["a", "b"] * 6)
     )
-    with pytest.raises(DataError, match="several languages in a row: de, en"):
-        metal.read(pd.concat([frame] * 9).assign(id=range(9)))
+    assert set(data.criteria) == criteria
+    assert len({output.language for output in data.outputs.values()}) == len(columns) // len(
+        criteria
+    )
+
+
+def test_initials_that_are_codes_of_languages_are_raters() -> None:
+    frame = pd.DataFrame({"expert_de": [1, 2] * 9, "expert_br": [2, 1] * 9}).assign(id=range(18))
+    assert set(kinds(metal.read(frame))) == {"expert_de", "expert_br"}
+
+
+@pytest.mark.parametrize(
+    ("person", "judge", "answers"),
+    [
+        ("human_pref", "judge_pref", (1, 2)),
+        ("human_vote", "judge_vote", ("A", "B")),
+        ("human_rank", "judge_rank", (1, 2)),
+        ("human_choice", "gpt4_pick", ("response_1", "response_2")),
+    ],
+)
+def test_choices_between_two_texts_are_preferences(
+    person: str, judge: str, answers: tuple[Any, Any]
+) -> None:
+    frame = pd.DataFrame({person: answers * 9, judge: answers[::-1] * 9}).assign(
+        id=range(18),
+        response_1=[f"one text {n}" for n in range(18)],
+        response_2=[f"two text {n}" for n in range(18)],
+    )
+    data = metal.read(frame)
+    assert sorted(kinds(data).values()) == ["human", "llm"]
+    assert set(data.criteria) == {"preference"}
+
+
+def test_raters_and_criteria_in_one_column_are_parted() -> None:
+    who = [f"Annotator{n % 3}, {('fluency', 'adequacy')[n // 3 % 2]}" for n in range(60)]
+    frame = pd.DataFrame(
+        {"annotator": who, "id": [n // 6 for n in range(60)], "score": [1, 2, 3] * 20}
+    )
+    data = metal.read(frame)
+    assert set(kinds(data)) == {"Annotator0", "Annotator1", "Annotator2"}
+    assert set(data.criteria) == {"fluency", "adequacy"}
+
+
+def test_an_answer_among_numbers_is_not_proposed_as_missing() -> None:
+    for slip in ("Score: 3", "B"):
+        frame = pd.DataFrame({"a1": ["1", "2"] * 9, "a2": ["2", slip] + ["1", "2"] * 8})
+        with pytest.raises(DataError, match="a slip: write the number in the file") as refused:
+            metal.read(frame.assign(id=range(18)))
+        assert "missing" not in str(refused.value)
 
 
 def test_a_person_two_steps_deep_is_asked_about_and_the_option_named_reads_it() -> None:
@@ -566,8 +636,12 @@ def test_results_of_a_harness_are_called_so_and_not_guessed_in(
 def test_the_options_that_are_named_for_samples_df_read_it(reference: Path) -> None:
     path = reference / "harness" / "inspect" / "samples.csv"
     options: dict[str, Any] = {"columns": {"output": "id"}, "levels": "I<N<P<C"}
-    data = metal.read(path, wide=["score_model_graded_qa"], **options)
-    assert set(data.raters) == {"score_model_graded_qa"}
+    for part in ({}, {"wide": ["score_model_graded_qa"]}, {"kinds": {"score_*": "llm"}}):
+        with pytest.raises(DataError, match="looks like inspect_ai's samples_df"):
+            metal.read(path, **options, **part)
+    judge = {"wide": ["score_model_graded_qa"], "kinds": {"score_model_graded_qa": "llm"}}
+    data = metal.read(path, **judge, **options)
+    assert kinds(data) == {"score_model_graded_qa": "llm"}
     assert set(data.languages) == {"en", "hi", "sw"}
 
 

@@ -27,8 +27,8 @@ _NO_NAME = re.compile(r"unnamed: \d+")  # what pandas calls the index that it wr
 
 @dataclass(frozen=True)
 class AnswerColumn:
-    """Where an answer stands in a wide table: its column, whose it is, on what and about which
-    output ("" where a column says it).
+    """Where an answer stands in a wide table: its column, whose it is, on what, about which output
+    and in which language ("" where a column says it).
     """
 
     column: str
@@ -36,6 +36,7 @@ class AnswerColumn:
     criterion: str = ""
     comment: str = ""
     output: str = ""
+    language: str = ""
 
 
 def _spaced(name: str) -> str:

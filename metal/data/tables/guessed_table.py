@@ -14,6 +14,8 @@ from metal.data.tables.answer_columns import AnswerColumn
 from metal.data.tables.nested import NO_LISTS, FromLists, Paths, unnested
 from metal.data.tables.who_rated import ROW
 
+PARTED = " (criterion)"  # the end of a column's name that was parted from that of raters
+
 
 @dataclass(frozen=True)
 class GuessedTable:
@@ -70,7 +72,7 @@ class GuessedTable:
     @property
     def roles_in_file(self) -> dict[str, str]:
         """The roles, without columns that reading added."""
-        added = (surveys.RESPONDENT, ROW)
+        added = (surveys.RESPONDENT, ROW, f"{self.roles.get('rater')}{PARTED}")
         return {role: column for role, column in self.roles.items() if column not in added}
 
     def opened(self, columns: Sequence[str]) -> GuessedTable:

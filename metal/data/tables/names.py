@@ -50,7 +50,8 @@ COMMENTS = (
 # of columns: `ling_rating` is the criterion `ling`
 ENDS = ("rating", "score", "label", "value", "grade")
 # of a rater: `gpt4_winner`
-CHOICE = re.compile(r"[ _.-]?(winner|preference|preferred|choice)$", re.I)
+_CHOICES = "winner|pref(erence|erred)?|choice|vote|pick|selection|better|rank(ing)?"
+CHOICE = re.compile(rf"[ _.-]?({_CHOICES})$", re.I)
 NO_ANSWERS = re.compile(
     r"(^|["
     r" _.])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
@@ -71,14 +72,15 @@ MODEL = re.compile(
     r"gpt|claude(?! (?!opus|sonnet|haiku|instant)[a-z]+$)|gemini|palm-?2|"  # not Claude Dupont
     r"llama|mistral|mixtral|qwen|deepseek|command[ _-]?r\b|\bg-?eval\b|\bai[ _-]judge|^4o|"
     r"prometheus|gemma|\bbard\b|vicuna|falcon|"
-    r"^judge([ _.-]?(score|rating|label|verdict|grade))?$|"  # beside people
+    rf"^judge([ _.-]?(score|rating|label|verdict|grade|{_CHOICES}))?$|"  # beside people
     r"auto(mat(ic|ed))?[ _-]?(judge|eval|grader|rater|label|score|rating)|^predict(ion|ed)$|autoj|"
     r"\bllm|_llm\b|davinci|(^|_)model$|\b(opus|sonnet|haiku)\b|grok|kimi|olmo|nemotron|chatglm|selene|skywork|alpaca|"
-    r"\b(phi|aya|glm|yi)-|\bo[134](-|$)",
+    r"\b(phi|aya|glm|yi)-|\bo[134](-|$)|\bgemba\b|\bautomqm\b",
     re.IGNORECASE,
 )
 METRIC = re.compile(
-    r"(sacre)?bleu(rt)?\b|rouge|bert-?score|\bcomet|chrf|meteor|moverscore|bartscore|summac|\bter\b",
+    r"(sacre)?bleu(rt)?\b|rouge|bert-?score|\bcomet|chrf|meteor|moverscore|bartscore|summac|\bter\b|"
+    r"\bx?comet|metricx|\byisi|\bprism\b",
     re.IGNORECASE,
 )
 CRITERION = re.compile(

@@ -187,3 +187,20 @@ def _raters_among(names: Collection[str]) -> float:
     """How much names look like raters (1 each) rather than criteria (-1 each), on average."""
     votes = [(is_person(name) or is_machine(name)) - bool(CRITERION.search(name)) for name in names]
     return sum(votes) / max(len(votes), 1)
+
+
+def in_two(names: Collection[str]) -> dict[str, tuple[str, str]]:
+    """Name -> rater and criterion, where a column of raters holds both (`Anna, fluency`): every
+    rater with every criterion. Empty for any other names.
+    """
+    for gap in (", ", " / ", "/", " | ", "|", ": ", " - ", "; "):
+        pairs = {name: tuple(map(str.strip, name.split(gap))) for name in names}
+        if not all(len(pair) == 2 and all(pair) for pair in pairs.values()):
+            continue
+        raters, criteria = ({pair[place] for pair in pairs.values()} for place in (0, 1))
+        in_a_grid = (
+            len(pairs) == len(raters) * len(criteria) and min(len(raters), len(criteria)) > 1
+        )
+        if in_a_grid and any(map(CRITERION.search, criteria)):
+            return {name: (pair[0], pair[1]) for name, pair in pairs.items()}
+    return {}

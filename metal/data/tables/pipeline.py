@@ -16,7 +16,9 @@ import pandas as pd
 
 from metal.data.tables import asides, surveys
 from metal.data.tables.answer_columns import AnswerColumn, without_end
-from metal.data.tables.guessed_table import GuessedTable
+from metal.data.tables.by_language import by_language
+from metal.data.tables.cells import as_texts
+from metal.data.tables.guessed_table import PARTED, GuessedTable
 from metal.data.tables.harnesses import harness_of
 from metal.data.tables.ids import (
     with_documents,
@@ -28,6 +30,7 @@ from metal.data.tables.ids import (
 from metal.data.tables.language import pair_in_two, with_language
 from metal.data.tables.names import GUESSES, is_machine, plain
 from metal.data.tables.nested import flattened, nested_columns
+from metal.data.tables.parts import in_two
 from metal.data.tables.roles import columns_of, few_words, roles_of, without_pairs
 from metal.data.tables.shapes import (
     choices,
@@ -87,8 +90,11 @@ def _check_names(table: GuessedTable) -> GuessedTable:
         twice = columns[columns.duplicated()][0]
         raise DataError(table.where, f"two columns are called {twice!r}", "Rename one of them")
     harness = harness_of(list(columns))
-    if harness and not table.named and not table.patterns:
-        raise not_guessed(table.frame, harness, table.where)
+    if harness:
+        answers_named = table.patterns or "score" in table.named
+        # scorers are no people, whatever their names
+        if not answers_named or (harness.answers and not table.options.get("kinds")):
+            raise not_guessed(table.frame, harness, table.where)
     return table
 
 
@@ -192,6 +198,24 @@ def _turn_surveys(table: GuessedTable) -> GuessedTable:
     return replace(table, frame=frame, roles=roles, places=places, on_its_side=on_its_side)
 
 
+def _part_raters(table: GuessedTable) -> GuessedTable:
+    """Part a column that holds the rater and the criterion in two columns. Note: that."""
+    roles, frame = table.roles, table.frame
+    column = roles.get("rater", "")
+    if column not in frame or "criterion" in roles or table.patterns:
+        return table
+    names = as_texts(frame[column])
+    parted = in_two(names.cat.categories.tolist())
+    if not parted:
+        return table
+    raters, criteria = (
+        names.map({name: pair[place] for name, pair in parted.items()}) for place in (0, 1)
+    )
+    frame = frame.assign(**{column: raters, f"{column}{PARTED}": criteria})
+    table.notes.append(f"{column!r} holds raters and criteria, as in {next(iter(parted))!r}")
+    return replace(table, frame=frame, roles=roles | {"criterion": f"{column}{PARTED}"})
+
+
 def _find_raters(table: GuessedTable) -> GuessedTable:
     """Say who rated in a row: a column, a model beside its score, people beside a judge. Refuse a
     column of raters that may be scores. Note: the model taken for the judge.
@@ -281,6 +305,14 @@ def _take_for_criteria(table: GuessedTable) -> GuessedTable:
     return replace(table, places=places)
 
 
+def _take_for_languages(table: GuessedTable) -> GuessedTable:
+    """Take columns whose names each say a language for answers in these. No note."""
+    if "language" in table.roles or table.options.get("language") or table.on_its_side:
+        return table
+    places = by_language(table.places)
+    return replace(table, places=places) if places else table
+
+
 def _number_rows(table: GuessedTable) -> GuessedTable:
     """Make each row an output where several raters scored it and nothing tells outputs apart. Note:
     that.
@@ -333,11 +365,13 @@ STEPS: tuple[Callable[[GuessedTable], GuessedTable], ...] = (
     _guess_language,
     _guess_ids,
     _turn_surveys,
+    _part_raters,
     _find_raters,
     _see_if_long,
     _guess_answers,
     _drop_shared,
     _take_for_criteria,
+    _take_for_languages,
     _number_rows,
     _say_shape,
     _say_unread,

@@ -26,8 +26,10 @@ from metal.data.tables.roles import columns_of
 from metal.data.tables.table_columns import ANSWERED_IN
 from metal.data.tables.wide import beside_a_judge
 from metal.data.text import first_few
+from metal.data.text import listed as listed_in_words
 from metal.errors import DataError
 
+PARTS = ("rater", "criterion", "language")
 _TEMPLATE = re.compile(r"\{(rater|criterion|output)\}")
 
 
@@ -90,13 +92,13 @@ def shape(roles: Mapping[str, str], places: Sequence[AnswerColumn]) -> str:
         listed = f"`wide={templates}`" if len(templates) == 1 else "`wide`"
         by_output = f"one row per respondent, one column per output ({listed})"
         return f"{by_output}; {columns}" if renamed else by_output
-    parts = [part for part in ("rater", "criterion") if any(getattr(p, part) for p in places)]
+    parts = [part for part in PARTS if any(getattr(place, part) for place in places)]
     if not places:
         return f"one rating per row; {columns}"
     if not parts:
         return f"one rating per row; {columns}, score from {places[0].column!r}"
     listed = first_few([place.column for place in places], 8)
-    return f"one column per {' and '.join(parts)} (`wide`): {listed}; {columns}"
+    return f"one column per {listed_in_words(parts)} (`wide`): {listed}; {columns}"
 
 
 # ---------------------------------------------------------------- columns that hold answers
@@ -232,13 +234,16 @@ def stacked(
         tidy["text"] = np.repeat(
             np.array([place.output for place in places], dtype=object), len(frame)
         )
-    for role in ("rater", "criterion", *(() if "text" in tidy else ("output",))):
+    for role in ("rater", "criterion", "language", *(() if "text" in tidy else ("output",))):
         names = [getattr(place, role) for place in places]
         if any(names):
             codes, distinct = pd.factorize(np.array(names, dtype=object))
             tidy[role] = pd.Categorical.from_codes(
                 np.repeat(codes, len(frame)), pd.Index(distinct, dtype="str")
             )
+    if any(place.language for place in places) and "output" in tidy:  # one in each language
+        texts = as_texts(tidy["output"]).astype(object)
+        tidy["output"] = texts + "-" + tidy["language"].astype(object)
     if any(place.comment for place in places):
         empty = pd.Series(None, index=frame.index, dtype="str")
         tidy["comment"] = _end_to_end(

@@ -18,7 +18,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from metal.data.languages import is_language
 from metal.data.tables import asides
 from metal.data.tables.answer_columns import (
     LONGEST,
@@ -201,7 +200,6 @@ def _raters(
     places = places_of(columns, table.paths) if len(columns) > 1 else []
     if not any(place.rater for place in places):
         return [], []
-    _check_no_languages(table, places)
     raters_named = _of_raters_named(table, places, kinds)
     by_name = {place.column for place in raters_named}
     rest = [place for place in places if place.column not in by_name]
@@ -277,17 +275,6 @@ def _check_whose(
         raise _judges_or_judged(table, places)
     if rest and not (people and machines):
         raise _whose(table, raters_named, rest)
-
-
-def _check_no_languages(table: WideTable, places: Sequence[AnswerColumn]) -> None:
-    """Raises DataError where the columns are a rater's answers in one language each: score_en,
-    score_sw.
-    """
-    languages = {place.criterion for place in places}
-    if len(languages) > 1 and all(map(is_language, languages)):
-        listed = first_few(sorted(languages))
-        remedy = "Write a row for each language, with a column `language`"
-        raise DataError(table.where, f"several languages in a row: {listed}", remedy)
 
 
 def _may_be_a_raters(table: WideTable, column: str) -> bool:
@@ -375,7 +362,7 @@ def as_wide(place: AnswerColumn) -> str:
     """The pattern of `wide` that reads the column so."""
     if place.output:
         return template_of(place)
-    if place.column in (place.rater, place.criterion):
+    if place.language or place.column in (place.rater, place.criterion):
         return escape(place.column)
     pattern = place.column
     for name, part in ((place.rater, "{rater}"), (place.criterion, "{criterion}")):

@@ -58,10 +58,11 @@ def scale_of_words(
     coded = _coded(name, words, numbers)
     if coded is None and numbers:
         word = next(iter(words))
-        remedy = (
-            'Labels: name all with `levels`; replies: `columns={"reply": COLUMN}`; '
-            f"no answer: `missing={[in_list(word)]}`"
-        )
+        remedy = 'Labels: name all with `levels`; replies: `columns={"reply": COLUMN}`; '
+        if _may_be_no_answer(word):
+            remedy += f"if nobody answered: `missing={[in_list(word)]}`"
+        else:  # `Score: 3`, `B`: left out, an answer would be lost
+            remedy += "a slip: write the number in the file"
         raise DataError(place_of(word), f"score {_shown(word)} among numbers ({name})", remedy)
     if coded is None and measure != "nominal":
         raise _unknown_order(name, words, place_of)
@@ -159,6 +160,13 @@ def _unknown_order(
         f"`measures={ {name: 'nominal'} }` where they have none"
     )
     return UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
+
+
+def _may_be_no_answer(word: str) -> bool:
+    """Whether a word among numbers may say that there is no answer: it holds no digit and is no
+    single letter.
+    """
+    return len(fold(word)) != 1 and not any(map(str.isdigit, word))
 
 
 def _shown(word: str) -> str:

@@ -1,0 +1,54 @@
+"""Columns that each hold answers about outputs in one language: `score_en`, `human_hi`, `Swahili`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from metal.data.languages import find_language, is_language, language_name
+from metal.data.tables.answer_columns import AnswerColumn
+from metal.data.tables.cells import fold
+from metal.data.tables.names import ENDS
+
+OVERALL = "overall"  # the criterion of columns that name a language and nothing else
+_AT_THE_END = re.compile(r"(?P<rest>.*?)[\s_.:(\[-]*(?<![^\W_])(?P<language>[^\W_]+)[)\]]?")
+_AT_THE_START = re.compile(r"(?P<language>[^\W_]+)[\s_.:-]+(?P<rest>.+)")
+
+
+def by_language(places: Sequence[AnswerColumn]) -> list[AnswerColumn]:
+    """The places with their languages, where the names of all say one and not all the same; none
+    where they do not.
+    """
+    for part in ("criterion", "rater"):
+        for form in (_AT_THE_END, _AT_THE_START):
+            named = [_with_language(place, part, form) for place in places]
+            parted = [place for place in named if place]
+            languages = {place.language for place in parted}
+            if len(parted) < len(places) or len(languages) < 2:
+                continue
+            # expert_de, expert_br: initials, unless other raters have them too
+            several = len({place.rater for place in parted}) * len(languages) <= len(places)
+            if part == "criterion" or (several and len(languages) < len(places)):
+                return parted
+    return []
+
+
+def _with_language(place: AnswerColumn, part: str, form: re.Pattern[str]) -> AnswerColumn | None:
+    """The place with the language that its rater or criterion ends or begins with."""
+    match = form.fullmatch(getattr(place, part))
+    code = _code(match["language"]) if match else None
+    if match is None or code is None:
+        return None
+    rest = "" if fold(match["rest"]) in ENDS else match["rest"]
+    if part == "rater":
+        return replace(place, rater=rest, language=code) if rest else None
+    return replace(place, criterion=rest or OVERALL, language=code)
+
+
+def _code(name: str) -> str | None:
+    """The code of a language by its name, or by its code of two small letters."""
+    if len(name) > 3:
+        return find_language(name)
+    is_code = len(name) == 2 and name.islower() and is_language(name)
+    return name if is_code and language_name(name) != name else None
