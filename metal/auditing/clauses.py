@@ -124,15 +124,9 @@ def _plain(beside: Standing) -> Clause:
     return limit(figure, -margin, side.items, words)
 
 
-def _label(beside: Standing, level: int) -> str:
-    """The label in a sentence: with its number on an ordered scale."""
-    entry = beside.cell.criterion.scale.levels[level]
-    return repr(entry.shown if beside.cell.ordered else entry.label)
-
-
 def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     """Whether the judge finds what people call bad."""
-    side, label = beside.paired, _label(beside, bad)
+    side, label = beside.paired, beside.label(bad)
     items = float(side.items_of_label[bad])
     if items < LEAST_OF_CLASS - 1e-9:
         often = (
@@ -168,7 +162,7 @@ def _other_labels(beside: Standing) -> Iterator[Clause]:
             or not person[level] > 0
         ):
             continue
-        words = f"finds {judge[level]:.0%} of {_label(beside, level)}, people {person[level]:.0%}"
+        words = f"finds {judge[level]:.0%} of {beside.label(level)}, people {person[level]:.0%}"
         yield Clause(bool(judge[level] > HALF * person[level]), words, shown=True)
 
 

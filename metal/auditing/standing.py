@@ -255,8 +255,10 @@ class Standing:
 
     @property
     def confirmed(self) -> float:
-        """How often a person's rating is the others' most frequent label."""
-        return math.nan if self.gold else self.paired.confirmed
+        """How often a person's rating is the others' most frequent label, on the items asked about:
+        a refusal of the judge changes nothing in what people say.
+        """
+        return math.nan if self.gold else self.with_refusals.confirmed
 
     @property
     def by_either(self) -> bool:
@@ -277,6 +279,11 @@ class Standing:
         if self.gold:
             return None
         return self.order.kappa.share if self.order else self.paired.kappa_share()
+
+    def label(self, level: int) -> str:
+        """A label in a sentence: with its number on an ordered scale."""
+        entry = self.cell.criterion.scale.levels[level]
+        return repr(entry.shown if self.cell.ordered else entry.label)
 
     def class_words(self) -> str:
         """`over 'Good' and 'Medium'; 'Bad' has 1 item` where not all labels count."""
@@ -318,7 +325,7 @@ class Standing:
 
     def nothing_to_tell(self) -> str:
         """Why answers cannot be told apart; empty where they can."""
-        levels, items = self.cell.criterion.scale.levels, self.paired.items_of_label
+        items = self.paired.items_of_label
         second, first = np.argsort(items, kind="stable")[-2:].tolist()
         off = float(items.sum() - items[first])
         if len(self.classes) >= 2 and (
@@ -326,10 +333,8 @@ class Standing:
         ):
             return ""
         if off < LEAST_ITEMS:
-            return f"only {levels[first].shown!r} has {LEAST_ITEMS} items: {NOTHING}"
-        have = listed(
-            [f"{int(items[level])} of {levels[level].shown!r}" for level in (first, second)]
-        )
+            return f"only {self.label(first)} has {LEAST_ITEMS} items: {NOTHING}"
+        have = listed([f"{int(items[level])} of {self.label(level)}" for level in (first, second)])
         needed = LEAST_ITEMS * self.items / max(items[second], 1)
         return f"{THIN}: {have}, {LEAST_ITEMS} of two needed (of about {needed:,.0f} items)"
 

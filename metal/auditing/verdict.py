@@ -467,8 +467,6 @@ def _not_shown(beside: Standing, needed: float) -> str:
         )
     label, off = beside.commonest
     if off < LEAST_OFF and not isinstance(beside, ScoreStanding):
-        shown = beside.cell.criterion.scale.levels[label].shown
-        reason += (
-            f"; it gave {shown!r} to {beside.whole.items - off:,} of {beside.whole.items:,} items"
-        )
+        every = beside.whole.items
+        reason += f"; it gave {beside.label(label)} to {every - off:,} of {every:,} items"
     return reason + (f"; about {needed:,.0f} items would tell half the time" if needed > 0 else "")

@@ -192,4 +192,4 @@ def _crossing(out: Callable[[float], float], near: float, far: float) -> float:
             far, at_far = at, value
         else:
             near, at_near = at, value
-    return round(near, 9)
+    return round(near, 9) + 0.0  # never -0

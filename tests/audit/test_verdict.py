@@ -79,18 +79,18 @@ def test_unanimous_people_and_an_equal_judge(ordered: bool) -> None:
 def test_what_is_missing_is_said() -> None:
     truth = np.repeat([0, 1], [55, 5])
     people = np.stack([truth] * 3, axis=1)
-    assert (
-        decide(cell_of(people, truth)).reason == "only '0 L0' has 10 items: nothing to tell apart"
-    )
+    assert decide(cell_of(people, truth)).reason == "only 'L0' has 10 items: nothing to tell apart"
     assert (
         decide(cell_of(people, np.full(60, -1), levels=2)).reason
         == "the judge answered none of 60 items with two people"
     )
+    ordered = cell_of(people, truth, ordered=True)
+    assert decide(ordered).reason.startswith("only '0 L0' has 10 items")
     # all five answers, none often enough: more items, not worse outputs
     thin = np.repeat(np.arange(5), 8)
     assert (
         decide(cell_of(np.stack([thin] * 2, axis=1), thin, levels=5)).reason
-        == "too few items of each answer: 8 of '4 L4' and 8 of '3 L3', 10 of two needed (of about"
+        == "too few items of each answer: 8 of 'L4' and 8 of 'L3', 10 of two needed (of about"
         " 50 items)"
     )
     few = decide(cell_of(people, truth, outputs=4))

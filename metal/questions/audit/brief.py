@@ -21,6 +21,7 @@ from metal.questions.audit.verdicts import (
     judged_criteria,
     shortly_kept,
     standing,
+    with_limits,
 )
 from metal.runs.columns import Row
 from metal.show.parts import headings
@@ -35,8 +36,10 @@ MOST_NAMED = 2  # of these
 # What a percentage is, without and with the order of outputs on some scale.
 PERCENT = (
     "%: the share it keeps of what a person knows",
-    "%: the shares it keeps of a person's exact answers / of a person's order",
+    "%: the share it keeps of a person's exact answers, and of a person's order",
 )
+LIMITS = "in brackets: a 90% interval"
+RANGES = "%: 90% intervals of the share it keeps of what a person knows"
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
 
@@ -88,10 +91,12 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         groups[: min(MOST_SHARED, MOST_CELLS // len(criteria[:MOST_CRITERIA]))] if many else groups
     )
     signs = len(criteria) > IN_WORDS[0] and len(criteria) * len(shown) > IN_WORDS[1]
+    # two shares with their intervals need a whole line
+    narrow = len(shown) > 1 and len(criteria) > 1
     rows = [
         (
             name(criterion.title),
-            *(_shared([cells[place] for _, cells in group], signs) for group in shown),
+            *(_shared([cells[place] for _, cells in group], signs, narrow) for group in shown),
         )
         for place, criterion in enumerate(criteria[:MOST_CRITERIA])
     ]
@@ -109,12 +114,15 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     ]:
         notes.append(f"With -v also: {' and '.join(left_out)} more.")
     cells_of = [cell for row in rows for cell in row if isinstance(cell, Cell)]
-    shares = any("%" in cell.text + cell.below for cell in cells_of)
-    meant = [PERCENT[any("/" in cell.below + cell.text for cell in cells_of)]] if shares else []
+    shares = any("%" in cell.below for cell in cells_of)
+    meant = [PERCENT[any("order" in cell.below for cell in cells_of)]] if shares else []
+    ranges = narrow and any("%" in cell.text for cell in cells_of)
+    meant += [RANGES] * ranges
     lines = [not criterion.scale.levels for criterion in criteria]
-    if shares and any(lines) and not all(lines):
+    if (shares or ranges) and any(lines) and not all(lines):
         meant.append("of scores one share, of what a person knows")
-    meant += ["in brackets: a 90% interval"] if "[" in headline(run) else []
+    limits = any("[" in words for words in (headline(run), *(cell.below for cell in cells_of)))
+    meant += [LIMITS] if limits else []
     if meant:
         notes.insert(0, capital(f"{'; '.join(meant)}."))
     if signs:
@@ -163,26 +171,49 @@ def _called(languages: list[str]) -> str:
     )
 
 
-def _shared(cells: Cells, signs: bool) -> Cell | str:
-    """Equal verdicts in words, with what the judge keeps at least and at most. signs: in place of
-    words.
+def _shared(cells: Cells, signs: bool, narrow: bool) -> Cell | str:
+    """Equal verdicts in words, with what the judge keeps. signs: in place of words; narrow: only
+    the interval of the share.
     """
     first = cells[0]
     if not first:
         return UNDEFINED
+    if signs:
+        return Cell(_sign(first)[0], mark=first.style)
+    rows = [cell.row for cell in cells if cell]
     shorts = {cell.short for cell in cells if cell}
     shares = all(short[:1].isdigit() or short.startswith("order") for short in shorts)
+    if shares and narrow:
+        return Cell(f"{first.words} {_limits(rows)}".rstrip(), mark=first.style)
     ends = next(iter(shorts)) if len(shorts) == 1 else ""
     if shares and len(shorts) > 1:
-        rows = [cell.row for cell in cells if cell]
         ends = shortly_kept(first.row, lambda column: _least_to_most(rows, column))
-    if signs:
-        return Cell(f"{_sign(first)[0]} {ends if shares else ''}".rstrip(), mark=first.style)
     return Cell(first.words, ends, first.style)
 
 
+def _limits(rows: Sequence[Row]) -> str:
+    """`55–90%`, the limits of the share kept; of several, the lowest and the highest."""
+    rows = [row for row in rows if known(row["share_kept"])]
+    lows, highs = ([row[f"share_kept_{end}"] for row in rows] for end in ("low", "high"))
+    if not rows or not (all(map(known, lows)) or all(map(known, highs))):
+        return ""
+    if not all(map(known, lows)):
+        return f"≤{percent(max(highs))}"
+    if not all(map(known, highs)):
+        return f"≥{percent(min(lows))}"
+    least, most = percent(min(lows)), percent(max(highs))
+    return f"{least[:-1]} to {most}" if min(lows) < 0 else f"{least[:-1]}–{most}"
+
+
 def _least_to_most(rows: Sequence[Row], column: str) -> str:
-    """`37–72%`; as it is where all are equal."""
-    shares = [row[column] for row in rows if known(row.get(column))]
+    """`37–72% [20%, 95%]`, the lowest and highest limits beside; as it is where all are equal."""
+    rows = [row for row in rows if known(row.get(column))]
+    shares = [row[column] for row in rows]
+    ends = {"low": min, "high": max}
+    limits = {
+        f"{column}_{end}": most([row[f"{column}_{end}"] for row in rows])
+        for end, most in ends.items()
+    }
     least, most = percent(min(shares)), percent(max(shares))
-    return least if least == most else f"{least[:-1]}–{most}"
+    words = with_limits({column: max(shares), **limits}, column)
+    return words if least == most else f"{least[:-1]}–{words}"

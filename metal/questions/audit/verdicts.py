@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from metal.auditing.cells import worst_level
 from metal.auditing.panel import confirmed_words
@@ -26,6 +27,7 @@ from metal.data.records import Criterion
 from metal.data.text import (
     UNDEFINED,
     capital,
+    estimate,
     known,
     percent,
     plural,
@@ -213,12 +215,23 @@ def kept_of_person(row: Row, form: Callable[[Row, str], str]) -> str:
 
 
 def shortly_kept(row: Row, form: Callable[[str], str]) -> str:
-    """`72%`, with the order `72/91%`, `order 91%` alone: of a column, in the form given."""
+    """`72% [55%, 90%]`, and in a second line the order, `order 91% [79%, 105%]`: of a column, in
+    the form given.
+    """
     exact = form("share_kept") if known(row["share_kept"]) else ""
-    if not known(row.get("order_kept")):
-        return exact
-    order = form("order_kept")
-    return f"{exact.removesuffix('%')}/{order}" if exact else f"order {order}"
+    order = f"order {form('order_kept')}" if known(row.get("order_kept")) else ""
+    return "\n".join(filter(None, [exact, order]))
+
+
+def with_limits(row: Row, column: str) -> str:
+    """`72% [55%, 90%]`; an arrow where the interval has no end on a side."""
+    ends = row[f"{column}_low"], row[f"{column}_high"]
+    if not any(map(known, ends)):
+        return percent(row[column])
+    low, high = (
+        percent(end) if known(end) else arrow for end, arrow in zip(ends, "←→", strict=True)
+    )
+    return f"{percent(row[column])} [{low}, {high}]"
 
 
 def beside_words(run: AuditRun, row: Row) -> list[str]:
@@ -291,13 +304,14 @@ def _kept(row: Row) -> tuple[str, str]:
         return "only once recalibrated", "only once recalibrated"
     kept = kept_of_person(row, lambda row, column: percent(row[column]))
     if kept and not row["share_kept"] < 0:
-        return kept, shortly_kept(row, lambda column: percent(row[column]))
+        return kept, shortly_kept(row, partial(with_limits, row))
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         above = signed(row["above_constant"])
         better = f"{above} better than a constant"
+        short = f"{estimate(row, 'above_constant', signed)} better than a constant"
         if row["verdict"] == INFORMATIVE and not row["above_constant_low"] > 0:
             return "by its order alone", ""
-        return ("no better than a constant", "") if above == "0.00" else (better, better)
+        return ("no better than a constant", "") if above == "0.00" else (better, short)
     if known(row["above_constant_high"]) and not row["above_constant_high"] < 0:
         return "no better than a constant", ""
     given = "as given worse than a constant"

@@ -213,8 +213,8 @@ def _show_table(part: TableView, widths: Sequence[int] | None = None) -> None:
 
 
 def _fitted(part: TableView, width: int) -> list[tuple[TableView, list[int]]]:
-    """The table as it fits, with the width of each column: cells on one line, or else wrapped at
-    words.
+    """The table as it fits, with the width of each column: cells on one line, in lines of their
+    own, or else wrapped at words.
 
     Either as it stands or with its rows as columns; as several tables of as many columns each where
     neither fits.
@@ -223,7 +223,9 @@ def _fitted(part: TableView, width: int) -> list[tuple[TableView, list[int]]]:
         part, rows=tuple(tuple(_on_one_line(cell) for cell in row) for row in part.rows)
     )
     most = max(len(part.columns), len(part.rows) + 1) - part.heads
-    for tables, wraps, way in product(range(1, most + 1), (False, True), (joined, joined.turned())):
+    forms = [(joined, False), (part, False), (joined, True)]
+    for tables, (form, wraps), turns in product(range(1, most + 1), forms, (False, True)):
+        way = form.turned() if turns else form
         fitted = [(piece, _wrapping(piece, width, wraps=wraps)) for piece in way.in_pieces(tables)]
         if all(sum(widths) + GAP * (len(widths) - 1) <= width for _, widths in fitted):
             break
@@ -238,7 +240,9 @@ def _wrapping(part: TableView, width: int, *, wraps: bool) -> list[int]:
 
     natural, least = [], []
     for place, heading in enumerate(part.columns):
-        cells = [line for row in part.rows for line in (row[place].text, row[place].below)]
+        cells = [
+            line for row in part.rows for line in (row[place].text, *row[place].below.split("\n"))
+        ]
         words = [
             word
             for text in (heading, *(cells if wraps or place < part.heads else ()))
@@ -257,7 +261,8 @@ def _wrapping(part: TableView, width: int, *, wraps: bool) -> list[int]:
 
 def _on_one_line(cell: Cell) -> Cell:
     joint = " " if cell.below.startswith("[") else ", "
-    return replace(cell, text=joint.join(filter(None, [cell.text, cell.below])), below="")
+    below = ", ".join(cell.below.splitlines())
+    return replace(cell, text=joint.join(filter(None, [cell.text, below])), below="")
 
 
 def _wrapped(heading: str, texts: Sequence[str]) -> str:
