@@ -257,7 +257,7 @@ async def judge_async(
     from metal.raters.judges.engine import EngineOptions
     from metal.raters.judges.models import check_base_url
     from metal.running.asking import Terms, carry_out
-    from metal.running.judging import check_allowed, judge_job
+    from metal.running.judging import check_allowed, judge_job, left_out
 
     functions = _functions(judge, name)
     named: Names = judge if isinstance(judge, str | Sequence) else ()
@@ -292,7 +292,7 @@ async def judge_async(
     if require is not None:
         check_allowed(job, Path(require))
     callbacks = callbacks or default_callbacks()
-    for warning in job.warnings:
+    for warning in (*job.warnings, *(left_out(run, job) if resume else ())):
         callbacks.say(warning)
     terms = Terms(dry_run, max_cost, limit, tuple(map(Path, reuse)), force, how)
     return Judging(run, job, terms, await carry_out(job, run, terms, callbacks))

@@ -42,6 +42,7 @@ from metal.data.progress import followed
 from metal.data.records import METRIC_SCORE, Criterion, Output, Rater, Source, with_swapped
 from metal.data.replacing import new_folder, rewritten
 from metal.data.run_toml import RUN_TOML, read_run_toml
+from metal.data.seen import check_seen
 from metal.data.text import plural
 from metal.errors import DataError, UsageError
 
@@ -329,6 +330,7 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
         )
         raise no_such(path, f"run folder (a run holds raters.jsonl and ratings.parquet){joins}")
     added, more, where = read_run(path)
+    check_seen(where, dataset)
     raters = dict(dataset.raters)
     for rater in added:
         if raters.setdefault(rater.rater, rater).lasting != rater.lasting:

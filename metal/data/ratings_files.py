@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from codecs import BOM_UTF8
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
@@ -18,6 +19,7 @@ from metal.data.missing import no_such
 from metal.data.progress import followed
 from metal.data.ratings import FACTS, OPTIONAL, facts_from, facts_in, row_of, tidy_facts
 from metal.data.records import Rating
+from metal.data.seen import KEY
 from metal.errors import DataError, UsageError, nearest
 
 FORMATS = (".parquet", ".csv", ".jsonl")
@@ -290,21 +292,27 @@ def _cast(path: Path, table: pa.Table) -> pa.Table:
 
 
 def write_ratings(
-    ratings: Iterable[Rating], path: str | Path, optional: Sequence[str] = (), rows: int = 20_000
+    ratings: Iterable[Rating],
+    path: str | Path,
+    optional: Sequence[str] = (),
+    rows: int = 20_000,
+    texts: Mapping[str, str] | None = None,
 ) -> int:
     """Write ratings as Parquet, `rows` at a time, as a whole or not at all; return how many there
     were.
 
-    optional: the columns to write besides FACTS.
+    optional: the columns to write besides FACTS. texts: hashes of what the raters saw (metal.data.seen).
     """
     import pyarrow.parquet as pq
 
+    about = {KEY: json.dumps(texts)} if texts else {}
     written, remaining = 0, iter(ratings)
     names = [*FACTS, *optional]
     with (
         new_file(Path(path)) as partial,
         pq.ParquetWriter(partial, _schema(names), compression="zstd") as writer,
     ):
+        writer.add_key_value_metadata(about)
         while batch := list(islice(remaining, rows)):
             writer.write_table(_arrow(facts_from(batch).reindex(columns=names)))
             written += len(batch)

@@ -17,6 +17,7 @@ from metal.data.progress import Progress, no_progress
 from metal.data.ratings import FACTS, OPTIONAL
 from metal.data.ratings_files import write_ratings
 from metal.data.records import Output, Rating
+from metal.data.seen import texts_rated, texts_seen
 from metal.data.text import plural
 from metal.errors import UsageError
 from metal.genie.gold_questions import with_questions
@@ -156,7 +157,8 @@ class JudgeJob(Job):
         answers: list[Rating] = []
         kept = self._kept(chain(collected.ratings(progress), baselines), answers)
         optional = OPTIONAL if any(model.gives_probabilities for model in self.plan.models) else ()
-        rows = write_ratings(kept, out / "ratings.parquet", optional)
+        seen = texts_seen(self.plan.outputs, self.dataset)
+        rows = write_ratings(kept, out / "ratings.parquet", optional, texts=seen)
         write_tests(out, self.questions, answers)
         not_asked = sum(each.not_asked for each in collected.index.statistics.values())
         state = {"ratings": rows, "not_asked": not_asked, "complete": not not_asked}
@@ -178,6 +180,19 @@ class JudgeJob(Job):
             else:
                 self.scored += rating.score is not None
                 yield rating
+
+
+def left_out(run: Path, job: JudgeJob) -> Iterator[str]:
+    """What a run that is resumed says of outputs that its judges rated and that are not in the plan
+    any more.
+    """
+    rated = texts_rated(run / "ratings.parquet")
+    gone = [name for name in rated if name not in {each.output for each in job.plan.outputs}]
+    if gone:
+        yield (
+            f"left out: the ratings of {plural(len(gone), 'output')} that the data no longer hold,"
+            f" such as {gone[0]!r}; the replies stay in {JOURNAL}"
+        )
 
 
 def judge_job(

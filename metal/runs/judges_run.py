@@ -15,8 +15,10 @@ import pandas as pd
 
 from metal.data.dataset import Dataset, read_run
 from metal.data.missing import no_such
+from metal.data.ratings_files import find_ratings
 from metal.data.records import SWAPPED, SYNTHETIC, Output, Rater
 from metal.data.run_toml import RUN_TOML, read_run_toml
+from metal.data.seen import texts_rated
 from metal.data.text import first_few
 from metal.errors import DataError, UsageError
 
@@ -154,5 +156,6 @@ def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
             else "it was not finished"
         )
         yield f'{run} is not complete: {missing}; go on with `metal.judge(resume="{run}")`'
-    if settings.get("texts", "") not in ("", texts_digest(dataset)):
+    compared = texts_rated(find_ratings(run))  # output by output, when they joined the dataset
+    if not compared and settings.get("texts", "") not in ("", texts_digest(dataset)):
         yield f"{run}: texts of the dataset have changed since its judges saw them"

@@ -1050,12 +1050,44 @@ def test_an_audit_says_that_a_run_is_not_whole(
     )
 
 
-def test_an_audit_says_that_texts_have_changed(
+def test_ratings_of_texts_that_have_changed_are_refused_until_judged_again(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
     shutil.copytree(DEMO, tmp_path / "d")
     metal("judge", "d", "-j", "openai:gpt-4o", *SMALL, "--out", "r")
+    asked = llm_server.requests
     outputs = tmp_path / "d" / "outputs.jsonl"
-    outputs.write_text(outputs.read_text().replace("Harrow Quay", "Harrow Key"))
-    said = metal("audit", "d", "r", "-v", "--resamples", "100", "--out", "a").said
-    assert "warning: r: texts of the dataset have changed since its judges saw them" in said
+    lines = outputs.read_text().splitlines(keepends=True)
+    first = json.loads(next(line for line in lines if '"language": "en"' in line))
+    changed = [line.replace(first["text"], f"{first['text']} More.") for line in lines]
+    outputs.write_text("".join(changed))
+    refused = metal.refused("audit", "d", "r", "--resamples", "100", "--out", "a")
+    assert "r: 1 of 16 outputs have other texts than the judges saw" in refused
+    assert "metal judge --resume r" in refused
+    metal("judge", "--resume", "r")
+    assert llm_server.requests == asked + 1
+    assert metal("audit", "d", "r", "--resamples", "100", "--out", "a").code == 0
+
+
+def test_rows_that_left_a_table_move_no_ratings_to_other_texts(
+    metal: Metal, tmp_path: Path
+) -> None:
+    rows = [
+        f"en,text number {number} here,{rater},{number % 3}"
+        for number in range(12)
+        for rater in "ab"
+    ]
+
+    def write(rows: list[str]) -> None:
+        numbered = [f"{place // 2},{row}" for place, row in enumerate(rows)]
+        lines = ["id,language,text,rater,quality", *numbered]
+        (tmp_path / "t.csv").write_text("\n".join(lines), encoding="utf-8")
+
+    write(rows)
+    metal("judge", "t.csv", "-j", "majority", "--out", "r")
+    write(rows[:4] + rows[6:])
+    refused = metal("audit", "t.csv", "r", "--resamples", "100", "--out", "a", expect=2).err
+    assert "9 of 12 outputs have other texts than the judges saw, the first '2'" in refused
+    said = " ".join(metal("judge", "--resume", "r").said.split())
+    assert "left out: the ratings of 1 output that the data no longer hold, such as '11'" in said
+    assert metal("audit", "t.csv", "r", "--resamples", "100", "--out", "a").code == 0

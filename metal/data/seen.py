@@ -1,0 +1,69 @@
+"""What raters of a run saw: a hash of each output's texts, kept with the run's ratings.
+
+Where ids move between outputs afterwards, as numbers of rows do, ratings would stand beside texts
+that nobody rated; so they are compared before a run's ratings join a dataset.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from metal.data.records import SWAPPED, Output
+from metal.errors import DataError
+
+if TYPE_CHECKING:
+    from metal.data.dataset import Dataset
+
+KEY = b"metal:texts"  # in the metadata of ratings.parquet
+
+
+def texts_seen(outputs: Iterable[Output], dataset: Dataset) -> dict[str, str]:
+    """Output -> a hash of its text and its source's; a pair has the same in both orders."""
+    return {output.output: _digest(output, dataset) for output in outputs}
+
+
+def check_seen(ratings: Path, dataset: Dataset) -> None:
+    """Raise DataError where outputs of the dataset have other texts than a run's raters saw.
+
+    ratings: the run's file. Runs of METAL 0.1.0 kept no hashes, and outputs may have no texts.
+    """
+    changed = []
+    seen = texts_rated(ratings)
+    for name, digest in seen.items():
+        output = dataset.outputs.get(name)
+        if output and output.text and _digest(output, dataset) != digest:
+            changed.append(name)
+    if not changed:
+        return
+    problem = (
+        f"{len(changed):,} of {len(seen):,} outputs have other texts than the judges saw, the first"
+        f" {changed[0]!r}"
+    )
+    remedy = (
+        f"Give the dataset that was judged, or ask again about these alone:"
+        f" `metal.judge(resume={str(ratings.parent)!r})`"
+    )
+    raise DataError(ratings.parent, problem, remedy)
+
+
+def texts_rated(ratings: Path) -> Mapping[str, str]:
+    """Output -> the hash that is kept with a run's ratings; empty where none are."""
+    import pyarrow.parquet as pq
+
+    if ratings.suffix != ".parquet" or not ratings.is_file():
+        return {}
+    kept = (pq.read_metadata(ratings).metadata or {}).get(KEY)
+    hashes: dict[str, str] = json.loads(kept) if kept else {}
+    return hashes
+
+
+def _digest(output: Output, dataset: Dataset) -> str:
+    if output.condition == SWAPPED:
+        output = dataset.outputs.get(output.of, output)
+    source = dataset.sources.get(output.source)
+    text = f"{output.text}\0{source.text if source else ''}"
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
