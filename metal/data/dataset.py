@@ -330,7 +330,7 @@ def with_ratings(dataset: Dataset, path: str | Path) -> Dataset:
         )
         raise no_such(path, f"run folder (a run holds raters.jsonl and ratings.parquet){joins}")
     added, more, where = read_run(path)
-    check_seen(where, dataset)
+    check_seen(where, dataset.outputs, dataset.sources)
     raters = dict(dataset.raters)
     for rater in added:
         if raters.setdefault(rater.rater, rater).lasting != rater.lasting:

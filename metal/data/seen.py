@@ -10,32 +10,31 @@ import json
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from metal.data.records import SWAPPED, Output
+from metal.data.records import SWAPPED, Output, Source
 from metal.errors import DataError
 
-if TYPE_CHECKING:
-    from metal.data.dataset import Dataset
+Outputs = Mapping[str, Output]
+Sources = Mapping[str, Source]
 
 KEY = b"metal:texts"  # in the metadata of ratings.parquet
 
 
-def texts_seen(outputs: Iterable[Output], dataset: Dataset) -> dict[str, str]:
+def texts_seen(shown: Iterable[Output], outputs: Outputs, sources: Sources) -> dict[str, str]:
     """Output -> a hash of its text and its source's; a pair has the same in both orders."""
-    return {output.output: _digest(output, dataset) for output in outputs}
+    return {output.output: _digest(output, outputs, sources) for output in shown}
 
 
-def check_seen(ratings: Path, dataset: Dataset) -> None:
-    """Raise DataError where outputs of the dataset have other texts than a run's raters saw.
+def check_seen(ratings: Path, outputs: Outputs, sources: Sources) -> None:
+    """Raise DataError where outputs of a dataset have other texts than a run's raters saw.
 
     ratings: the run's file. Runs of METAL 0.1.0 kept no hashes, and outputs may have no texts.
     """
     changed = []
     seen = texts_rated(ratings)
     for name, digest in seen.items():
-        output = dataset.outputs.get(name)
-        if output and output.text and _digest(output, dataset) != digest:
+        output = outputs.get(name)
+        if output and output.text and _digest(output, outputs, sources) != digest:
             changed.append(name)
     if not changed:
         return
@@ -61,9 +60,9 @@ def texts_rated(ratings: Path) -> Mapping[str, str]:
     return hashes
 
 
-def _digest(output: Output, dataset: Dataset) -> str:
+def _digest(output: Output, outputs: Outputs, sources: Sources) -> str:
     if output.condition == SWAPPED:
-        output = dataset.outputs.get(output.of, output)
-    source = dataset.sources.get(output.source)
+        output = outputs.get(output.of, output)
+    source = sources.get(output.source)
     text = f"{output.text}\0{source.text if source else ''}"
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()
