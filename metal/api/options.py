@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import (
     Annotated,
     Any,
-    Literal,
     ParamSpec,
     TypeAlias,
     TypeVar,
@@ -24,8 +23,12 @@ from typing import (
     get_type_hints,
 )
 
+from metal.data.option import JUDGES, LANGUAGES, check_value, option_in, options_in
+from metal.data.option import ExcludeNoisy as ExcludeNoisy
 from metal.data.option import Option as Option
-from metal.data.option import check_value, option_in, options_in
+from metal.data.option import Permutations as Permutations
+from metal.data.option import Resamples as Resamples
+from metal.data.option import Seed as Seed
 from metal.data.progress import Progress as Progress
 from metal.data.progress import no_progress as no_progress
 from metal.errors import check_known
@@ -127,7 +130,8 @@ def settings_of(kind: type[Value], given: Mapping[str, Any], **other: Any) -> Va
     are fields, lists of names divided; `other` are set as they are.
     """
     own = [field for field in fields(kind) if field.name in given]  # type: ignore[arg-type]
-    lists = {field.name for field in own if field.type == "tuple[str, ...]"}
+    types = get_type_hints(kind)
+    lists = {field.name for field in own if types[field.name] == tuple[str, ...]}
     values = {
         field.name: names(given[field.name]) if field.name in lists else given[field.name]
         for field in own
@@ -233,8 +237,8 @@ def synchronous(
     return run
 
 
-Judges = Annotated[Names, Option("Judges to audit; default all in the data.", "-j")]
-Languages = Annotated[Names, Option("Languages; default all.", "-l")]
+Judges = Annotated[Names, JUDGES]
+Languages = Annotated[Names, LANGUAGES]
 Decimal = Annotated[
     str,
     Option(
@@ -246,50 +250,6 @@ Decimal = Annotated[
 WordOrders = Annotated[
     StrPath | None,
     Option("TOML file of answers in words, from the worst to the best.", metavar="FILE", rare=True),
-]
-Seed = Annotated[int, Option("Seed of all randomness.", least=0, rare=True)]
-Aggregate = Literal["majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"]
-Margin = Annotated[
-    float,
-    Option(
-        "How far below a person a judge may be and still be like one.", least=0, most=1, rare=True
-    ),
-]
-Keep = Annotated[
-    float,
-    Option("Share of what a person knows that such a judge keeps.", least=0, most=1, rare=True),
-]
-PeopleFloor = Annotated[
-    float, Option("People's alpha below which they disagree.", least=0, most=1, rare=True)
-]
-Bad = Annotated[
-    str,
-    Option(
-        "The worst label of a scale without order: a judge must find it.",
-        metavar="LABEL",
-        rare=True,
-    ),
-]
-Resamples = Annotated[
-    int,
-    Option(
-        "Bootstrap resamples for the 95% intervals; sources are drawn, with all their outputs.",
-        least=100,
-        aliases=("--bootstrap",),
-        rare=True,
-    ),
-]
-Permutations = Annotated[int, Option("Permutations of each test.", least=100, rare=True)]
-ExcludeNoisy = Annotated[
-    str,
-    Option(
-        "Leave out all ratings of people who fail the test questions (see `metal.monitor`)."
-        " [without a value: rate-learned-2]",
-        metavar="[=MODEL[@BETA]]",
-        bare="rate-learned-2",
-        check="metal.genie.noisy:model_and_beta",
-        rare=True,
-    ),
 ]
 TestQuestions = Annotated[
     str,

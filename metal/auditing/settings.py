@@ -3,15 +3,48 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, TypeAlias
 
+from metal.data.option import (
+    JUDGES,
+    LANGUAGES,
+    ExcludeNoisy,
+    Option,
+    Resamples,
+    Seed,
+    check_options,
+)
 from metal.data.text import signature_line
-from metal.errors import UsageError
-from metal.stats.aggregate import ALL_RULES
 from metal.version import __version__
 
 # the human ceilings leave out people with fewer ratings, whose F1 would be noise at full weight
 MIN_RATED = 10
+
+Aggregate: TypeAlias = Literal[
+    "majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"
+]
+
+Margin = Annotated[
+    float,
+    Option(
+        "How far below a person a judge may be and still be like one.", least=0, most=1, rare=True
+    ),
+]
+Keep = Annotated[
+    float,
+    Option("Share of what a person knows that such a judge keeps.", least=0, most=1, rare=True),
+]
+PeopleFloor = Annotated[
+    float, Option("People's alpha below which they disagree.", least=0, most=1, rare=True)
+]
+Bad = Annotated[
+    str,
+    Option(
+        "The worst label of a scale without order: a judge must find it.",
+        metavar="LABEL",
+        rare=True,
+    ),
+]
 
 
 @dataclass(frozen=True)
@@ -31,39 +64,63 @@ class AuditSettings:
     possible.
     """
 
-    judges: tuple[str, ...] = ()
-    criteria: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
-    reference: str = ""
-    aggregate: str = "majority-or-mean"
-    min_raters: int = 0
-    epsilon: float | None = None
-    wilcoxon: bool = False
-    resamples: int = 2000
-    seed: int = 0
-    paper_compat: bool = False
-    exclude_noisy: str = ""
-    margin: float = 0.10
-    keep: float = 0.7
-    people_floor: float = 0.2
-    bad: str = ""
-    standardise: bool = False
+    judges: Annotated[tuple[str, ...], JUDGES] = ()
+    criteria: Annotated[
+        tuple[str, ...], Option("Criteria; default all that have levels.", "-c")
+    ] = ()
+    languages: Annotated[tuple[str, ...], LANGUAGES] = ()
+    reference: Annotated[
+        str,
+        Option("Compare with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE"),
+    ] = ""
+    aggregate: Annotated[
+        str,
+        Option(
+            "How the people's ratings of an item become one label: the majority, and without one"
+            " the mean, the middle "
+            "or none; or the most probable label of a model that weighs people by how they agree.",
+            choices=("majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"),
+            rare=True,
+        ),
+    ] = "majority-or-mean"
+    min_raters: Annotated[
+        int,
+        Option(
+            "People that an item needs to count. [default: the usual panel, at most 3]",
+            metavar="N",
+            least=0,
+            rare=True,
+        ),
+    ] = 0
+    epsilon: Annotated[
+        float | None,
+        Option(
+            "How much worse than a person a judge may be in the alternative annotator test. "
+            "[default: 0.2 where the people are of group expert, 0.1 crowd, else 0.15]",
+            least=0,
+            most=1,
+            rare=True,
+        ),
+    ] = None
+    wilcoxon: Annotated[
+        bool, Option("Test people with fewer than 30 items too, by Wilcoxon's test.", rare=True)
+    ] = False
+    resamples: Resamples = 2000
+    seed: Seed = 0
+    paper_compat: Annotated[
+        bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.", rare=True)
+    ] = False
+    exclude_noisy: ExcludeNoisy = ""
+    margin: Margin = 0.1
+    keep: Keep = 0.7
+    people_floor: PeopleFloor = 0.2
+    bad: Bad = ""
+    standardise: Annotated[
+        bool, Option("Take away each rater's mean and spread before a verdict.", rare=True)
+    ] = False
 
     def __post_init__(self) -> None:
-        if self.aggregate not in ALL_RULES:
-            raise UsageError(f"aggregate {self.aggregate!r}: one of {', '.join(ALL_RULES)}")
-        if self.resamples < 100:
-            raise UsageError(f"{self.resamples} resamples: an interval needs at least 100")
-        if self.seed < 0:
-            raise UsageError(f"seed {self.seed}: use 0 or a positive whole number")
-        if self.min_raters < 0:
-            raise UsageError(
-                f"min_raters {self.min_raters}: use 1 or more, or 0 for the size of the panel"
-            )
-        for name in ("margin", "keep", "people_floor", "epsilon"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value <= 1:
-                raise UsageError(f"{name} {value}: use a share from 0 to 1")
+        check_options(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.toml, without what is not set. `wilcoxon` is written as `small`, as

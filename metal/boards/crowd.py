@@ -45,7 +45,7 @@ from metal.boards.ranking import (
     rank_figures,
     table_of,
 )
-from metal.boards.settings import BoardSettings
+from metal.boards.settings import BoardSettings, CrowdSettings
 from metal.data.dataset import Dataset
 from metal.data.people import people_named
 from metal.data.progress import Progress, followed, no_progress
@@ -87,28 +87,6 @@ TABLES: Mapping[str, tuple[str, ...]] = {
     "crowd_examples": ("language", "criterion", "rater", "area", "output", "people", "score"),
     "crowd_dots": ("language", "criterion", "rater", "score", "people", "outputs"),
 }
-
-
-@dataclass(frozen=True)
-class CrowdSettings:
-    """Choices besides those of the board.
-
-    area: share of the scale that is its bottom, and its top. examples: of each area, rater and
-    cell. equal_panels: whether as many people outside the reference count on an output as people of
-    the reference rated it.
-    """
-
-    area: float = 1 / 3
-    examples: int = 5
-    equal_panels: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 < self.area < 0.5:
-            raise UsageError(
-                f"area {self.area:g}: a share of the scale above 0 and below 0.5, such as 0.33"
-            )
-        if self.examples < 0:
-            raise UsageError(f"{self.examples} examples: use 0 or more")
 
 
 # by rater, then by name: pearson, system_pearson, kendall

@@ -14,7 +14,7 @@ import pandas as pd
 
 from metal.boards.cells import BoardCell, board_cells, left_out, main_criterion
 from metal.boards.crowd_rows import reference_name
-from metal.boards.settings import BoardSettings
+from metal.boards.settings import BoardSettings, ReferenceSettings
 from metal.data.dataset import Dataset
 from metal.data.progress import Progress, no_progress
 from metal.data.records import Output, Rater
@@ -42,25 +42,6 @@ COLUMNS = (
     "outputs",
     "sources",
 )
-
-
-@dataclass(frozen=True)
-class ReferenceSettings:
-    """Choices besides those of the board. most: of references, None for what all sources have.
-    draws: of subsets.
-
-    beside: raters of the dataset to draw as lines beside the metrics.
-    """
-
-    most: int | None = None
-    draws: int = 5
-    beside: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        if self.most is not None and self.most < 1:
-            raise UsageError(f"most {self.most}: use 1 reference or more")
-        if self.draws < 1:
-            raise UsageError(f"{self.draws} draws: use 1 or more")
 
 
 @dataclass(frozen=True, repr=False)

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from math import inf
-from typing import Any, get_args
+from typing import Annotated, Any, Literal
 
+from metal.data.option import (
+    ExcludeNoisy,
+    Option,
+    Permutations,
+    Resamples,
+    Seed,
+    check_options,
+)
 from metal.data.records import KINDS
 from metal.data.text import signature_line
-from metal.errors import UsageError
-from metal.stats.bootstrap import check_resampling
-from metal.stats.ensemble import Rule
 from metal.version import __version__
+
+AlphaRule = Annotated[
+    Literal["smallest", "middle"],
+    Option("Which alpha of the interval.", choices=("smallest", "middle"), rare=True),
+]
 
 
 @dataclass(frozen=True)
@@ -31,34 +40,54 @@ class BoardSettings:
     """
 
     reference: str = ""
-    criteria: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
-    raters: tuple[str, ...] = ()
-    common: bool = False
-    expected: bool = False
-    members: tuple[str, ...] = ("metric",)
-    nonzero: int = 3
-    alpha: float | None = None
-    rule: Rule = "smallest"
+    criteria: Annotated[
+        tuple[str, ...], Option("Criteria, or overall; default all, and overall.", "-c")
+    ] = ()
+    languages: Annotated[
+        tuple[str, ...], Option("Languages; default all, together and each.", "-l")
+    ] = ()
+    raters: Annotated[
+        tuple[str, ...], Option("Raters on the board; default all in the data.", "-r")
+    ] = ()
+    common: Annotated[bool, Option("Compare on the outputs that every rater scored.")] = False
+    expected: Annotated[
+        bool,
+        Option(
+            "Score judges by the mean of levels by token probabilities, where they have it.",
+            rare=True,
+        ),
+    ] = False
+    members: Annotated[
+        tuple[str, ...],
+        Option(
+            "Kinds of rater the ensemble is made of. [default: metric]",
+            choices=tuple(KINDS),
+            rare=True,
+        ),
+    ] = ("metric",)
+    nonzero: Annotated[
+        int, Option("Members of the ensemble.", metavar="K", least=1, most=50, rare=True)
+    ] = 3
+    alpha: Annotated[
+        float | None,
+        Option(
+            "The lasso's alpha. [default: from the interval that gives K members]",
+            least=0,
+            open_ends=True,
+            rare=True,
+        ),
+    ] = None
+    rule: AlphaRule = "smallest"
     human_generators: tuple[str, ...] = ()
     families: Mapping[str, str] = field(default_factory=dict)
-    resamples: int = 2000
-    permutations: int = 1000
-    seed: int = 0
+    resamples: Resamples = 2000
+    permutations: Permutations = 1000
+    seed: Seed = 0
     version: int = 1
-    exclude_noisy: str = ""
+    exclude_noisy: ExcludeNoisy = ""
 
     def __post_init__(self) -> None:
-        check_resampling(seed=self.seed, permutations=self.permutations, resamples=self.resamples)
-        if self.nonzero < 1:
-            raise UsageError(f"an ensemble of {self.nonzero}: use 1 or more")
-        if self.alpha is not None and not 0 < self.alpha < inf:
-            raise UsageError(f"alpha {self.alpha}: use a number above 0")
-        if self.rule not in get_args(Rule):
-            raise UsageError(f"rule {self.rule!r}: one of {', '.join(get_args(Rule))}")
-        for kind in self.members:
-            if kind not in KINDS:
-                raise UsageError(f"members {kind!r}: one of {', '.join(KINDS)}")
+        check_options(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values for run.toml; what is not set is left out."""
@@ -67,6 +96,56 @@ class BoardSettings:
             for key, value in asdict(self).items()
         }
         return {key: value for key, value in plain.items() if value not in (None, [], {})}
+
+
+@dataclass(frozen=True)
+class CrowdSettings:
+    """Choices besides those of the board.
+
+    area: share of the scale that is its bottom, and its top. examples: of each area, rater and
+    cell. equal_panels: whether as many people outside the reference count on an output as people of
+    the reference rated it.
+    """
+
+    area: Annotated[
+        float,
+        Option(
+            "Share of the scale that is low, or high. [default: 1/3]",
+            metavar="SHARE",
+            least=0,
+            most=0.5,
+            open_ends=True,
+            rare=True,
+        ),
+    ] = 1 / 3
+    examples: Annotated[int, Option("Drawn from each area.", least=0, rare=True)] = 5
+    equal_panels: Annotated[
+        bool, Option("As many crowd workers on an output as experts, drawn by `seed`.", rare=True)
+    ] = False
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+
+@dataclass(frozen=True)
+class ReferenceSettings:
+    """Choices besides those of the board. most: of references, None for what all sources have.
+    draws: of subsets.
+
+    beside: raters of the dataset to draw as lines beside the metrics.
+    """
+
+    most: Annotated[
+        int | None,
+        Option("References. [default: as many as all sources have]", metavar="K", least=1),
+    ] = None
+    draws: Annotated[int, Option("Random subsets for each number.", least=1, rare=True)] = 5
+    beside: Annotated[
+        tuple[str, ...], Option("Raters in the dataset to draw as lines beside the metrics.")
+    ] = ()
+
+    def __post_init__(self) -> None:
+        check_options(self)
 
 
 def signature(data: str, settings: BoardSettings, **about: object) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import inf
 from numbers import Integral, Real
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_type_hints
 
 from metal.errors import UsageError
 
@@ -47,7 +47,7 @@ class Option:
         """Whether it may have this value. integral: whether it is a whole number."""
         if self.choices:
             return value in self.choices
-        if not isinstance(value, Integral if integral else Real):
+        if isinstance(value, bool) or not isinstance(value, Integral if integral else Real):
             return False
         least = -inf if self.least is None else self.least
         most = inf if self.most is None else self.most
@@ -109,3 +109,29 @@ def check_options(settings: object) -> None:
     """Raises UsageError for a setting that its Option does not allow; for `__post_init__`."""
     for name, (kind, option) in options_in(type(settings)).items():  # type: ignore[arg-type]
         check_value(name, kind, option, getattr(settings, name))
+
+
+JUDGES = Option("Judges to audit; default all in the data.", "-j")
+LANGUAGES = Option("Languages; default all.", "-l")
+Seed = Annotated[int, Option("Seed of all randomness.", least=0, rare=True)]
+Resamples = Annotated[
+    int,
+    Option(
+        "Bootstrap resamples for the 95% intervals; sources are drawn, with all their outputs.",
+        least=100,
+        aliases=("--bootstrap",),
+        rare=True,
+    ),
+]
+Permutations = Annotated[int, Option("Permutations of each test.", least=100, rare=True)]
+ExcludeNoisy = Annotated[
+    str,
+    Option(
+        "Leave out all ratings of people who fail the test questions (see `metal.monitor`)."
+        " [without a value: rate-learned-2]",
+        metavar="[=MODEL[@BETA]]",
+        bare="rate-learned-2",
+        check="metal.genie.noisy:model_and_beta",
+        rare=True,
+    ),
+]

@@ -25,7 +25,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from metal.errors import UsageError
 from metal.stats.patterns import Codes, Numbers, Patterns, distinct
 
 if TYPE_CHECKING:
@@ -220,18 +219,6 @@ class SourceBootstrap:
         while sum(kept.size for kept in self._kept.values()) > _KEEP:
             del self._kept[next(iter(self._kept))]
         return weights
-
-
-def check_resampling(*, seed: int, permutations: int, resamples: int = 100) -> None:
-    """Raises UsageError for too few resamples of an interval or permutations of a test, and a
-    negative seed.
-    """
-    if resamples < 100:
-        raise UsageError(f"{resamples} resamples: an interval needs at least 100")
-    if permutations < 100:
-        raise UsageError(f"{permutations} permutations: a test needs at least 100")
-    if seed < 0:
-        raise UsageError(f"seed {seed}: use 0 or a positive whole number")
 
 
 def percentile_interval(resampled: Numbers, level: float = 0.95) -> tuple[float, float] | None:

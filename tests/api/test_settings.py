@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import math
 import re
 from collections.abc import Callable
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any, get_args
 
 import click
@@ -14,14 +16,13 @@ import pytest
 from click.testing import CliRunner
 
 import metal
-from metal.api.options import Option, options_of, shared_options_of
+from metal.api.options import Option, documented_by, options_of, shared_options_of
 from metal.auditing.settings import AuditSettings
 from metal.boards.settings import BoardSettings
 from metal.cli import metal as command_line
 from metal.errors import UsageError
-from metal.questions.design.cells import DesignSettings
-from metal.questions.design.labels.compute import LabelSettings
-from metal.questions.leaderboard.compute import LeaderboardSettings
+from metal.questions.design.settings import DesignSettings, LabelSettings
+from metal.questions.leaderboard.settings import LeaderboardSettings
 from tests.api import reference
 
 RECORDS: dict[str, Any] = {
@@ -126,3 +127,26 @@ def test_every_parameter_is_an_option_or_told_in_words(name: str) -> None:
             parameter in options and options[parameter][1].help
         ):
             assert re.search(rf"\b{parameter}\b", function.__doc__ or "", re.IGNORECASE), parameter
+
+
+def test_a_default_that_differs_from_the_record_is_no_function() -> None:
+    def audits(*, keep: float = 0.8) -> None:
+        """Nothing."""
+
+    with pytest.raises(TypeError, match=r"audits: `keep` is 0.8 here and 0.7 in AuditSettings"):
+        documented_by(AuditSettings)(audits)
+
+
+def test_settings_are_checked_by_their_options_alone() -> None:
+    """A comparison of a setting with a number is an Option's; one end in, one end out is not."""
+    by_hand, checked = set(), set()
+    for path in Path(metal.__file__).parent.rglob("settings.py"):
+        for record in ast.walk(ast.parse(path.read_text())):
+            if isinstance(record, ast.FunctionDef) and record.name == "__post_init__":
+                checked.add(path.parent.name)
+                assert "check_options(self)" in ast.unparse(record), path
+                by_hand |= {
+                    ast.unparse(each) for each in ast.walk(record) if isinstance(each, ast.Compare)
+                }
+    assert checked == {"auditing", "boards", "design", "drift", "leaderboard"}
+    assert by_hand == {"0 <= self.test_share < 1", "self.prices.pay is None"}

@@ -201,7 +201,7 @@ def test_what_is_refused() -> None:
         metal.jury(data, by="mean")
     with pytest.raises(UsageError, match="a rater has that name"):
         metal.jury(data, name="J1")
-    with pytest.raises(UnknownName, match="rule 'vote'"):
+    with pytest.raises(UsageError, match="`by` 'vote': use one of"):
         metal.jury(data, by="vote")  # type: ignore[arg-type]
     with pytest.raises(UnknownName, match="judge 'J9'"):
         metal.jury(data, judges="J9")

@@ -27,16 +27,16 @@ from tests.billboard.conftest import QUALITY, QUICK, Scores, made, one_cell, wor
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        ({"resamples": 99}, "99 resamples: an interval needs at least 100"),
-        ({"permutations": 99}, "99 permutations: a test needs at least 100"),
-        ({"nonzero": 0}, "an ensemble of 0: use 1 or more"),
-        ({"alpha": 0.0}, "alpha 0.0: use a number above 0"),
-        ({"alpha": float("nan")}, "alpha nan"),
-        ({"rule": "largest"}, "rule 'largest': one of smallest, middle"),
-        ({"seed": -1}, "seed -1: use 0 or a positive whole number"),
+        ({"resamples": 99}, "`resamples` 99: use a whole number, 100 or more"),
+        ({"permutations": 99}, "`permutations` 99: use a whole number, 100 or more"),
+        ({"nonzero": 0}, "`nonzero` 0: use a whole number from 1 to 50"),
+        ({"alpha": 0.0}, "`alpha` 0: use a number above 0"),
+        ({"alpha": float("nan")}, "`alpha` nan"),
+        ({"rule": "largest"}, "`rule` 'largest': use one of smallest, middle"),
+        ({"seed": -1}, "`seed` -1: use a whole number, 0 or more"),
         (
             {"members": ("metric", "people")},
-            "members 'people': one of human, llm, metric, baseline",
+            "`members` 'people': use one of human, llm, metric, baseline",
         ),
     ],
 )

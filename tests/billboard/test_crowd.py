@@ -15,9 +15,9 @@ import pytest
 from scipy.stats import kendalltau, pearsonr
 
 from metal.boards.cells import ScaleEnds
-from metal.boards.crowd import PLENTY, TABLES, Crowd, CrowdSettings, crowd, equal_panels
+from metal.boards.crowd import PLENTY, TABLES, Crowd, crowd, equal_panels
 from metal.boards.crowd_rows import CEILING, GRID, OVERRATED, UNDERRATED, area_of, gridded
-from metal.boards.settings import BoardSettings
+from metal.boards.settings import BoardSettings, CrowdSettings
 from metal.data import formats
 from metal.data.dataset import Dataset
 from metal.data.records import Criterion, Level

@@ -14,8 +14,8 @@ import pandas as pd
 import pytest
 from scipy.stats import pearsonr
 
-from metal.boards.references import COLUMNS, ReferenceCurve, ReferenceSettings, reference_curve
-from metal.boards.settings import BoardSettings
+from metal.boards.references import COLUMNS, ReferenceCurve, reference_curve
+from metal.boards.settings import BoardSettings, ReferenceSettings
 from metal.data import formats
 from metal.data.dataset import Dataset
 from metal.errors import UnknownName, UsageError

@@ -109,9 +109,9 @@ def test_slices_can_be_asked_for(folder: Path) -> None:
     [
         (["--reference", "group=nobody"], "group of people 'nobody' is not known; did you mean"),
         (["--family", "a"], "--families 'a': write NAME=VALUE"),
-        (["--members", "robot"], "members 'robot': one of human, llm, metric, baseline"),
+        (["--members", "robot"], "--members 'robot': use one of human, llm, metric, baseline"),
         (["--at", "7"], "version 7: the board has versions 1 to 1"),
-        (["--alpha", "-1"], "alpha -1.0: use a number above 0"),
+        (["--alpha", "-1"], "'--alpha': -1.0 is not in the range x>0"),
     ],
 )
 def test_what_is_wrong_is_said_in_a_line(folder: Path, arguments: list[str], message: str) -> None:

@@ -136,7 +136,6 @@ def test_crowd_as_json_and_files(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (("--area", "0.6"), "area 0.6: a share of the scale above 0 and below 0.5"),
         (
             ("--reference", "expert", "--raters", "crowds"),
             "rater 'crowds' is not known; did you mean 'crowd'?",

@@ -135,14 +135,14 @@ def test_seconds_that_forms_measured(metal: Commands) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--width", "0"), "width 0: an interval of a score is wider than 0 and narrower than 1"),
-        (("--power", "1"), "power 1: use a share above 0 and below 1"),
+        (("--width", "0"), "'--width': 0.0 is not in the range 0<x<1"),
+        (("--power", "1"), "'--power': 1.0 is not in the range 0<x<1"),
         (("-k", "1,two"), "are not whole numbers; write 1,3,5"),
-        (("-k", "0"), "0 people per item: use 1 or more"),
-        (("--pay", "0"), "pay 0: use a number above 0"),
-        (("--test-share", "1"), "a share of test questions of 1: use 0 to below 1"),
+        (("-k", "0"), "--raters 0: use a whole number, 1 or more"),
+        (("--pay", "0"), "'--pay': 0.0 is not in the range x>0"),
+        (("--test-share", "1"), "--test-share 1: use 0 to below 1"),
         (("--by", "day"), "--by day: not every person has a day in raters.jsonl"),
-        (("--rounds", "3"), "3 rounds: the ends of an interval need at least 100"),
+        (("--rounds", "3"), "'--rounds': 3 is not in the range x>=100"),
     ],
 )
 def test_what_cannot_be_done_is_said_and_nothing_is_written(

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
 from metal.errors import Undefined
-from metal.questions.design.cells import DesignSettings, design_cells
+from metal.questions.design.cells import design_cells
 from metal.questions.design.labels.sampling import (
     binarised,
     by_panel,
@@ -33,6 +33,7 @@ from metal.questions.design.search import (
     share_of,
     width_of,
 )
+from metal.questions.design.settings import DesignSettings
 from tests.planning.studies import BINARY, study
 
 

@@ -15,8 +15,8 @@ from metal.data import formats
 from metal.data.dataset import Dataset
 from metal.data.records import Level, Scale
 from metal.errors import MetalError, UnknownName, UsageError
-from metal.questions.design.cells import DesignSettings, Prices
 from metal.questions.design.plans import SCORE
+from metal.questions.design.settings import DesignSettings, Prices
 from metal.questions.design.study import ALL, COLUMNS, DesignTables, design
 from tests.planning.studies import BINARY, LIKERT, study
 

@@ -11,8 +11,9 @@ import pytest
 
 from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON, verdict
 from metal.errors import Undefined
-from metal.questions.design.cells import DesignSettings, design_cells
+from metal.questions.design.cells import design_cells
 from metal.questions.design.plans import SizePlan, judge_plans
+from metal.questions.design.settings import DesignSettings
 from metal.questions.design.verdicts import NEW_JUDGE, SimulatedVerdicts, like_a_person, one_more
 from tests.planning.studies import BINARY, study
 from tests.worlds import MIXES, answers, cell_of

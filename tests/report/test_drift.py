@@ -434,7 +434,7 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         (("repeats = 2", "repeats = 0"), "repeats is 0"),
         (
             ("agreement = 0.05", "agreement = 5"),
-            "bad.toml: agreement 5: a number between 0 and 1 is needed",
+            "bad.toml: `agreement` 5: use a share above 0 and below 1",
         ),
         (("[margins]", "[margin]"), "setting of bad.toml 'margin' is not known"),
         (("[margins]", "[expected]"), r"no table \[margins\]"),  # they are declared, never supposed

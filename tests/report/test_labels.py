@@ -216,7 +216,7 @@ def test_only_drawn_sources_are_handed_out(tmp_path: Path) -> None:
 def test_what_cannot_be_drawn_says_why(folder: Path) -> None:
     with pytest.raises(UnknownName, match="gpt-5"):
         metal.sample_labels(folder, labels=10, judge="gpt-5")
-    with pytest.raises(UsageError, match="use 1 or more"):
+    with pytest.raises(UsageError, match="`labels` 0: use a whole number, 1 or more"):
         metal.sample_labels(folder, labels=0)
     drawn = metal.sample_labels(folder, labels=10)
     drawn.file.write_text(drawn.file.read_text().replace("0.1", "1.5"))

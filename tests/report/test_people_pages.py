@@ -14,13 +14,14 @@ import pandas as pd
 import pytest
 
 from metal.data.dataset import Dataset
-from metal.questions.design.cells import DesignSettings, Prices
 from metal.questions.design.run import Design
+from metal.questions.design.settings import DesignSettings, Prices
 from metal.questions.design.study import design
 from metal.questions.leaderboard.answer import cards, headline, lead
-from metal.questions.leaderboard.compute import LeaderboardSettings, leaderboard
+from metal.questions.leaderboard.compute import leaderboard
 from metal.questions.leaderboard.page import ranking_chart
 from metal.questions.leaderboard.run import Leaderboard
+from metal.questions.leaderboard.settings import LeaderboardSettings
 from metal.questions.leaderboard.words import facts
 from metal.runs.parts import manifest
 from metal.show.charts.dots import population_panels

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Unpack
+from typing import TYPE_CHECKING, Unpack
 
-from metal.api.options import (
-    Aggregate,
-    Bad,
-    ExcludeNoisy,
-    Judges,
-    Keep,
-    Languages,
-    Margin,
-    Names,
-    Option,
-    PeopleFloor,
-    Progress,
-    Resamples,
-    Seed,
-    documented,
-    no_progress,
-    settings_of,
-)
+from metal.api.options import Names, Progress, documented_by, no_progress, settings_of
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
+from metal.auditing.settings import Aggregate, AuditSettings
 
 if TYPE_CHECKING:
     from metal.api.read import Data, Ratings
@@ -31,62 +15,27 @@ if TYPE_CHECKING:
     from metal.runs.run import Run
 
 
-@documented
+@documented_by(AuditSettings)
 def audit(
     data: Data,
     *ratings: Ratings | Run,
-    judges: Judges = (),
-    criteria: Annotated[Names, Option("Criteria; default all that have levels.", "-c")] = (),
-    languages: Languages = (),
-    reference: Annotated[
-        str,
-        Option("Compare with these people only: group=expert, or rater=A1,A2.", metavar="PEOPLE"),
-    ] = "",
-    aggregate: Annotated[
-        Aggregate,
-        Option(
-            "How the people's ratings of an item become one label: the majority, and without one"
-            " the mean, the middle "
-            "or none; or the most probable label of a model that weighs people by how they agree.",
-            choices=("majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"),
-            rare=True,
-        ),
-    ] = "majority-or-mean",
-    min_raters: Annotated[
-        int,
-        Option(
-            "People that an item needs to count. [default: the usual panel, at most 3]",
-            metavar="N",
-            least=0,
-            rare=True,
-        ),
-    ] = 0,
-    epsilon: Annotated[
-        float | None,
-        Option(
-            "How much worse than a person a judge may be in the alternative annotator test. "
-            "[default: 0.2 where the people are of group expert, 0.1 crowd, else 0.15]",
-            least=0,
-            most=1,
-            rare=True,
-        ),
-    ] = None,
-    wilcoxon: Annotated[
-        bool, Option("Test people with fewer than 30 items too, by Wilcoxon's test.", rare=True)
-    ] = False,
-    margin: Margin = 0.1,
-    keep: Keep = 0.7,
-    people_floor: PeopleFloor = 0.2,
-    bad: Bad = "",
-    standardise: Annotated[
-        bool, Option("Take away each rater's mean and spread before a verdict.", rare=True)
-    ] = False,
-    exclude_noisy: ExcludeNoisy = "",
-    paper_compat: Annotated[
-        bool, Option("Print kappa of one class as 0.0, as METAL's Table 6 does.", rare=True)
-    ] = False,
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
+    judges: Names = (),
+    criteria: Names = (),
+    languages: Names = (),
+    reference: str = "",
+    aggregate: Aggregate = "majority-or-mean",
+    min_raters: int = 0,
+    epsilon: float | None = None,
+    wilcoxon: bool = False,
+    margin: float = 0.1,
+    keep: float = 0.7,
+    people_floor: float = 0.2,
+    bad: str = "",
+    standardise: bool = False,
+    exclude_noisy: str = "",
+    paper_compat: bool = False,
+    resamples: int = 2000,
+    seed: int = 0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Audit:
@@ -108,7 +57,6 @@ def audit(
     """
     from metal.api.report import told_apart
     from metal.auditing.audit import audit as audited
-    from metal.auditing.settings import AuditSettings
     from metal.data.pairs import originals
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.questions.audit.remarks import with_remarks

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Unpack
 from metal.api.options import (
     BaseUrl,
     Force,
-    Judges,
-    Languages,
     Names,
     Option,
     Progress,
     PromptFolders,
     StrPath,
     documented,
+    documented_by,
     names,
     no_progress,
     settings_of,
 )
 from metal.api.read import as_dataset, load
 from metal.api.reading import ReadingOptions
+from metal.auditing.settings import AuditSettings
 from metal.data.languages import check_language
 from metal.errors import DataError, UsageError
 
@@ -41,15 +41,15 @@ if TYPE_CHECKING:
     from metal.questions.bias.run import LanguageBias
 
 
-@documented
+@documented_by(AuditSettings)
 def bias_language(
     data: Data,
     *ratings: Ratings,
-    judges: Judges = (),
+    judges: Names = (),
     criteria: Annotated[
         Names, Option("Criteria; default all whose levels have an order, and scores.", "-c")
     ] = (),
-    languages: Languages = (),
+    languages: Names = (),
     pivot: Annotated[
         str,
         Option(
@@ -113,7 +113,6 @@ def bias_language(
     """
     import pandas as pd
 
-    from metal.auditing.settings import AuditSettings
     from metal.data.people import people_named
     from metal.questions.bias.between_languages import BESIDE
     from metal.questions.bias.compute import language_bias

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metal.boards.crowd import CrowdSettings
+from metal.boards.settings import CrowdSettings
 from metal.data.text import (
     UNDEFINED,
     count,

@@ -10,22 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from metal.api.options import (
-    ExcludeNoisy,
     Names,
     Option,
     Pairs,
-    Permutations,
     Progress,
-    Resamples,
-    Seed,
     StrPath,
     documented,
+    documented_by,
     names,
     no_progress,
     settings_of,
 )
 from metal.api.read import NOWHERE, as_dataset, folder_of, load, with_runs
 from metal.api.reading import ReadingOptions
+from metal.boards.settings import AlphaRule, BoardSettings
 from metal.errors import MetalError, UsageError
 
 if TYPE_CHECKING:
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
     from metal.questions.board.run import Billboard
 
 
-@documented
+@documented_by(BoardSettings)
 def billboard(
     data: Data,
     *ratings: Ratings,
@@ -47,33 +45,15 @@ def billboard(
             metavar="PEOPLE",
         ),
     ] = "",
-    criteria: Annotated[
-        Names, Option("Criteria, or overall; default all, and overall.", "-c")
-    ] = (),
-    languages: Annotated[Names, Option("Languages; default all, together and each.", "-l")] = (),
-    raters: Annotated[Names, Option("Raters on the board; default all in the data.", "-r")] = (),
-    common: Annotated[bool, Option("Compare on the outputs that every rater scored.")] = False,
-    expected: Annotated[
-        bool,
-        Option(
-            "Score judges by the mean of levels by token probabilities, where they have it.",
-            rare=True,
-        ),
-    ] = False,
-    members: Annotated[
-        Names, Option("Kinds of rater the ensemble is made of. [default: metric]", rare=True)
-    ] = ("metric",),
-    nonzero: Annotated[
-        int, Option("Members of the ensemble.", metavar="K", least=1, most=50, rare=True)
-    ] = 3,
-    alpha: Annotated[
-        float | None,
-        Option("The lasso's alpha. [default: from the interval that gives K members]", rare=True),
-    ] = None,
-    alpha_rule: Annotated[
-        Literal["smallest", "middle"],
-        Option("Which alpha of the interval.", choices=("smallest", "middle"), rare=True),
-    ] = "smallest",
+    criteria: Names = (),
+    languages: Names = (),
+    raters: Names = (),
+    common: bool = False,
+    expected: bool = False,
+    members: Names = ("metric",),
+    nonzero: int = 3,
+    alpha: float | None = None,
+    alpha_rule: AlphaRule = "smallest",
     human: Annotated[Names, Option("Generators that are people, for overrating.")] = (),
     families: Annotated[
         Pairs | None,
@@ -84,14 +64,14 @@ def billboard(
             rare=True,
         ),
     ] = None,
-    exclude_noisy: ExcludeNoisy = "",
+    exclude_noisy: str = "",
     at: Annotated[
         int | None,
         Option("The board as it was at this version.", metavar="VERSION", least=1, rare=True),
     ] = None,
-    resamples: Resamples = 2000,
-    permutations: Permutations = 1000,
-    seed: Seed = 0,
+    resamples: int = 2000,
+    permutations: int = 1000,
+    seed: int = 0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Billboard:
@@ -120,7 +100,6 @@ def billboard(
     not written before `save`. Raises UsageError and DataError.
     """
     from metal.boards.board import billboard as ranked
-    from metal.boards.settings import BoardSettings
     from metal.boards.store import (
         keep_settings,
         open_board,
@@ -324,7 +303,6 @@ def _submitted(joined: Joined, progress: Progress) -> Submitted:
     """The result, with the board ranked again on its main criterion."""
     from metal.boards.board import billboard
     from metal.boards.cells import board_cells, main_criterion, ranked_cells
-    from metal.boards.settings import BoardSettings
     from metal.boards.store import kept_settings, store_ensembles, stored_ensembles
     from metal.genie.exclusion import without_noisy
 

@@ -10,21 +10,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
 from metal.api.options import (
-    ExcludeNoisy,
     Force,
     Languages,
     Names,
     Option,
     Progress,
-    Resamples,
-    Seed,
     StrPath,
     documented,
+    documented_by,
     names,
     no_progress,
 )
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
+from metal.boards.settings import BoardSettings, CrowdSettings, ReferenceSettings
 from metal.data.escaping import csv_text
 from metal.data.files import read_json, write_new
 from metal.data.holdings import CROWD, REFERENCES
@@ -45,7 +44,7 @@ Criteria = Annotated[Names, Option("Criteria, `overall` among them; default all.
 Figures = Annotated[StrPath | None, Option("Write one picture per cell, as SVG.", metavar="DIR")]
 
 
-@documented
+@documented_by(BoardSettings, CrowdSettings)
 def billboard_crowd(
     data: Data,
     *ratings: Ratings,
@@ -55,25 +54,18 @@ def billboard_crowd(
     ] = (),
     criteria: Criteria = (),
     languages: Languages = (),
-    area: Annotated[
-        float,
-        Option(
-            "Share of the scale that is low, or high. [default: 1/3]", metavar="SHARE", rare=True
-        ),
-    ] = 1 / 3,
-    examples: Annotated[int, Option("Drawn from each area.", least=0, rare=True)] = 5,
-    equal_panels: Annotated[
-        bool, Option("As many crowd workers on an output as experts, drawn by `seed`.", rare=True)
-    ] = False,
+    area: float = 1 / 3,
+    examples: int = 5,
+    equal_panels: bool = False,
     permutations: Annotated[
         int,
         Option(
             "Of each test; more where many comparisons are adjusted together.", least=100, rare=True
         ),
     ] = 1000,
-    resamples: Resamples = 2000,
-    exclude_noisy: ExcludeNoisy = "",
-    seed: Seed = 0,
+    resamples: int = 2000,
+    exclude_noisy: str = "",
+    seed: int = 0,
     figures: Figures = None,
     out: Annotated[StrPath | None, Option("Write the tables as CSV.", metavar="DIR")] = None,
     force: Force = False,
@@ -94,8 +86,7 @@ def billboard_crowd(
     is nobody to compare, UnknownName for a name that does not occur. Source: Billboard 2.5, Figure
     2.
     """
-    from metal.boards.crowd import CrowdSettings, crowd
-    from metal.boards.settings import BoardSettings
+    from metal.boards.crowd import crowd
     from metal.show.charts.scatter import crowd_charts
     from metal.show.files import write_svg
 
@@ -125,7 +116,7 @@ def billboard_crowd(
     return result
 
 
-@documented
+@documented_by(BoardSettings, ReferenceSettings)
 def billboard_references(
     data: Data,
     *,
@@ -138,18 +129,13 @@ def billboard_references(
         ),
     ],
     reference: Reference = "",
-    beside: Annotated[
-        Names, Option("Raters in the dataset to draw as lines beside the metrics.")
-    ] = (),
-    most: Annotated[
-        int | None,
-        Option("References. [default: as many as all sources have]", metavar="K", least=1),
-    ] = None,
-    draws: Annotated[int, Option("Random subsets for each number.", least=1, rare=True)] = 5,
+    beside: Names = (),
+    most: int | None = None,
+    draws: int = 5,
     criteria: Criteria = (),
     languages: Languages = (),
-    exclude_noisy: ExcludeNoisy = "",
-    seed: Seed = 0,
+    exclude_noisy: str = "",
+    seed: int = 0,
     figures: Figures = None,
     out: Annotated[
         StrPath | None, Option("Write the figures to FILE.csv, or DIR.", metavar="FILE|DIR")
@@ -170,8 +156,7 @@ def billboard_references(
     Returns the curve, whose table is described at metal.boards.references.reference_curve. Raises
     UsageError where no source has references, or as many as asked for. Source: Billboard, Figure 3.
     """
-    from metal.boards.references import COLUMNS, ReferenceSettings, reference_curve
-    from metal.boards.settings import BoardSettings
+    from metal.boards.references import COLUMNS, reference_curve
     from metal.running.scoring import find_metrics
     from metal.show.charts.lines import reference_charts
     from metal.show.files import write_svg

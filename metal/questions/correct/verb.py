@@ -9,18 +9,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal, Unpack
 
 from metal.api.options import (
-    Judges,
-    Languages,
     Names,
     Option,
     Progress,
-    Seed,
-    documented,
+    documented_by,
     no_progress,
     settings_of,
 )
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
+from metal.auditing.settings import AuditSettings
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,15 +31,15 @@ if TYPE_CHECKING:
     from metal.questions.correct.run import CorrectedScores
 
 
-@documented
+@documented_by(AuditSettings)
 def correct(
     data: Data,
     *ratings: Ratings,
-    judges: Judges = (),
+    judges: Names = (),
     criteria: Annotated[
         Names, Option("Criteria; default all whose levels have an order, and scores.", "-c")
     ] = (),
-    languages: Languages = (),
+    languages: Names = (),
     reference: Annotated[
         str,
         Option(
@@ -65,7 +63,7 @@ def correct(
             choices=("random", "drawn", "test"),
         ),
     ] = None,
-    seed: Seed = 0,
+    seed: int = 0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> CorrectedScores:
@@ -93,7 +91,6 @@ def correct(
     scale: 0 its low end, 1 its high end. Nothing is written before `save`. Raises UsageError where
     nothing was rated by people and a judge, or `labelled="drawn"` without a draw.
     """
-    from metal.auditing.settings import AuditSettings
     from metal.building.store import read_drawn
     from metal.data.pairs import one_item_per_pair, originals
     from metal.questions.correct.compute import corrected

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from metal.api.options import (
-    Aggregate,
     ExcludeNoisy,
     Languages,
     Names,
@@ -23,6 +22,7 @@ from metal.api.options import (
 )
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
+from metal.auditing.settings import Aggregate
 from metal.data.escaping import csv_text
 from metal.data.files import new_file
 from metal.data.holdings import EXPORT, is_export

@@ -18,7 +18,7 @@ from metal.data.languages import language_name
 from metal.data.progress import Progress, divided, followed, no_progress
 from metal.data.text import dollars, plural, signature_line
 from metal.errors import Undefined, UsageError
-from metal.questions.design.cells import DesignCell, DesignSettings, Prices, design_cells
+from metal.questions.design.cells import DesignCell, design_cells
 from metal.questions.design.labels.sampling import (
     Aggregation,
     Labelling,
@@ -27,6 +27,7 @@ from metal.questions.design.labels.sampling import (
     simulate,
 )
 from metal.questions.design.plans import NAN, QUESTIONS, SizePlan, plans
+from metal.questions.design.settings import DesignSettings, Prices
 from metal.version import __version__
 
 ALL = "all"  # all people together, as a population; all languages, in the table of costs

@@ -3,92 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from metal.api.options import (
-    Bad,
-    ExcludeNoisy,
-    Keep,
-    Languages,
-    Margin,
     Names,
-    Option,
-    PeopleFloor,
     Progress,
-    Seed,
-    documented,
+    documented_by,
     no_progress,
     settings_of,
 )
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
+from metal.questions.design.settings import DesignSettings, Prices
 
 if TYPE_CHECKING:
     from metal.api.read import Data, Ratings
     from metal.questions.design.run import Design
 
 
-@documented
+@documented_by(DesignSettings, Prices)
 def design(
     data: Data,
     *ratings: Ratings,
-    judges: Annotated[
-        Names,
-        Option(
-            "Judges to plan for; default the LLM judges in the data.", "-j", aliases=("--judge",)
-        ),
-    ] = (),
-    criteria: Annotated[Names, Option("Criteria; default all that people rated.", "-c")] = (),
-    languages: Languages = (),
-    reference: Annotated[
-        str, Option("Whose ratings: group=expert, or rater=A1,A2.", metavar="PEOPLE")
-    ] = "",
-    by: Annotated[
-        Literal["auto", "group", "rater", "day", "round"],
-        Option(
-            "What makes a population of raters; day and round are keys of raters.jsonl.",
-            choices=("auto", "group", "rater", "day", "round"),
-            rare=True,
-        ),
-    ] = "auto",
-    raters: Annotated[
-        Sequence[int],
-        Option(
-            "People per item, to plan for. [default: the usual number for verdicts, 1 up to it for"
-            " scores; at most 5]",
-            "-k",
-            metavar="N[,N]",
-        ),
-    ] = (),
-    width: Annotated[
-        float, Option("Of the 95% interval of a generator's score that you want.")
-    ] = 0.05,
-    power: Annotated[float, Option("Of a verdict.")] = 0.8,
-    margin: Margin = 0.1,
-    keep: Keep = 0.7,
-    people_floor: PeopleFloor = 0.2,
-    bad: Bad = "",
-    thorough: Annotated[bool, Option("Simulate instead of a formula; takes minutes.")] = False,
-    rounds: Annotated[
-        int, Option("Of every simulation; verdicts are simulated in a fifth.", rare=True)
-    ] = 500,
-    pay: Annotated[
-        float | None, Option("For one task: one person rates one output.", metavar="USD")
-    ] = None,
-    seconds: Annotated[
-        float | None, Option("A task takes. [default: the median that forms have measured]")
-    ] = None,
-    fee: Annotated[
-        float, Option("The platform's share of the pay, on top of it.", rare=True)
-    ] = 0.2,
-    test_share: Annotated[
-        float, Option("Share of all tasks that are test questions.", rare=True)
-    ] = 0.1,
-    min_hourly: Annotated[
-        float, Option("Least pay of an hour; below, a warning.", metavar="USD", rare=True)
-    ] = 15.0,
-    exclude_noisy: ExcludeNoisy = "",
-    seed: Seed = 0,
+    judges: Names = (),
+    criteria: Names = (),
+    languages: Names = (),
+    reference: str = "",
+    by: Literal["auto", "group", "rater", "day", "round"] = "auto",
+    raters: Sequence[int] = (),
+    width: float = 0.05,
+    power: float = 0.8,
+    margin: float = 0.1,
+    keep: float = 0.7,
+    people_floor: float = 0.2,
+    bad: str = "",
+    thorough: bool = False,
+    rounds: int = 500,
+    pay: float | None = None,
+    seconds: float | None = None,
+    fee: float = 0.2,
+    test_share: float = 0.1,
+    min_hourly: float = 15.0,
+    exclude_noisy: str = "",
+    seed: int = 0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Design:
@@ -113,7 +70,6 @@ def design(
     Returns the study: its tables as DataFrames, plots, the page. Nothing is written before `save`.
     """
     from metal.genie.exclusion import with_exclusions, without_noisy
-    from metal.questions.design.cells import DesignSettings, Prices
     from metal.questions.design.run import Design, measured_seconds
     from metal.questions.design.study import design as planned
 

@@ -21,6 +21,7 @@ from metal.data.ratings import NOT_ASKED
 from metal.data.records import NOT_TOLD, Rater
 from metal.data.text import coverage, estimate, first_few, percent, percent_change, signed
 from metal.errors import UnknownName, UsageError
+from metal.questions.drift.settings import Margins
 from metal.stats.drift import PairedDifference, paired_difference
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.significance import holm
@@ -49,28 +50,6 @@ DRIFT = (
 )
 SIGNATURE = ("judge", "before_judge", "part", "before", "after", "says")
 PARTS = ("model", "prompt", "schema", "parameters", "fingerprint")
-
-
-@dataclass(frozen=True)
-class Margins:
-    """What was declared beforehand: differences that do not matter, of agreement with people, of
-    the mean score as a share of the scale, and of coverage; the error of each claim, and the power
-    that is planned for.
-    """
-
-    agreement: float = 0.05
-    mean: float = 0.05
-    coverage: float = 0.05
-    alpha: float = 0.05
-    power: float = 0.8
-
-    def __post_init__(self) -> None:
-        for name in ("agreement", "mean", "coverage", "alpha", "power"):
-            value, most = getattr(self, name), 0.5 if name == "alpha" else 1.0
-            if type(value) not in (int, float) or not 0 < value < most:
-                raise UsageError(
-                    f"{name} {value!r}: a number between 0 and {most:g} is needed, such as 0.05"
-                )
 
 
 def judge_pairs(

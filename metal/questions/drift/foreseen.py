@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from metal.data.text import count, percent, plural
-from metal.questions.drift.compute import Compared, Margins
+from metal.questions.drift.compute import Compared
+from metal.questions.drift.settings import Margins
 from metal.questions.drift.watching import JUDGE, SYSTEM, Key, margin_of, promise
 from metal.stats.stream import Baseline
 

@@ -36,9 +36,9 @@ from metal.questions.drift.compute import (
     SIGNATURE,
     UNDECIDED,
     WORSE,
-    Margins,
     reason,
 )
+from metal.questions.drift.settings import Margins
 from metal.runs.columns import HEAD, JUDGE, Column, Row, Tables, with_the_rest
 from metal.runs.parts import again
 from metal.runs.run import NOTED, WARNS, VerdictLine

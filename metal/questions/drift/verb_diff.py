@@ -8,11 +8,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Unpack
 
-from metal.api.options import Languages, Names, Option, documented, names
+from metal.api.options import Languages, Names, Option, documented_by, names
 from metal.api.read import NOWHERE, Data, Inputs, as_dataset, load
 from metal.api.reading import ReadingOptions, given
 from metal.data.run_toml import read_run_toml
 from metal.errors import UsageError
+from metal.questions.drift.settings import Margins
 
 if TYPE_CHECKING:
     from metal.api.read import Ratings
@@ -20,26 +21,13 @@ if TYPE_CHECKING:
     from metal.questions.drift.run import Diff
     from metal.runs.run import Run
 
-Alpha = Annotated[
-    float, Option("Chance of a wrong claim.", least=0, most=0.5, open_ends=True, rare=True)
-]
-Power = Annotated[
-    float,
-    Option(
-        "Chance to show what is so, for the outputs needed.",
-        least=0,
-        most=1,
-        open_ends=True,
-        rare=True,
-    ),
-]
 Paired = Annotated[
     Names,
     Option("Judges; NAME=BEFORE where the baseline has another name. [default: all in both]", "-j"),
 ]
 
 
-@documented
+@documented_by(Margins)
 def diff(
     run: Ratings | Data | Run,
     baseline: Ratings | Data | Run,
@@ -67,8 +55,8 @@ def diff(
             open_ends=True,
         ),
     ] = 0.05,
-    alpha: Alpha = 0.05,
-    power: Power = 0.8,
+    alpha: float = 0.05,
+    power: float = 0.8,
     **reading: Unpack[ReadingOptions],
 ) -> Diff:
     """Set the judges of `run` beside those of `baseline`, what they were: is each still the same,
@@ -88,7 +76,7 @@ def diff(
     Returns the tables `drift` and `signature`, the page, and `assert_not_worse` for tests. Raises
     UsageError where the two have no output in common, or their data changed or are gone.
     """
-    from metal.questions.drift.compute import Margins, drift, judge_pairs
+    from metal.questions.drift.compute import drift, judge_pairs
     from metal.questions.drift.run import Diff
 
     margins = Margins(margin, margin, margin, alpha, power)

@@ -14,7 +14,8 @@ from metal.data.languages import language_name
 from metal.data.missing import no_such
 from metal.data.text import plural
 from metal.errors import DataError, UsageError, check_known
-from metal.questions.drift.compute import CHANGED, EXPECTED, PARTS, Margins, drift, judge_pairs
+from metal.questions.drift.compute import CHANGED, EXPECTED, PARTS, drift, judge_pairs
+from metal.questions.drift.settings import Margins
 from metal.questions.drift.verb_diff import judged
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from metal.api.options import Languages, Names, Option, StrPath, documented, names
+from metal.api.options import Languages, Names, Option, StrPath, documented_by, names
 from metal.data.files import read_toml, write_new
 from metal.data.holdings import note_gate
 from metal.data.replacing import check_new_file, kept_file
 from metal.data.text import first_few, plural
 from metal.errors import DataError, UsageError, check_known
-from metal.questions.drift.compute import PARTS, Margins, comparisons, drift
+from metal.questions.drift.compute import PARTS, comparisons, drift
 from metal.questions.drift.foreseen import pass_line, watch_lines
-from metal.questions.drift.verb_diff import Alpha, Power
+from metal.questions.drift.settings import Margins
 from metal.questions.drift.verb_gate import LEAST, Declared, check_whole
 from metal.questions.drift.watching import baselines
 
@@ -79,7 +79,7 @@ Loss = Annotated[
 ]
 
 
-@documented
+@documented_by(Margins)
 def gate_init(
     anchors: StrPath,
     baseline: StrPath,
@@ -94,8 +94,8 @@ def gate_init(
     least: Annotated[int, Option("Anchors a language at least.", least=1, rare=True)] = LEAST,
     streams: Streams = 0,
     loss: Loss = 0,
-    alpha: Alpha = 0.05,
-    power: Power = 0.8,
+    alpha: float = 0.05,
+    power: float = 0.8,
     force: Annotated[
         bool, Option("Replace another gate; it is kept as NAME.replaced.", rare=True)
     ] = False,

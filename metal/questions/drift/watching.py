@@ -14,7 +14,8 @@ from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.ratings import NOT_ASKED, names_in
 from metal.data.text import known, percent, plural
-from metal.questions.drift.compute import Compared, Margins
+from metal.questions.drift.compute import Compared
+from metal.questions.drift.settings import Margins
 from metal.stats.stream import Baseline
 
 JUDGE, SYSTEM = "judge", "system"

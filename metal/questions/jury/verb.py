@@ -73,15 +73,13 @@ def jury(
     from metal.data.pairs import one_item_per_pair, originals
     from metal.data.records import Rater
     from metal.data.text import signature_line
-    from metal.errors import check_known
-    from metal.questions.jury.compute import RULES, seated
+    from metal.questions.jury.compute import seated
     from metal.questions.jury.run import Jury
     from metal.stats.bootstrap import SourceBootstrap
     from metal.version import __version__
 
     inputs = load(data, ratings, reading)
     dataset, left_out = originals(one_item_per_pair(inputs.dataset))
-    check_known("rule", [by], RULES)
     if name in inputs.dataset.raters:
         raise UsageError(f"`name` {name!r}: a rater has that name; give another")
     members = names(judges) or tuple(

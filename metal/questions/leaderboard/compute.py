@@ -6,8 +6,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any, get_args
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,10 @@ from metal.data.dataset import Dataset
 from metal.data.languages import check_languages, language_name
 from metal.data.people import people_named
 from metal.data.progress import Progress, followed, no_progress
-from metal.data.text import signature_line
 from metal.errors import UsageError, check_known
 from metal.genie.output_scores import (
     ALL_LANGUAGES,
     OVERALL,
-    Aggregation,
     Outputs,
     OutputScores,
     output_scores,
@@ -32,73 +30,8 @@ from metal.genie.output_scores import (
 from metal.questions.leaderboard.beside import beside_rows, coverage_rows, raters_beside
 from metal.questions.leaderboard.cautions import about_a_ranking, about_overall, about_people
 from metal.questions.leaderboard.generator_scores import Groups, rank
-from metal.stats.bootstrap import check_resampling
+from metal.questions.leaderboard.settings import LeaderboardSettings, signature
 from metal.stats.patterns import Codes
-from metal.version import __version__
-
-
-@dataclass(frozen=True)
-class LeaderboardSettings:
-    """Choices of a leaderboard. Empty tuples mean all.
-
-    reference: the people whose ratings count (people.py). criteria: that count, also for overall.
-    aggregate: how several labels of one output become its score: their mean, or the label given
-    most often (the mean of several such labels); scores without levels are averaged in any case.
-    sample: score this many sources of each language (`sources_chosen`), None for all. with_judges:
-    put LLM judges beside people, as metrics are. permutations: of each test. exclude_noisy: the
-    model (metal.genie.noisy) by which people were left out before, "" for none. corrected: the
-    judge by whose ratings people's means are corrected beside the scores, "" for none.
-    """
-
-    reference: str = ""
-    criteria: tuple[str, ...] = ()
-    languages: tuple[str, ...] = ()
-    aggregate: Aggregation = "mean"
-    sample: int | None = None
-    with_judges: bool = False
-    permutations: int = 1000
-    seed: int = 0
-    exclude_noisy: str = ""
-    corrected: str = ""
-
-    def __post_init__(self) -> None:
-        check_resampling(seed=self.seed, permutations=self.permutations)
-        if self.aggregate not in get_args(Aggregation):
-            raise UsageError(
-                f"aggregate {self.aggregate!r}: one of {', '.join(get_args(Aggregation))}"
-            )
-        if self.sample is not None and self.sample < 1:
-            raise UsageError(f"a sample of {self.sample} sources: use 1 or more")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for run.toml; what is not set is left out."""
-        plain = {
-            key: list(value) if isinstance(value, tuple) else value
-            for key, value in asdict(self).items()
-        }
-        return {key: value for key, value in plain.items() if value not in (None, [], "")}
-
-
-def signature(data: str, settings: LeaderboardSettings) -> str:
-    """Program, data, and every setting that moves a figure. data: Dataset.identity."""
-    return signature_line(
-        {
-            "metal": __version__,
-            "data": data,
-            "board": "people",
-            "ref": settings.reference or "all-people",
-            "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
-            "crit": "+".join(settings.criteria),
-            "langs": "+".join(settings.languages),
-            "agg": settings.aggregate,
-            "sample": settings.sample,
-            "judges": "yes" if settings.with_judges else "",
-            "corrected": settings.corrected,
-            "perm": settings.permutations,
-            "seed": settings.seed,
-        }
-    )
-
 
 COLUMNS = {
     "leaderboard": (

@@ -3,70 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 from metal.api.options import (
-    ExcludeNoisy,
     Names,
-    Option,
-    Permutations,
     Progress,
-    Seed,
-    documented,
+    documented_by,
     no_progress,
     settings_of,
 )
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
+from metal.questions.leaderboard.settings import LeaderboardSettings
 
 if TYPE_CHECKING:
     from metal.api.read import Data, Ratings
     from metal.questions.leaderboard.run import Leaderboard
 
 
-@documented
+@documented_by(LeaderboardSettings)
 def leaderboard(
     data: Data,
     *ratings: Ratings,
-    reference: Annotated[
-        str,
-        Option(
-            "Whose ratings count: group=crowd, or rater=A1,A2. [default: all people]",
-            metavar="PEOPLE",
-        ),
-    ] = "",
-    criteria: Annotated[
-        Names,
-        Option("Criteria that count, also for overall; default all whose scale has ends.", "-c"),
-    ] = (),
-    languages: Annotated[Names, Option("Languages; default all, together and each.", "-l")] = (),
-    aggregate: Annotated[
-        Literal["mean", "majority"],
-        Option(
-            "How several labels of one output become its score.",
-            choices=("mean", "majority"),
-            rare=True,
-        ),
-    ] = "mean",
-    sample: Annotated[
-        int | None,
-        Option(
-            "Score N sources per language, at random by `seed` and the same for every generator."
-            " [default: all]",
-            metavar="N",
-            least=1,
-        ),
-    ] = None,
-    with_judges: Annotated[bool, Option("Put LLM judges beside people, as metrics are.")] = False,
-    corrected: Annotated[
-        str,
-        Option(
-            "Also people's means corrected by this judge's ratings, as `metal.correct` gives them."
-        ),
-    ] = "",
-    permutations: Permutations = 1000,
-    exclude_noisy: ExcludeNoisy = "",
-    seed: Seed = 0,
+    reference: str = "",
+    criteria: Names = (),
+    languages: Names = (),
+    aggregate: Literal["mean", "majority"] = "mean",
+    sample: int | None = None,
+    with_judges: bool = False,
+    corrected: str = "",
+    permutations: int = 1000,
+    exclude_noisy: str = "",
+    seed: int = 0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Leaderboard:
@@ -96,7 +64,6 @@ def leaderboard(
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.questions.correct.compared import with_corrected
     from metal.questions.leaderboard.cautions import about_one_person
-    from metal.questions.leaderboard.compute import LeaderboardSettings
     from metal.questions.leaderboard.compute import leaderboard as ranked
     from metal.questions.leaderboard.run import Leaderboard
 

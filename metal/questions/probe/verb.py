@@ -13,7 +13,6 @@ from metal.api.options import (
     Concurrency,
     DryRun,
     Force,
-    Judges,
     Languages,
     Limit,
     MaxCost,
@@ -25,12 +24,14 @@ from metal.api.options import (
     Seed,
     StrPath,
     documented,
+    documented_by,
     names,
     no_progress,
     settings_of,
 )
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
+from metal.auditing.settings import AuditSettings
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -197,13 +198,13 @@ def probe_run(
     return ask(place if place.exists() else plan.dataset, judge, prompt=prompt, out=run, **terms)
 
 
-@documented
+@documented_by(AuditSettings)
 def probe_report(
     data: Data,
     *ratings: Ratings,
-    judges: Judges = (),
+    judges: Names = (),
     criteria: Criteria = (),
-    languages: Languages = (),
+    languages: Names = (),
     reference: Annotated[
         str,
         Option(
@@ -211,7 +212,7 @@ def probe_report(
             metavar="PEOPLE",
         ),
     ] = "",
-    seed: Seed = 0,
+    seed: int = 0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> ProbeReport:
@@ -233,7 +234,6 @@ def probe_report(
     page. Nothing is written before `save`. Raises UsageError for a dataset without probes, or
     without judges.
     """
-    from metal.auditing.settings import AuditSettings
     from metal.questions.probe.compute import probe_tables
     from metal.questions.probe.run import ProbeReport
 

@@ -5,21 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from metal.api.options import (
-    Judges,
-    Languages,
     Names,
     Option,
     Pairs,
     Progress,
-    Resamples,
-    Seed,
-    documented,
+    documented_by,
     names,
     no_progress,
     settings_of,
 )
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
+from metal.auditing.settings import AuditSettings
 from metal.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,13 +25,13 @@ if TYPE_CHECKING:
     from metal.questions.select.run import Selection
 
 
-@documented
+@documented_by(AuditSettings)
 def select(
     data: Data,
     *ratings: Ratings,
-    judges: Judges = (),
+    judges: Names = (),
     criteria: Annotated[Names, Option("Criteria with classes; default all.", "-c")] = (),
-    languages: Languages = (),
+    languages: Names = (),
     reference: Annotated[
         str,
         Option(
@@ -73,8 +70,8 @@ def select(
             metavar="WHO=USD",
         ),
     ] = None,
-    resamples: Resamples = 2000,
-    seed: Seed = 0,
+    resamples: int = 2000,
+    seed: int = 0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Selection:
@@ -98,7 +95,6 @@ def select(
     before `save`. Raises UsageError where people and a judge, or all of a cascade, rated nothing,
     or for a source of confidence that is none.
     """
-    from metal.auditing.settings import AuditSettings
     from metal.data.analysed import Analysed
     from metal.data.pairs import one_item_per_pair, originals, swapped_pairs
     from metal.errors import check_known
@@ -109,9 +105,6 @@ def select(
     settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings, reading)
     dataset, made_of_others = originals(one_item_per_pair(inputs.dataset))
-    for option, value in (("alpha", alpha), ("delta", delta)):
-        if not 0 < value < 1:
-            raise UsageError(f"`{option}` {value}: a share between 0 and 1")
     check_known("source of confidence", names(confidence), WAYS)
     if cascade and not len(set(names(cascade))) == len(names(cascade)) > 1:
         raise UsageError(

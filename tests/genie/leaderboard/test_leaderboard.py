@@ -16,8 +16,9 @@ from metal.data.dataset import Dataset, assemble
 from metal.errors import UnknownName, UsageError
 from metal.genie.output_scores import sources_chosen
 from metal.questions.leaderboard.beside import rating_command
-from metal.questions.leaderboard.compute import LeaderboardSettings, LeaderboardTables, leaderboard
+from metal.questions.leaderboard.compute import LeaderboardTables, leaderboard
 from metal.questions.leaderboard.generator_scores import generator_means
+from metal.questions.leaderboard.settings import LeaderboardSettings
 from metal.stats.bootstrap import SourceBootstrap
 from tests.genie.leaderboard.boards import dataset, output, ranked
 
@@ -433,10 +434,10 @@ def test_nothing_to_rank_is_told(made: Dataset, message: str) -> None:
 @pytest.mark.parametrize(
     ("told", "message"),
     [
-        ({"permutations": 10}, "10 permutations: a test needs at least 100"),
-        ({"aggregate": "median"}, "aggregate 'median': one of mean, majority"),
-        ({"sample": 0}, "a sample of 0 sources: use 1 or more"),
-        ({"seed": -1}, "seed -1: use 0 or a positive whole number"),
+        ({"permutations": 10}, "`permutations` 10: use a whole number, 100 or more"),
+        ({"aggregate": "median"}, "`aggregate` 'median': use one of mean, majority"),
+        ({"sample": 0}, "`sample` 0: use a whole number, 1 or more"),
+        ({"seed": -1}, "`seed` -1: use a whole number, 0 or more"),
     ],
 )
 def test_settings_that_cannot_be(told: Mapping[str, Any], message: str) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
 
@@ -24,7 +24,7 @@ from metal.data.progress import Progress, followed
 from metal.data.text import dollars, plural
 from metal.errors import UsageError
 from metal.questions.correct.compute import ALL, LEAST, SourceMeans, source_means
-from metal.questions.design.cells import Prices
+from metal.questions.design.settings import LabelSettings
 from metal.stats.significance import t_quantile
 
 BOUND = 0.8  # one-sided, of rho
@@ -46,43 +46,6 @@ LABELS = (
     ),
     *("labels_alone", "half_width", "usd", "usd_alone", "undefined"),
 )
-
-
-@dataclass(frozen=True)
-class LabelSettings:
-    """half_width: of the 95% interval that is asked for, as a share of the scale. budget: USD for
-    all languages of a criterion together, in its place. sources: that the judge rates in each
-    language; 0: those that it has rated. judge_price: USD for the judge to rate an output; 0: it
-    has been paid.
-    """
-
-    half_width: float = 0.05
-    budget: float | None = None
-    sources: int = 0
-    judge_price: float = 0.0
-    prices: Prices = field(default_factory=lambda: Prices(test_share=0))
-
-    def __post_init__(self) -> None:
-        if not 0 < self.half_width < 0.5:
-            raise UsageError(
-                f"`half_width` {self.half_width:g}: above 0 and below 0.5, half of the scale"
-            )
-        if self.budget is not None and not 0 < self.budget < math.inf:
-            raise UsageError(f"`budget` {self.budget:g}: use a number above 0")
-        if (self.budget or self.judge_price) and self.prices.pay is None:
-            raise UsageError(
-                "`budget` and `judge_price` need `pay`, what a person gets for an output"
-            )
-        if self.sources < 0 or not 0 <= self.judge_price < math.inf:
-            raise UsageError("`sources` and `judge_price`: use 0 or more")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values for run.toml; what is not set is left out."""
-        plain = asdict(self)
-        plain["prices"] = {
-            key: value for key, value in plain["prices"].items() if value is not None
-        }
-        return {key: value for key, value in plain.items() if value is not None}
 
 
 @dataclass(frozen=True)

@@ -5,61 +5,43 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated, Unpack
 
 from metal.api.options import (
-    Judges,
-    Languages,
     Names,
     Option,
     Progress,
-    documented,
+    documented_by,
     no_progress,
     settings_of,
 )
 from metal.api.read import load
 from metal.api.reading import ReadingOptions
+from metal.auditing.settings import AuditSettings
+from metal.questions.design.settings import LabelSettings, Prices
 
 if TYPE_CHECKING:
     from metal.api.read import Data, Ratings
     from metal.questions.design.labels.run import LabelPlan
 
 
-@documented
+@documented_by(AuditSettings, LabelSettings, Prices)
 def design_labels(
     data: Data,
     *ratings: Ratings,
-    judges: Judges = (),
+    judges: Names = (),
     criteria: Annotated[Names, Option("Criteria; default all whose scale has ends.", "-c")] = (),
-    languages: Languages = (),
+    languages: Names = (),
     reference: Annotated[
         str, Option("Whose labels: group=expert, or rater=A1,A2.", metavar="PEOPLE")
     ] = "",
-    half_width: Annotated[
-        float, Option("Of the 95% interval of a mean that you want, as a share of the scale.")
-    ] = 0.05,
-    budget: Annotated[
-        float | None, Option("In its place: what all languages may cost together.", metavar="USD")
+    half_width: float = 0.05,
+    budget: float | None = None,
+    sources: int = 0,
+    pay: float | None = None,
+    judge_price: float = 0.0,
+    seconds: Annotated[
+        float | None, Option("A task takes.", least=0, open_ends=True, rare=True)
     ] = None,
-    sources: Annotated[
-        int,
-        Option(
-            "That the judge rates in each language. [default: those it has rated; with"
-            " `judge_price` what costs least]",
-            metavar="N",
-            least=0,
-        ),
-    ] = 0,
-    pay: Annotated[
-        float | None, Option("For one task: one person rates one output.", metavar="USD")
-    ] = None,
-    judge_price: Annotated[
-        float, Option("For the judge to rate one output; 0 where it has been paid.", metavar="USD")
-    ] = 0.0,
-    seconds: Annotated[float | None, Option("A task takes.", rare=True)] = None,
-    fee: Annotated[
-        float, Option("The platform's share of the pay, on top of it.", rare=True)
-    ] = 0.2,
-    min_hourly: Annotated[
-        float, Option("Least pay of an hour; below, a warning.", metavar="USD", rare=True)
-    ] = 15.0,
+    fee: float = 0.2,
+    min_hourly: float = 15.0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> LabelPlan:
@@ -81,10 +63,8 @@ def design_labels(
     Returns the table `labels` and the page. Nothing is written before `save`. Raises UsageError
     where people and a judge rated nothing in common.
     """
-    from metal.auditing.settings import AuditSettings
     from metal.data.pairs import one_item_per_pair
-    from metal.questions.design.cells import Prices
-    from metal.questions.design.labels.compute import LabelSettings, plan_labels
+    from metal.questions.design.labels.compute import plan_labels
     from metal.questions.design.labels.run import LabelPlan
 
     settings = settings_of(AuditSettings, locals())

@@ -1,0 +1,228 @@
+"""The settings of a design study and of a plan for labels, and what work costs."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any, Literal
+
+from metal.auditing.settings import AuditSettings, Bad, Keep, Margin, PeopleFloor
+from metal.data.option import LANGUAGES, ExcludeNoisy, Option, Seed, check_options
+from metal.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Prices:
+    """What work costs. pay: USD for a task (one person rates one output); None where it is not
+    known. seconds: a task takes; None likewise. fee: the platform's share of the pay, on top
+    (Mechanical Turk: 0.2). test_share: of all tasks that are test questions. min_hourly: USD below
+    which an hour is paid too little (GENIE section 6).
+    """
+
+    pay: Annotated[
+        float | None,
+        Option(
+            "For one task: one person rates one output.", metavar="USD", least=0, open_ends=True
+        ),
+    ] = None
+    seconds: Annotated[
+        float | None,
+        Option(
+            "A task takes. [default: the median that forms have measured]", least=0, open_ends=True
+        ),
+    ] = None
+    fee: Annotated[
+        float, Option("The platform's share of the pay, on top of it.", least=0, rare=True)
+    ] = 0.2
+    test_share: Annotated[
+        float, Option("Share of all tasks that are test questions.", rare=True)
+    ] = 0.1
+    min_hourly: Annotated[
+        float,
+        Option("Least pay of an hour; below, a warning.", metavar="USD", least=0, rare=True),
+    ] = 15.0
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if not 0 <= self.test_share < 1:
+            raise UsageError(f"`test_share` {self.test_share:g}: use 0 to below 1")
+
+    @property
+    def hourly(self) -> float | None:
+        """USD an hour of work is paid, without the fee; None where pay or time is not known."""
+        return None if self.pay is None or self.seconds is None else self.pay * 3600 / self.seconds
+
+    @property
+    def underpaid(self) -> bool:
+        """Whether an hour is known to be paid below min_hourly."""
+        return self.hourly is not None and self.hourly < self.min_hourly
+
+    def cost(self, items: int, raters: int) -> dict[str, float]:
+        """Of rating so many items by so many people each: tasks (one person rates one output), how
+        many of them are test questions, USD and hours, NaN where pay or time is not known.
+
+        Test questions are added to what is rated, so many that they are `test_share` of all tasks:
+        items x raters / (1 - test_share) tasks, rounded up.
+        >>> Prices(pay=0.5, seconds=60).cost(90, 1)
+        {'tasks': 100, 'test_questions': 10, 'usd': 60.0, 'hours': 1.6666666666666667}
+        """
+        ratings = items * raters
+        tasks = math.ceil(ratings / (1 - self.test_share) - 1e-9)
+        return {
+            "tasks": tasks,
+            "test_questions": tasks - ratings,
+            "usd": math.nan if self.pay is None else tasks * self.pay * (1 + self.fee),
+            "hours": math.nan if self.seconds is None else tasks * self.seconds / 3600,
+        }
+
+
+@dataclass(frozen=True)
+class DesignSettings:
+    """Choices of a design study. Empty tuples mean all.
+
+    width: of a 95% interval that is asked for. power: of a verdict. raters: numbers of people an
+    item; empty for 1 up to as many as usual, at most MOST_RATERS, and of verdicts for as many as
+    usual. judges: empty for the LLM judges. reference: the people (people_named). by: what makes a
+    population of raters: group, rater, or a column `day` or `round` of raters.jsonl; auto takes the
+    first of day, round, group that tells people apart, else rater. rounds: of every simulation;
+    verdicts are simulated in a fifth. thorough: whether verdicts and scores are simulated; else a
+    formula says how many items they need. margin, keep, people_floor, bad: of the verdicts
+    (metal.auditing.verdict).
+    """
+
+    judges: Annotated[
+        tuple[str, ...],
+        Option(
+            "Judges to plan for; default the LLM judges in the data.", "-j", aliases=("--judge",)
+        ),
+    ] = ()
+    criteria: Annotated[
+        tuple[str, ...], Option("Criteria; default all that people rated.", "-c")
+    ] = ()
+    languages: Annotated[tuple[str, ...], LANGUAGES] = ()
+    reference: Annotated[
+        str, Option("Whose ratings: group=expert, or rater=A1,A2.", metavar="PEOPLE")
+    ] = ""
+    by: Annotated[
+        Literal["auto", "group", "rater", "day", "round"],
+        Option(
+            "What makes a population of raters; day and round are keys of raters.jsonl.",
+            choices=("auto", "group", "rater", "day", "round"),
+            rare=True,
+        ),
+    ] = "auto"
+    raters: Annotated[
+        tuple[int, ...],
+        Option(
+            "People per item, to plan for. [default: the usual number for verdicts, 1 up to it for"
+            " scores; at most 5]",
+            "-k",
+            metavar="N[,N]",
+            least=1,
+        ),
+    ] = ()
+    width: Annotated[
+        float,
+        Option(
+            "Of the 95% interval of a generator's score that you want.",
+            least=0,
+            most=1,
+            open_ends=True,
+        ),
+    ] = 0.05
+    power: Annotated[float, Option("Of a verdict.", least=0, most=1, open_ends=True)] = 0.8
+    margin: Margin = 0.1
+    keep: Keep = 0.7
+    people_floor: PeopleFloor = 0.2
+    bad: Bad = ""
+    rounds: Annotated[
+        int,
+        Option("Of every simulation; verdicts are simulated in a fifth.", least=100, rare=True),
+    ] = 500
+    seed: Seed = 0
+    prices: Prices = field(default_factory=Prices)
+    exclude_noisy: ExcludeNoisy = ""
+    thorough: Annotated[bool, Option("Simulate instead of a formula; takes minutes.")] = False
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def of_verdicts(self) -> AuditSettings:
+        """The settings of the verdicts."""
+        return AuditSettings(
+            languages=self.languages,
+            reference=self.reference,
+            margin=self.margin,
+            keep=self.keep,
+            people_floor=self.people_floor,
+            bad=self.bad,
+            seed=self.seed,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for run.toml; what is not set is left out."""
+        plain = asdict(self)
+        plain |= {key: list(value) for key, value in plain.items() if isinstance(value, tuple)}
+        plain["prices"] = {
+            key: value for key, value in plain["prices"].items() if value is not None
+        }
+        return {key: value for key, value in plain.items() if value is not None and value != []}
+
+
+@dataclass(frozen=True)
+class LabelSettings:
+    """half_width: of the 95% interval that is asked for, as a share of the scale. budget: USD for
+    all languages of a criterion together, in its place. sources: that the judge rates in each
+    language; 0: those that it has rated. judge_price: USD for the judge to rate an output; 0: it
+    has been paid.
+    """
+
+    half_width: Annotated[
+        float,
+        Option(
+            "Of the 95% interval of a mean that you want, as a share of the scale.",
+            least=0,
+            most=0.5,
+            open_ends=True,
+        ),
+    ] = 0.05
+    budget: Annotated[
+        float | None,
+        Option(
+            "In its place: what all languages may cost together.",
+            metavar="USD",
+            least=0,
+            open_ends=True,
+        ),
+    ] = None
+    sources: Annotated[
+        int,
+        Option(
+            "That the judge rates in each language. [default: those it has rated; with"
+            " `judge_price` what costs least]",
+            metavar="N",
+            least=0,
+        ),
+    ] = 0
+    judge_price: Annotated[
+        float,
+        Option(
+            "For the judge to rate one output; 0 where it has been paid.", metavar="USD", least=0
+        ),
+    ] = 0.0
+    prices: Prices = field(default_factory=lambda: Prices(test_share=0))
+
+    def __post_init__(self) -> None:
+        check_options(self)
+        if (self.budget or self.judge_price) and self.prices.pay is None:
+            raise UsageError(
+                "`budget` and `judge_price` need `pay`, what a person gets for an output"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for run.toml; what is not set is left out."""
+        plain = asdict(self)
+        plain["prices"] = {
+            key: value for key, value in plain["prices"].items() if value is not None
+        }
+        return {key: value for key, value in plain.items() if value is not None}

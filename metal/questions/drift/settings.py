@@ -1,0 +1,40 @@
+"""The margins of a comparison with an earlier judge."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from metal.data.option import Option, check_options
+
+Share = Annotated[float, Option(least=0, most=1, open_ends=True)]
+Alpha = Annotated[
+    float, Option("Chance of a wrong claim.", least=0, most=0.5, open_ends=True, rare=True)
+]
+Power = Annotated[
+    float,
+    Option(
+        "Chance to show what is so, for the outputs needed.",
+        least=0,
+        most=1,
+        open_ends=True,
+        rare=True,
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Margins:
+    """What was declared beforehand: differences that do not matter, of agreement with people, of
+    the mean score as a share of the scale, and of coverage; the error of each claim, and the power
+    that is planned for.
+    """
+
+    agreement: Share = 0.05
+    mean: Share = 0.05
+    coverage: Share = 0.05
+    alpha: Alpha = 0.05
+    power: Power = 0.8
+
+    def __post_init__(self) -> None:
+        check_options(self)

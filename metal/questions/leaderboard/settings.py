@@ -1,0 +1,98 @@
+"""The settings of a leaderboard, and the signature of its figures."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any, Literal
+
+from metal.data.option import ExcludeNoisy, Option, Permutations, Seed, check_options
+from metal.data.text import signature_line
+from metal.version import __version__
+
+
+@dataclass(frozen=True)
+class LeaderboardSettings:
+    """Choices of a leaderboard. Empty tuples mean all.
+
+    reference: the people whose ratings count (people.py). criteria: that count, also for overall.
+    aggregate: how several labels of one output become its score: their mean, or the label given
+    most often (the mean of several such labels); scores without levels are averaged in any case.
+    sample: score this many sources of each language (`sources_chosen`), None for all. with_judges:
+    put LLM judges beside people, as metrics are. permutations: of each test. exclude_noisy: the
+    model (metal.genie.noisy) by which people were left out before, "" for none. corrected: the
+    judge by whose ratings people's means are corrected beside the scores, "" for none.
+    """
+
+    reference: Annotated[
+        str,
+        Option(
+            "Whose ratings count: group=crowd, or rater=A1,A2. [default: all people]",
+            metavar="PEOPLE",
+        ),
+    ] = ""
+    criteria: Annotated[
+        tuple[str, ...],
+        Option("Criteria that count, also for overall; default all whose scale has ends.", "-c"),
+    ] = ()
+    languages: Annotated[
+        tuple[str, ...], Option("Languages; default all, together and each.", "-l")
+    ] = ()
+    aggregate: Annotated[
+        Literal["mean", "majority"],
+        Option(
+            "How several labels of one output become its score.",
+            choices=("mean", "majority"),
+            rare=True,
+        ),
+    ] = "mean"
+    sample: Annotated[
+        int | None,
+        Option(
+            "Score N sources per language, at random by `seed` and the same for every generator."
+            " [default: all]",
+            metavar="N",
+            least=1,
+        ),
+    ] = None
+    with_judges: Annotated[bool, Option("Put LLM judges beside people, as metrics are.")] = False
+    permutations: Permutations = 1000
+    seed: Seed = 0
+    exclude_noisy: ExcludeNoisy = ""
+    corrected: Annotated[
+        str,
+        Option(
+            "Also people's means corrected by this judge's ratings, as `metal.correct` gives them."
+        ),
+    ] = ""
+
+    def __post_init__(self) -> None:
+        check_options(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values for run.toml; what is not set is left out."""
+        plain = {
+            key: list(value) if isinstance(value, tuple) else value
+            for key, value in asdict(self).items()
+        }
+        return {key: value for key, value in plain.items() if value not in (None, [], "")}
+
+
+def signature(data: str, settings: LeaderboardSettings) -> str:
+    """Program, data, and every setting that moves a figure. data: Dataset.identity."""
+    return signature_line(
+        {
+            "metal": __version__,
+            "data": data,
+            "board": "people",
+            "ref": settings.reference or "all-people",
+            "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
+            "crit": "+".join(settings.criteria),
+            "langs": "+".join(settings.languages),
+            "agg": settings.aggregate,
+            "sample": settings.sample,
+            "judges": "yes" if settings.with_judges else "",
+            "corrected": settings.corrected,
+            "perm": settings.permutations,
+            "seed": settings.seed,
+        }
+    )
