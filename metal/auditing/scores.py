@@ -20,10 +20,10 @@ from metal.data.text import figure, signed
 from metal.stats.alpha import UNDEFINED, Alpha
 from metal.stats.measured import Measured, P, Ratio, jackknife, quantile
 from metal.stats.order import FigurePair, OrderFigures
-from metal.stats.patterns import Codes, Numbers, distinct
+from metal.stats.patterns import Codes, Numbers
 from metal.stats.score_seats import LEAST_LOW, ScoreSeats, among, heavy_tails
 from metal.stats.skill import FOLDS, interval_alpha, panel_features
-from metal.stats.source_sums import SourceSums
+from metal.stats.source_sums import SourceSums, scattered_rows
 
 RECALIBRATED = "recalibrated"
 ONCE = f"like a person once {RECALIBRATED}"  # in the reason of a judge that is informative as given
@@ -71,8 +71,11 @@ class ScorePeople:
 def _alpha(scores: Numbers, sources: Codes) -> Alpha:
     if len(scores) < 2:
         return UNDEFINED
-    by = SourceSums(np.arange(len(scores)), sources)
     scores = np.sort(scores, axis=1)
+    content = scattered_rows(scores)
+    order = np.argsort(content, kind="stable")
+    scores = scores[order]
+    by = SourceSums(np.arange(len(scores)), sources[order], content[order])
     rows = by.rows(panel_features(scores - np.nanmean(scores)))
     value = float(interval_alpha(by.total(rows)))
     if not value < 1 - 1e-12 or by.n < 2:
@@ -118,7 +121,8 @@ class ScoreStanding(Standing):
     def _seats(self, items: Codes, *, alone: bool = False) -> ScoreSeats:
         panel = self.panel
         people, judge = panel.placed(panel.scores[items]), panel.placed(self.scores[items])
-        middle = float(np.nanmean(people))  # about it, sums of squares lose no digits
+        # about the middle, sums of squares lose no digits
+        middle = float(np.mean(np.sort(people[~np.isnan(people)])))
         higher = self.cell.criterion.direction == "higher"
         return ScoreSeats(
             people - middle, judge - middle, panel.sources[items], alone=alone, higher=higher
@@ -325,11 +329,17 @@ def _left_out(beside: ScoreStanding) -> list[int]:
 def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
     """Scores after a shift and after a line, and the shift on all items."""
     panel, items = beside.panel, np.flatnonzero(beside.at)
-    target = np.nanmean(np.sort(panel.scores[items], axis=1), axis=1)
-    weight = (~np.isnan(panel.scores[items])).sum(axis=1).astype(float)
+    people = np.sort(panel.scores[items], axis=1)
+    # in the order of what was scored: folds and digits hang on no name
+    content = scattered_rows(np.column_stack([people, beside.scores[items]]))
+    order = np.argsort(content, kind="stable")
+    items, people, content = items[order], people[order], content[order]
+    target = np.nanmean(people, axis=1)
+    weight = (~np.isnan(people)).sum(axis=1).astype(float)
     given_scores = beside.scores[items]
-    first, place = distinct(panel.sources[items])
-    fold = (np.random.default_rng(len(first)).permutation(len(first)) % FOLDS)[place]
+    by = SourceSums(np.arange(len(items)), panel.sources[items], content)
+    row = by.row[np.searchsorted(by.sources, panel.sources[items])]
+    fold = (np.random.default_rng(by.n).permutation(by.n) % FOLDS)[row]
     corrected = {"shift": beside.scores.copy(), "line": beside.scores.copy()}
     for number in range(FOLDS):
         train, test = fold != number, fold == number

@@ -31,6 +31,7 @@ from metal.stats.order import OrderFigures
 from metal.stats.patterns import Codes, Numbers
 from metal.stats.recalls import Recalls
 from metal.stats.seats import Votes
+from metal.stats.source_sums import scattered
 
 MIN_ITEMS = 30  # of a verdict
 MIN_SOURCES = 20
@@ -391,13 +392,18 @@ class Standing:
 
     def rank_agreement(self) -> float:
         """The mean rank correlation of two people with MIN_SHARED items in common; NaN without any."""
-        every, rho = self.cell.scores(self.cell.people[:MOST_LEFT_OUT]), []
+        given = self.cell.values_of(self.cell.by_people)
+        # who rated most; of equally many, whoever gave which ratings, not who comes first by name
+        ratings, number = scattered(given).sum(axis=0), (~np.isnan(given)).sum(axis=0)
+        most = np.lexsort((ratings, number))[-MOST_LEFT_OUT:]
+        people = [self.cell.people[place] for place in most]
+        every, rho = self.cell.scores(people), []
         for first, second in combinations(every.T, 2):
             both = ~np.isnan(first) & ~np.isnan(second)
             if both.sum() >= MIN_SHARED:
                 with suppress(Undefined):
                     rho.append(rank_correlations(first[both], ranked(second[both]))[0].value)
-        return float(np.mean(rho)) if rho else math.nan
+        return float(np.mean(sorted(rho))) if rho else math.nan
 
 
 def classes_of(side: SeatedJudge, bad: int | None) -> Codes:

@@ -182,13 +182,13 @@ class _Looks:
             hits, given = self._by_source(group)
             influence -= (hits - other * given) / rest_in
             here = np.isin(self.label[seat], group)
-            hit = self.hit[seat[here]].astype(float)
-            mine_here = (hit - my_share) / mine_in + (hit - other) / rest_in
-            influence += np.bincount(
-                self.sources[items[here]], weights=mine_here, minlength=self.number
+            sat, right = (
+                np.bincount(self.sources[items[counted]], minlength=self.number)
+                for counted in (here, here & self.hit[seat])
             )
+            influence += (right - my_share * sat) / mine_in + (right - other * sat) / rest_in
         drawn = (own * seats + 1) / (seats + 2)
-        spread = sources / (sources - 1) * float((influence**2).sum()) / len(labels) ** 2
+        spread = sources / (sources - 1) * float(np.sort(influence**2).sum()) / len(labels) ** 2
         error = math.sqrt(max(spread, drawn * (1 - drawn) / (seats + 2)))
         return value if value + quantile(p, sources - 1) * error < -FAR else None
 

@@ -15,7 +15,7 @@ import numpy as np
 from metal.stats.measured import Measured, jackknife, jackknife_again
 from metal.stats.order import FigurePair, midranks, p_no_order, pair_sums, z_of_order
 from metal.stats.patterns import Codes, Numbers
-from metal.stats.source_sums import Draws, SourceSums
+from metal.stats.source_sums import Draws, SourceSums, scattered_rows
 
 HEAVY = 0.6  # of all squared distances to the median that the farthest tenth of the ratings holds
 LOW = 0.2  # of the seats are low
@@ -61,6 +61,14 @@ class ScoreSeats:
     ) -> None:
         people = np.sort(people, axis=1)  # by score: no digit may hang on who is in which column
         people = people[:, : max(int((~np.isnan(people)).sum(axis=1).max(initial=1)), 1)]
+        content = scattered_rows(np.column_stack([people, judge]))
+        order = np.argsort(content, kind="stable")  # nor on the order of items
+        people, judge, sources, content = (
+            people[order],
+            judge[order],
+            sources[order],
+            content[order],
+        )
         given = ~np.isnan(people)
         number = given.sum(axis=1, keepdims=True)
         total = np.where(given, people, 0.0).sum(axis=1, keepdims=True)
@@ -71,7 +79,7 @@ class ScoreSeats:
         self.item, _ = np.nonzero(seats)
         self.facing, self.own, self.judge = facing[seats], people[seats], judge
         self.items, self.higher = len(judge), higher
-        self.by = SourceSums(np.arange(len(judge)), sources)
+        self.by = SourceSums(np.arange(len(judge)), sources, content)
 
     def _rows(self, features: Numbers) -> Numbers:
         """(rows, F) sums by source of features (seats, F)."""

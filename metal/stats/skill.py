@@ -35,8 +35,9 @@ def standardised(scores: Numbers) -> Numbers:
     [[-1.0, 0.0], [1.0, 0.0], [nan, 0.0]]
     """
     n = (~np.isnan(scores)).sum(axis=0)
-    away = scores - ratio(np.nansum(scores, axis=0), n)
-    spread = np.sqrt(ratio(np.nansum(away**2, axis=0), n))
+    # sums of sorted numbers: no digit hangs on the order of items
+    away = scores - ratio(np.nansum(np.sort(scores, axis=0), axis=0), n)
+    spread = np.sqrt(ratio(np.nansum(np.sort(away**2, axis=0), axis=0), n))
     return np.asarray(away / np.where(spread > 0, spread, 1.0))
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from metal.auditing.cells import AuditCell
+from metal.auditing.cells import AuditCell, cells
 from metal.auditing.picked import picked_rows
+from metal.auditing.settings import AuditSettings
 from metal.auditing.verdict import LIKE_A_PERSON as LIKE
 from metal.auditing.verdict import Verdict, verdict
+from metal.data import formats
+from metal.data.ratings import CodeMatrix
 from metal.data.records import Direction
 from metal.stats.bootstrap import SourceBootstrap
 from tests.worlds import LIKE_A_PERSON, ScoreWorld, World, answers, cell_of
@@ -229,6 +233,59 @@ def test_names_and_order_do_not_matter() -> None:
         "share_kept_most": 0,
         "panel": "",
     }
+
+
+def under_other_names(cell: AuditCell, seed: int) -> AuditCell:
+    """The cell with its rows in another order, and other names of outputs, sources and places of
+    people.
+    """
+    rng, matrix = np.random.default_rng(seed), cell.matrix
+    rows = rng.permutation(len(matrix.sources))
+    _, source = np.unique(matrix.sources, return_inverse=True)
+    sources = rng.permutation(source.max() + 1)[source][rows]
+    people = tuple(rng.permutation(cell.people).tolist())
+    raters = (*people, *cell.judges)
+    outputs, codes = tuple(map(str, range(len(rows)))), matrix.of(raters)[rows]
+    fresh = CodeMatrix(codes, sources, outputs, raters, codes, matrix.values)
+    return replace(cell, matrix=fresh, people=people)
+
+
+def same(first: Verdict, other: Verdict) -> bool:
+    """Whether two verdicts are equal to the last digit; those left out may stand in any order."""
+
+    def told(said: Verdict) -> str:
+        plain = replace(said, left_out=tuple(sorted(said.left_out)))
+        return repr(plain if len(said.left_out) < 2 else replace(plain, reason=""))
+
+    return told(first) == told(other)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+@pytest.mark.parametrize("kind", ["classes", "ordered", "scores"])
+def test_renamed_sources_and_shuffled_rows_move_no_digit(kind: str, outputs: int) -> None:
+    rng = np.random.default_rng(8)
+    truth = rng.normal(size=240)
+    noisy = [truth + rng.normal(0, noise, 240) for noise in (0.5, 0.5, 0.6, 0.6)]
+    raters = np.stack(noisy, axis=1) * 10
+    raters[:, 3] += 9  # like a person once shifted
+    if kind != "scores":
+        raters = np.clip(np.round(raters / 10) + 2, 0, 4).astype(int)
+    cell = cell_of(raters[:, :3], raters[:, 3:], ordered=kind == "ordered", outputs=outputs)
+    first = decide(cell)
+    for seed in range(5):
+        assert same(decide(under_other_names(cell, seed)), first)
+    if kind == "scores":
+        assert "once recalibrated" in first.reason
+
+
+@pytest.mark.reference
+def test_pariksha_under_other_names_keeps_every_digit(reference: Path) -> None:
+    folder = reference / "pariksha"
+    for cell in cells(formats.read("pariksha", folder, {}).assemble(folder), AuditSettings()):
+        for judge in cell.judges:
+            first = verdict(cell, judge)
+            for seed in range(3):
+                assert same(verdict(under_other_names(cell, seed), judge), first)
 
 
 @pytest.mark.parametrize("world", [World("3 ordered", 100, 0.8), ScoreWorld("", 60, 0.8)])

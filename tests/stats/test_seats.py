@@ -95,7 +95,7 @@ def test_sources_with_several_items_are_added_up() -> None:
     by = SourceSums(np.array([0, 1, 1, 0]), np.array([7, 7, 3, 9]))
     features = np.array([[1.0], [10.0]])
     assert (by.n, by.sources.tolist(), by.times.tolist()) == (3, [3, 7, 9], [1, 1, 1])
-    assert by.rows(features).tolist() == [[10], [11], [1]]
+    assert by.rows(features)[by.row].tolist() == [[10], [11], [1]]
     alike = SourceSums(np.array([0, 1, 0]), np.array([5, 2, 9]))
     assert (alike.times.tolist(), alike.row.tolist(), alike.total(features).tolist()) == (
         [2, 1],
