@@ -4,11 +4,13 @@ docstring.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import re
 import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -248,6 +250,11 @@ class WithDefault(CommandGroup):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         helps = self.get_help_option_names(ctx)
         if args and args[0] not in self.commands and args[0] not in helps:
+            meant = difflib.get_close_matches(args[0], self.commands, n=1)
+            if meant and not Path(args[0]).exists():
+                raise click.UsageError(
+                    f"{args[0]}: no such file. Did you mean {ctx.command_path} {meant[0]}?", ctx
+                )
             args = ["", *args]
         return super().parse_args(ctx, args)
 

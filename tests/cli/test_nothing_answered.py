@@ -93,6 +93,23 @@ def test_a_server_that_is_not_there(
     assert not list(tmp_path.iterdir())
 
 
+def test_a_server_that_hangs_up_at_once(metal: Metal, tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        place = f"https://127.0.0.1:{server.getsockname()[1]}"
+
+        def hang_up() -> None:
+            with suppress(OSError):  # closed at the end
+                while True:
+                    server.accept()[0].close()
+
+        threading.Thread(target=hang_up, daemon=True).start()
+        metal.env["OPENAI_BASE_URL"] = f"{place}/v1"
+        done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
+        server.shutdown(socket.SHUT_RDWR)
+    assert f"cannot reach {place}: the server closed the connection at once" in done.err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_host_that_is_misspelt(metal: Metal, tmp_path: Path) -> None:
     metal.env["OPENAI_BASE_URL"] = "http://no-such-host.invalid/v1"
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)

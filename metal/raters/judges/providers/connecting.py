@@ -17,6 +17,7 @@ from metal.raters.judges.providers.failures import one_line
 _CONNECTING = re.compile(
     r"(aiohttp|httpcore|urllib3)\..*(ConnectError|Connect(ion)?Timeout(Error)?|NewConnectionError|ClientConnector\w*)"
 )
+_CLOSED = (ConnectionResetError, ssl.SSLEOFError, ssl.SSLZeroReturnError)
 _UNROUTED = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN)
 
 
@@ -36,9 +37,10 @@ def connection_failure(error: BaseException, to: str = "") -> CallFailed:
         _CONNECTING.fullmatch(f"{type(cause).__module__}.{type(cause).__name__}")
         for cause in causes
     ):
-        return CallFailed(
-            calls.UNREACHED, one_line(f"{to}: {str(innermost) or 'no connection in time'}")
-        )
+        closed = any(isinstance(cause, _CLOSED) for cause in causes)
+        silent = "the server closed the connection at once" if closed else "no connection in time"
+        why = silent if closed else str(innermost) or silent
+        return CallFailed(calls.UNREACHED, one_line(f"{to}: {why}"))
     kind = calls.TIMEOUT if isinstance(innermost, TimeoutError) else calls.DROPPED
     return CallFailed(kind, one_line(f"{to}: {str(innermost) or type(innermost).__name__}"))
 
