@@ -63,6 +63,7 @@ def worlds() -> Iterator[HardWorld]:
         for shares in (SKEWED, UNEVEN, EVEN):
             yield from (HardWorld(shares, FOUR, together, items) for together in (0.0, 0.2, 0.4))
     yield from (HardWorld(SKEWED, rights, 0.2) for rights in (THREE, FIVE, (0.95, 0.9, 0.9, 0.95)))
+    yield from (HardWorld(SKEWED, THREE, 0.4, items) for items in (300, 600))
     yield from (HardWorld(UNEVEN, rights, 0.2) for rights in (THREE, FIVE, (0.95,) * 3))
     yield from (
         HardWorld(LEVELS_5, (0.8,) * 4, 0.2, items, ordered=True) for items in (100, 300, 600)
@@ -166,6 +167,29 @@ def coverage(times: int) -> Iterator[str]:
                         else "-"
                     )
                 yield f"| {shares}, {items} items | {kind} | {' / '.join(held)} |"
+
+
+def items_that_tell(times: int) -> Iterator[str]:
+    """How often as many items as a verdict asks for decide, drawn anew."""
+    yield "\n**Items needed**: how often as many tell\n\n| world | verdicts that ask | tell |\n|---|---|---|"
+    for shares, rights, ordered in (
+        (EVEN, FOUR, False),
+        (UNEVEN, FOUR, False),
+        (LEVELS_5, (0.8,) * 4, True),
+    ):
+        for items in (60, 100, 150):
+            told = []
+            for seed in range(times):
+                world = HardWorld(shares, rights, 0.2, items, ordered)
+                said = world.verdicts(seed, (EQUAL,))[EQUAL]
+                if not said.items_needed > items:
+                    continue
+                larger = replace(world, items=round(min(said.items_needed, 3000)))
+                after = larger.verdicts(seed + times, (EQUAL,))[EQUAL].verdict
+                known = LIKE_A_PERSON if said.verdict == "informative" else "informative"
+                told.append(after in (LIKE_A_PERSON, known))
+            tell = share(float(np.mean(told))) if told else "-"
+            yield f"| {HardWorld(shares, rights, 0.2, items, ordered)} | {len(told)} | {tell} |"
 
 
 # ---------------------------------------------------------------- real people
@@ -339,6 +363,7 @@ def main() -> None:
         print("\n".join(like_a_person([world], times, str(world[0]))))
     print("\n".join(careless_found(times)))
     print("\n".join(coverage(times)))
+    print("\n".join(items_that_tell(10 * times)))
     if reference := os.environ.get("METAL_REFERENCE"):
         print("\n".join(people_as_judges(Path(reference))))
         print("\n".join(under_other_names(Path(reference), max(times // 5, 1))))
