@@ -4,7 +4,7 @@ line.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from math import inf
@@ -99,6 +99,8 @@ def check_value(name: str, kind: Any, option: Option, value: Any) -> None:
     if value is None and type(None) in kinds:
         return
     integral = int in kinds
+    if isinstance(value, str) and Sequence[str] in kinds:
+        value = [part.strip() for part in value.split(",") if part.strip()]
     for each in value if isinstance(value, tuple | list) else (value,):
         if not option.holds(each, integral=integral):
             shown = f"{each:g}" if isinstance(each, float) else repr(each)

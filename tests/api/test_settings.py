@@ -150,3 +150,10 @@ def test_settings_are_checked_by_their_options_alone() -> None:
                 }
     assert checked == {"auditing", "boards", "design", "drift", "leaderboard"}
     assert by_hand == {"0 <= self.test_share < 1", "self.prices.pay is None"}
+
+
+def test_several_members_may_be_one_text() -> None:
+    with pytest.raises(UsageError, match=r"^`members` 'robot': use one of human, llm, metric"):
+        metal.billboard("nowhere.csv", members="metric, robot")
+    with pytest.raises(metal.errors.MetalError, match=r"nowhere\.csv"):
+        metal.billboard("nowhere.csv", members="metric, llm")

@@ -241,7 +241,7 @@ def test_a_cascade_asks_the_cheap_first_and_adds_up_what_it_costs() -> None:
 
 def test_what_is_refused() -> None:
     data = metal.read(asked_again(), levels={"*": "1=first,2=second"}, kinds={"gpt*": "llm"})
-    with pytest.raises(UsageError, match=r"`alpha` 1\.5: a share"):
+    with pytest.raises(UsageError, match=r"`alpha` 1\.5: use a share"):
         metal.select(data, alpha=1.5)
     with pytest.raises(UsageError, match="dollars of a rating"):
         metal.select(data, costs={"people": "cheap"})
