@@ -14,6 +14,7 @@ from metal.cli.printing import print_json, show_parts
 from metal.cli.reading import ASK, read_and_say
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, Verb, verb
 from metal.cli.verb import out as out_option
+from metal.data.missing import no_such
 from metal.data.replacing import check_new, remedy
 from metal.data.text import without_isolates
 from metal.errors import UsageError
@@ -111,6 +112,8 @@ def analysis(kind: Kind) -> Verb:
         from metal.show.pages import page
 
         check_one_way(as_json, as_markdown)
+        if not data.exists():  # before the run that a mistyped name would be kept in is checked
+            raise no_such(data)
         if isinstance(by, str):  # of a design study: an option of the function, no slices to show
             options["by"], by = by, ()
         out = run_folder(out, data, kind.ending)

@@ -12,7 +12,7 @@ import logging
 import os
 import shlex
 import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -175,7 +175,7 @@ def new_folder(
     recover(folder)
     _check_free(folder, maker, force=force, again=again)
     target = folder.resolve()
-    with _filled(target) as partial:
+    with filled(target) as partial:
         yield partial
         # Another process may have been faster; and only now it is known whether anything changes.
         _check_free(folder, maker, force=force, again=again, successor=partial)
@@ -195,7 +195,7 @@ def rewritten(folder: Path) -> Iterator[Path]:
     """
     recover(folder)
     target = folder.resolve()
-    with _filled(target) as partial:
+    with filled(target) as partial:
         yield partial
         if target.exists():
             _change(target, partial, keep=False)
@@ -204,7 +204,8 @@ def rewritten(folder: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def _filled(target: Path) -> Iterator[Path]:
+def filled(target: Path) -> Iterator[Path]:
+    """A folder beside `target` to fill; it is gone after the block unless it was renamed."""
     partial = _partial(target)
     target.parent.mkdir(parents=True, exist_ok=True)
     shutil.rmtree(partial, ignore_errors=True)
@@ -248,7 +249,7 @@ def kept_parts(folder: Path, names: Collection[str]) -> Iterator[None]:
     if not parts:
         yield
         return
-    with _filled(target) as partial:
+    with filled(target) as partial:
         for part in parts:
             copy = shutil.copytree if part.is_dir() else shutil.copy2
             copy(part, partial / part.name)
@@ -271,15 +272,15 @@ def tell_of_kept(*places: Path) -> None:
         while os.path.lexists(spare):
             number += 1
             spare = place.with_name(f"{place.name}.new-{number}")
-        names.append(_typed(place))
-        commands.append(f"mv {_typed(place)} {_typed(spare)} && mv {_typed(kept)} {_typed(place)}")
+        names.append(typed(place))
+        commands.append(f"mv {typed(place)} {typed(spare)} && mv {typed(kept)} {typed(place)}")
     replaced = f"{names[0]} was replaced; to bring it back:"
     if len(names) > 1:
         replaced = f"{' and '.join(names)} were replaced; to bring them back:"
     TELL.get()(f"{replaced} {' && '.join(commands)}")
 
 
-def _typed(path: Path) -> str:
+def typed(path: Path) -> str:
     """The path as a word of a shell's command."""
     return shlex.quote(str(path) if not str(path).startswith("-") else f"./{path}")
 
@@ -354,7 +355,7 @@ def replace_file(path: Path, content: str | bytes) -> None:
     content = content.encode() if isinstance(content, str) else content
     if path.is_dir():
         raise UsageError(f"{path} is a folder, where a file should stand; move it away")
-    if _differs(path, content):
+    if differs(path, content):
         check_kept_files([path])
         with kept_file(path):
             write_new(path, content)
@@ -362,48 +363,9 @@ def replace_file(path: Path, content: str | bytes) -> None:
         write_new(path, content)
 
 
-def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write these files into a folder, where others may be.
-
-    Those that change are kept, one copy, in a folder beside it. Raises UsageError where that holds
-    something else.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    changed = [name for name, content in contents.items() if _differs(folder / name, content)]
-    if changed:
-        _keep_files(folder, changed, contents)
-    for name, content in contents.items():
-        write_new(folder / name, content)
-    if changed:
-        files = "1 file in {} was" if len(changed) == 1 else f"{len(changed)} files in {{}} were"
-        command = f"cp {_typed(kept_name(folder))}/* {_typed(folder)}"
-        TELL.get()(f"{files.format(folder)} replaced; to bring back what was there: {command}")
-
-
-def _differs(path: Path, content: bytes) -> bool:
+def differs(path: Path, content: bytes) -> bool:
+    """Whether there is a file, with another content."""
     return path.is_file() and path.read_bytes() != content
-
-
-def _keep_files(folder: Path, names: Collection[str], ours: Collection[str]) -> None:
-    """Copy files to the folder that keeps them. ours: the names that an earlier copy may have."""
-    kept, target = kept_name(folder), folder.resolve()
-    if os.path.lexists(kept) and (kept.is_symlink() or not kept.is_dir()):
-        raise UsageError(
-            f"{kept} is in the place of what is to be kept. Move {kept} away by hand first"
-        )
-    foreign = (
-        [entry.name for entry in kept.iterdir() if entry.name not in ours] if kept.is_dir() else []
-    )
-    if foreign:
-        raise UsageError(
-            f"{kept} holds {foreign[0]} and is not replaced. Move {kept} away by hand first"
-        )
-    with _filled(target) as partial:
-        for name in names:
-            shutil.copy2(folder / name, partial / name)
-        old = aside_name(target, partial)
-        os.rename(partial, old)
-    put_aside(old, target)
 
 
 def heads(path: Path) -> list[str]:

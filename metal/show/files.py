@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import ModuleType
 
+from metal.data.copies import replace_files
 from metal.data.progress import Progress
-from metal.data.replacing import replace_file, replace_files
+from metal.data.replacing import replace_file
 from metal.data.text import printable, without_isolates
 from metal.errors import MissingExtra, UsageError
 from metal.show.svg import standalone

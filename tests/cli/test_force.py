@@ -582,6 +582,30 @@ def test_a_figure_that_you_changed_comes_back_after_a_report(force: Metal, optio
     assert mine.read_text() == "my colours"
 
 
+@pytest.mark.parametrize("option", ["--figures", "--latex"])
+def test_your_folder_in_the_place_of_copies_keeps_your_files(force: Metal, option: str) -> None:
+    """Also where they are called as METAL's are, or were changed since METAL put them there."""
+    force("audit", "one", *FAST, "--out", "audited")
+    force("report", "audited", option, "paper")
+    first, second = sorted((force.cwd / "paper").iterdir())[:2]
+    yours = force.cwd / "paper.replaced" / first.name
+    yours.parent.mkdir()
+    yours.write_text("mine")
+    first.write_text("my colours")
+    refused = f"paper.replaced holds {first.name} and is not replaced. Move paper.replaced away"
+    assert refused in force.refused("report", "audited", option, "paper")
+    assert (yours.read_text(), first.read_text()) == ("mine", "my colours")
+    shutil.rmtree(yours.parent)
+    force("report", "audited", option, "paper")
+    second.write_text("other colours")
+    force("report", "audited", option, "paper")  # METAL's own copy makes room for another
+    copy = yours.with_name(second.name)
+    copy.write_text("edited in the copy")
+    second.write_text("other colours")
+    assert "is not replaced" in force.refused("report", "audited", option, "paper")
+    assert copy.read_text() == "edited in the copy"
+
+
 def test_a_table_of_yours_with_a_column_of_references_is_not_replaced(force: Metal) -> None:
     (force.cwd / "mine.csv").write_text("id,references\na,b\n")
     said = force.refused(

@@ -83,6 +83,8 @@ def test_a_mistyped_file_names_the_one_that_is_there(typed: InProcess) -> None:
         "annotate", "export", "datasets/mina", "--to", "html"
     )
     assert "did you mean" not in typed.refused("audit", "nope.csv")
+    typed("audit", "wide.csv", "--out", "runs/wide")
+    assert "; did you mean 'runs/wide'?" in typed.refused("audit", "rusn/wide")
 
 
 @pytest.mark.parametrize("verb", [["audit"], ["judge", "-j", "majority"]], ids=["audit", "judge"])
