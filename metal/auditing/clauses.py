@@ -26,7 +26,7 @@ class Clause:
 
     words: what is to be said where it does not hold. shown: whether it is shown not to hold, or
     only not shown to hold. figure, bound: where it holds if the lower limit of a figure is above a
-    bound; n: items that the figure rests on.
+    bound; n: items that the figure rests on. items: of the cell, where these are more.
     """
 
     holds: bool
@@ -35,6 +35,7 @@ class Clause:
     figure: Measured | None = None
     bound: float = 0.0
     n: float = 0.0
+    items: float = 0.0
 
     @property
     def p(self) -> float:
@@ -48,7 +49,8 @@ class Clause:
         """About how many items would show in half of all cases that it holds; inf where it does
         not, NaN unknown.
         """
-        return math.nan if self.figure is None else needed(self.figure, self.bound, round(self.n))
+        every = round(self.items or self.n)
+        return math.nan if self.figure is None else needed(self.figure, self.bound, every)
 
 
 def needed(figure: Measured, bound: float, n: int) -> float:
@@ -59,9 +61,11 @@ def needed(figure: Measured, bound: float, n: int) -> float:
     return items if items < MOST_NEEDED * n else math.inf
 
 
-def limit(figure: Measured, bound: float, n: float, words: str) -> Clause:
-    """A clause that a figure is shown to be above a bound."""
-    return Clause(figure.low() > bound, words, figure.high() < bound, figure, bound, n)
+def limit(figure: Measured, bound: float, n: float, words: str, items: float = 0.0) -> Clause:
+    """A clause that a figure is shown to be above a bound. items: of the cell, where the figure
+    rests on n of them only.
+    """
+    return Clause(figure.low() > bound, words, figure.high() < bound, figure, bound, n, items)
 
 
 def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
@@ -145,7 +149,7 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     more = needed(half, 0.0, beside.items)
     if beside.items < more < math.inf:
         words += f" (about {more:,.0f} items would tell half the time)"
-    yield limit(half, 0.0, min(items, beside.items), words)
+    yield limit(half, 0.0, min(items, beside.items), words, beside.items)
     agreed, judge, person = side.unanimous(bad)
     if agreed >= AGREED - 1e-9:
         words = f"where others agree on {label}, it finds {judge:.0%}, people {person:.0%}"

@@ -295,7 +295,7 @@ class ScoreStanding(Standing):
             f"scores the {low} fifth of outputs {figure(judge)} {points} further down than the"
             f" rest, a person {figure(person)}: {how}"
         )
-        return limit(beyond, 0.0, seats.low_items, words)
+        return limit(beyond, 0.0, seats.low_items, words, self.items)
 
 
 def _people(cell: AuditCell, without: Sequence[int]) -> ScorePeople:

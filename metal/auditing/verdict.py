@@ -428,13 +428,10 @@ def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
         return needed, reason
     if not shown and all(math.isfinite(clause.needed) for clause in clauses):
         needed = max(clause.needed for clause in clauses)
-        return (
-            needed,
-            (
-                f"may be like a person (about {needed:,.0f} items would tell half the time), but"
-                f" {reason}"
-            ),
-        )
+        items = f"(about {needed:,.0f} items would tell half the time)"
+        if items in reason:
+            return needed, f"may be like a person, but {reason}"
+        return needed, f"may be like a person {items}, but {reason}"
     beginning = "not like a person:" if shown else "may be like a person, but"
     return needed, f"{beginning} {reason}"
 

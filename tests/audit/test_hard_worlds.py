@@ -82,6 +82,15 @@ def test_who_knows_the_order_is_informative(shares: tuple[float, ...]) -> None:
     assert share(world, (EQUAL,), 30, UNINFORMATIVE)[EQUAL] <= 0.04
 
 
+def test_more_items_are_asked_for_than_there_are() -> None:
+    """Also where the few bad ones alone are open: their number is not that of the items needed."""
+    world, kind = HardWorld(SKEWED, (0.95, 0.9, 0.9, 0.95), 0.2, 300), "60% of bad good"
+    asked = [world.verdicts(seed, (kind,))[kind] for seed in range(40)]
+    needed = [said.items_needed for said in asked if not np.isnan(said.items_needed)]
+    assert len(needed) >= 3
+    assert min(needed) > 300
+
+
 def test_a_judge_that_never_says_bad_keeps_the_same_at_every_size() -> None:
     """Over the same classes whatever n is: 0.1 printed 113% at n = 100 and 55% at n = 1,000."""
     medians = []

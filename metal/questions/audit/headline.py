@@ -243,27 +243,35 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         claim = f"{who} {does} {where}" if len(wins) == 1 else who
         together = f"looked at together, the {len(cells):,} cases do not show it"
         return f"{claim} by {verdict} only: {together}. {avoid}".strip()
+    also = _by_own(own)
     own_of_best = [cell for cell in own if cell["judge"] == best]
     if own_of_best:
         where += f", and {_in(run, own_of_best, of_best)} by its own verdict only"
     if len(judges) == 1:
         words = f"{within(best)} {does} {where}."
     elif len(wins) == 1:
-        words = f"Of {len(judges)} judges only {within(best)} {does}: {where}."
+        others = _by_own([cell for cell in own if cell["judge"] != best])
+        words = f"Of {len(judges)} judges only {within(best)} {does}: {where}{others}."
     elif list(wins.values()).count(most) > 1:
         ahead = [within(judge) for judge, number in wins.items() if number == most]
         if len(ahead) > MOST_NAMED + 1:
             return (
                 f"{capital(_count(named, cells))} a judge {does}, none of the {len(judges)} in more"
-                f" than {most}."
+                f" than {most}{also}."
             )
         others = ", the other judges in fewer" if len(judges) > len(ahead) else ""
         do = AGREE if does == AGREES else does
-        return f"{listed(ahead)} each {do} {_count(good, of_best)}{others}."
+        return f"{listed(ahead)} each {do} {_count(good, of_best)}{others}{also}."
     else:
         more = f"more often than any other of the {len(judges)} judges"
-        words = f"{within(best)} {does} {_count(good, of_best)}, {more}."
+        words = f"{within(best)} {does} {_count(good, of_best)}, {more}{also}."
     return f"{words} {avoid}".strip()
+
+
+def _by_own(own: Cells) -> str:
+    """`; 2 more by their own verdict only`, as the table has them; empty without any."""
+    whose = "its" if len(own) == 1 else "their"
+    return f"; {len(own):,} more by {whose} own verdict only" if own else ""
 
 
 def _phrase(run: AuditRun) -> str:
