@@ -1,0 +1,219 @@
+"""A column is spelled as some table has it: every text that code takes a value by is looked up in
+the descriptions of tables, so that a slip fails here and not before a user.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import fields
+from functools import cache
+from pathlib import Path
+
+import metal
+from metal.auditing.settings import AuditSettings
+from metal.boards import crowd, references
+from metal.boards.settings import BoardSettings, CrowdSettings
+from metal.data import ratings
+from metal.data.dataset import Card
+from metal.data.records import Manifest, Output, Rater, Source
+from metal.genie import behaviour
+from metal.questions.design.settings import DesignSettings, LabelSettings, Prices
+from metal.questions.leaderboard.settings import LeaderboardSettings
+from metal.runs import kinds
+from metal.runs.columns import names_of
+
+PACKAGE = Path(metal.__file__).parent
+ROOMS = ("questions", "auditing", "boards", "genie", "show")
+CORES = ("audit", "board", "leaderboard", "people")  # whose tables the shared cores make
+TAKING = ("get", "rows", "records", "groupby", "sort_values", "set_index", "drop_duplicates")
+RECORDS = (
+    *(AuditSettings, BoardSettings, CrowdSettings, DesignSettings, LabelSettings),
+    *(LeaderboardSettings, Prices, Manifest, Card, Source, Output, Rater),
+)
+
+CORE_COLUMNS = {
+    *(*behaviour.COLUMNS, *references.COLUMNS, *crowd.TABLES),
+    *(name for names in crowd.TABLES.values() for name in names),
+}
+# Keys of what is no table that is described: facts in run.toml and of a rater, of a journal, an
+# entry of a counter; columns of tables that are only printed, or that a core makes by their names.
+OTHERS: dict[str, str] = {
+    "auditing": """
+        by_certainty, by_class, confusion, doubtful_directions, flipped, named_by, not
+        asked, picked, reading, rejected, skilled, sources_by, together,
+        truth_without_one, unread
+    """,
+    "boards": """
+        dollars_per_thousand, range
+    """,
+    "questions/audit": """
+        count_all, first_place, identity, incomplete, judge_says, judges_differing,
+        kept_at_least, line, model, opening, optimism, output_text, own, p_cells,
+        p_languages, people_range, people_say, person_share, preference, prompt, read,
+        says, source_text, swap_consistency, table_6_items, tied, weight
+    """,
+    "questions/bias": """
+        id, path, probes, shown, translation_of
+    """,
+    "questions/board": """
+        negated, was
+    """,
+    "questions/correct": """
+        mean_high, mean_low, probability
+    """,
+    "questions/dataset": """
+        apart, best, labels, mean_high, mean_low, paired, probability, repeats,
+        source_text, test_questions
+    """,
+    "questions/design": """
+        anchors, repeats, scored, state
+    """,
+    "questions/drift": """
+        base_url, digest, model, more, parameters, passport, path, prompt, prompt_hash,
+        sent, structured, sum, versions
+    """,
+    "questions/generate": """
+        concurrency, dataset, not_asked, path, state
+    """,
+    "questions/jury": """
+        dollars_per_thousand
+    """,
+    "questions/leaderboard": """
+        path, probability, repeats
+    """,
+    "questions/passport": """
+        digest, identity, line, weight
+    """,
+    "questions/people": """
+        Not to be concluded, Stands out, Without them, bucket, nunique, size
+    """,
+    "questions/probe": """
+        conditions
+    """,
+    "questions/select": """
+        dollars_per_thousand, model
+    """,
+    "show": """
+        campaign, chosen_bin, counts, edges, environment, expires, path, posted,
+        projects, reading, spent, url, waiting
+    """,
+}
+
+
+def path_of(module: str) -> Path:
+    """The file of a module of METAL."""
+    return PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+
+
+@cache
+def columns() -> dict[str, set[str]]:
+    """Folder of a question -> the columns of its tables, and the names of these."""
+    described: dict[str, set[str]] = defaultdict(set)
+    for kind in kinds.kinds().values():
+        run = kinds.load(kind.run)
+        if run.__module__.startswith("metal.questions."):
+            for table, its_columns in run.described.items():
+                described[run.__module__.split(".")[2]] |= {table, *names_of(its_columns)}
+            meanings = path_of(run.__module__).with_name("meanings.toml")
+            if meanings.exists():
+                described[run.__module__.split(".")[2]] |= {*tomllib.loads(meanings.read_text())}
+    return described
+
+
+def keys(tree: ast.AST) -> Iterator[tuple[int, str]]:
+    """Line and text of each key: `row["KEY"]`, `rows[["KEY", ...]]`, `row.get("KEY")`, `run.rows(
+    "TABLE", KEY=...)`, `rows.groupby("KEY")`.
+    """
+    types = {"Literal", "Annotated"}
+    for node in ast.walk(tree):
+        parts: list[ast.expr] = []
+        if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") not in types:
+            parts = [node.slice]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr in TAKING:
+                parts = node.args[:1]
+            if node.func.attr == "rows":
+                yield from ((node.lineno, each.arg) for each in node.keywords if each.arg)
+        for part in [*parts]:
+            parts += part.elts if isinstance(part, ast.List | ast.Tuple) else []
+        for part in parts:
+            if isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value:
+                yield part.lineno, part.value
+
+
+@cache
+def written(folder: Path) -> set[str]:
+    """Keys of what the modules of a folder make: of their dictionaries, and names of arguments."""
+    made: set[str] = set()
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.keyword) and node.arg:
+                made.add(node.arg)
+            parts = node.keys if isinstance(node, ast.Dict) else []
+            made |= {part.value for part in parts if isinstance(part, ast.Constant)}
+    return made
+
+
+@cache
+def allowed(room: str, question: str) -> set[str]:
+    """The keys that a module may use. question: its folder in the room `questions`, else empty."""
+    folders = (question, *CORES) if question else tuple(columns())
+    names = {name for folder in folders for name in columns().get(folder, ())}
+    names |= {field.name for record in RECORDS for field in fields(record)}
+    return names | {*ratings.COLUMNS, *CORE_COLUMNS} | written(PACKAGE / room / question)
+
+
+def others(folder: str) -> set[str]:
+    """Those of OTHERS, by commas."""
+    return {" ".join(key.split()) for key in OTHERS.get(folder, "").split(",")}
+
+
+def unknown(path: Path, source: str) -> list[str]:
+    """`MODULE:LINE KEY` for each key that nothing has."""
+    room, question, *_ = path.relative_to(PACKAGE).parts
+    question = question if room == "questions" else ""
+    known = allowed(room, question) | others(f"{room}/{question}".rstrip("/"))
+    place = path.relative_to(PACKAGE)
+    return [f"{place}:{line} {key}" for line, key in keys(ast.parse(source)) if key not in known]
+
+
+MODULES = [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))]
+
+
+def test_every_column_is_one_that_a_table_has() -> None:
+    assert [slip for path in MODULES for slip in unknown(path, path.read_text())] == []
+
+
+def test_no_key_is_allowed_that_nobody_uses() -> None:
+    used: dict[str, set[str]] = defaultdict(set)
+    for path in MODULES:
+        room, question, *_ = path.relative_to(PACKAGE).parts
+        folder = f"{room}/{question}" if room == "questions" else room
+        used[folder] |= {key for _, key in keys(ast.parse(path.read_text()))}
+    for folder in OTHERS:
+        needed = used[folder] - allowed(*f"{folder}/".split("/")[:2])
+        assert others(folder) - needed == set(), folder
+
+
+def test_a_misspelt_column_is_found() -> None:
+    """Each key of each module, one at a time with its last two letters exchanged, or one more."""
+    planted = found = 0
+    for path in MODULES:
+        for _, key in keys(ast.parse(path.read_text())):
+            exchanged = f"{key[:-2]}{key[-1:]}{key[-2:-1]}"
+            slip = exchanged if exchanged != key else f"{key}x"
+            planted += 1
+            found += len(unknown(path, f"row[{slip!r}]"))
+    assert planted > 3_000
+    assert found == planted
+
+
+def test_a_slip_in_a_copy_is_named() -> None:
+    path = PACKAGE / "questions" / "select" / "answer.py"
+    slips = unknown(path, path.read_text().replace('row["coverage"]', 'row["covrage"]', 1))
+    assert len(slips) == 1
+    assert re.fullmatch(r"questions/select/answer\.py:\d+ covrage", slips[0])
