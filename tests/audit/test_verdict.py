@@ -235,6 +235,17 @@ def test_names_and_order_do_not_matter() -> None:
     }
 
 
+def test_what_people_confirm_does_not_hang_on_what_the_judge_refused() -> None:
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 3, 150)
+    people = np.stack([answers(rng, truth, 3, 0.8) for _ in range(3)], axis=1)
+    hard = (people[:, :1] != people).any(axis=1)
+    every, easy = truth, np.where(hard, -1, truth)  # -1: a refusal
+    said = [decide(cell_of(people, judge, levels=3)) for judge in (every, easy)]
+    assert said[1].items < said[0].items
+    assert said[1].confirmed == said[0].confirmed < 1
+
+
 def under_other_names(cell: AuditCell, seed: int) -> AuditCell:
     """The cell with its rows in another order, and other names of outputs, sources and places of
     people.

@@ -119,7 +119,7 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     ranges = narrow and any("%" in cell.text for cell in cells_of)
     meant += [RANGES] * ranges
     lines = [not criterion.scale.levels for criterion in criteria]
-    if (shares or ranges) and any(lines) and not all(lines):
+    if shares and any(lines) and not all(lines):
         meant.append("of scores one share, of what a person knows")
     limits = any("[" in words for words in (headline(run), *(cell.below for cell in cells_of)))
     meant += [LIMITS] if limits else []
