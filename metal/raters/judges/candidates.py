@@ -17,7 +17,7 @@ from metal.data.records import Scale
 from metal.raters.judges import forms, not_verdicts
 from metal.raters.judges.not_verdicts import Surroundings, blanked, without_verdicts_of_none
 from metal.raters.judges.ranges import RANGE, ranges_in_digits
-from metal.raters.judges.reply_words import pattern_of, words_in
+from metal.raters.judges.reply_words import any_of, pattern_of, words_in
 
 LONGEST_END = 50_000  # characters at either end of a reply that are read
 _HEADING = regex.compile(r"\A\s*#{1,6}\s+")
@@ -97,6 +97,7 @@ def evidence_in(
     verdicts = [*_numbers_in(text, scale, least), *_labels_in(text, scale, letters or {})]
     if not verdicts:
         return  # what is quoted takes longer
+    labels = _labels_of(scale)
     unquoted = blanked(not_verdicts.QUOTED_LINE, blanked(not_verdicts.QUOTATION, text))
     for rank, match, group, score in verdicts:
         start = match.start(group)
@@ -111,9 +112,11 @@ def evidence_in(
         written = rank in (forms.TIED, forms.FINAL) and not_verdicts.is_labelled(text, match, start)
         yield Evidence(rank, start, score, bool(borrowed), middle=start in middles, written=written)
         replaced = rank >= forms.OF_TOP and not borrowed
-        if replaced and (meant := around.instead(match.end(group))):
-            number = read_number(meant["n"])
-            yield Evidence(forms.TIED, meant.start("n"), number, corrects=True)
+        if replaced and (meant := around.instead(match.end(group), tuple(labels))):
+            by_number = meant["n"] is not None
+            value = read_number(meant["n"]) if by_number else labels.get(meant["label"].casefold())
+            place = meant.start("n" if by_number else "label")
+            yield Evidence(forms.TIED, place, value, corrects=True)
 
 
 def _weighed(rank: int, around: Surroundings, place: int) -> int:
@@ -299,21 +302,19 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
     if letters:
         for match in forms.letter_pattern(tuple(letters)).finditer(text):
             yield forms.TIED, match, "letter", letters[match["letter"]]
-    labels = {
-        level.label.casefold(): level.value
-        for level in scale.levels
-        if read_number(level.label) is None
-    }
+    labels = _labels_of(scale)
     folded = text.casefold()
     if not any(label in folded for label in labels):
         return  # the pattern takes longer to say so
-    if answered := _answered_pattern(tuple(labels), _yes_and_no(text.lower())):
+    answering = _answers(text.lower(), tuple(labels))
+    if any(answering):
+        answered = _answered_pattern(tuple(labels), *answering)
         for match in answered.finditer(text):
             value = labels.get(match["label"].casefold())
             others = [level.value for level in scale.levels if level.value != value]
             if value is not None and match["yes"]:
                 yield forms.TIED, match, "label", value
-            elif value is not None and len(others) == 1:
+            elif value is not None and match["no"] and len(others) == 1:
                 yield forms.TIED, match, "label", others[0]
         text = blanked(answered, text)
     text = blanked(forms.enumeration_of(tuple(labels)), text)
@@ -327,27 +328,30 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
         yield rank, match, "label", value
 
 
-def _yes_and_no(lowered: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words for yes and for no that a text in lower case may hold."""
-    yes, no = ((*words_in(lowered, key, "en"), *words_in(lowered, key)) for key in ("yes", "no"))
-    return yes, no
+def _labels_of(scale: Scale) -> dict[str, float]:
+    """Label in lower case -> value, of those that are no numbers."""
+    levels = [level for level in scale.levels if read_number(level.label) is None]
+    return {level.label.casefold(): level.value for level in levels}
+
+
+def _answers(lowered: str, labels: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """The words for yes, for no and for neither that a text in lower case may hold, but for those
+    that are labels themselves.
+    """
+    keys = ("yes", "no", "neither")
+    listed = [(*words_in(lowered, key, "en"), *words_in(lowered, key)) for key in keys]
+    return [tuple(word for word in words if word not in labels) for words in listed]
 
 
 @lru_cache(maxsize=256)
 def _answered_pattern(
-    labels: tuple[str, ...], words: tuple[tuple[str, ...], tuple[str, ...]]
+    labels: tuple[str, ...], yes: tuple[str, ...], no: tuple[str, ...], neither: tuple[str, ...]
 ) -> Any:
-    """A label of which a word says whether it holds (`Present: no.`); None where no word does, or
-    where the labels are such words themselves.
-    """
-    yes, no = words
-    if not (yes or no) or {*labels} & {form for word in (*yes, *no) for form in word.split("|")}:
-        return None
-    label = "|".join(map(regex.escape, sorted(labels, key=len, reverse=True)))
-    says = [
-        f"(?P<{key}>{pattern_of(of) if of else '(?!)'})" for key, of in (("yes", yes), ("no", no))
-    ]
+    """A label of which a word says whether it holds: `Present: no.` | `Present (no)`."""
+    of_each = {"yes": yes, "no": no, "neither": neither}
+    says = [f"(?P<{key}>{pattern_of(of) if of else '(?!)'})" for key, of in of_each.items()]
     return regex.compile(
-        rf"(?i)(?<!\w)(?P<label>{label})[\"'*_`)\]]*\s?(?:[:=?：？]|\s[-\N{{EN DASH}}\N{{EM DASH}}]\s)"
-        rf"[\s\"'*_`(]*(?:{'|'.join(says)})[\"'*_`)]*\s*(?=[.,;!\n。、]|\Z)"
+        rf"(?i)(?<!\w)(?P<label>{any_of(labels)})[\"'*_`)\]]*"
+        r"\s?(?:[:=?(：？（]|\s[-\N{EN DASH}\N{EM DASH}]\s)[\s\"'*_`(]*"
+        rf"(?:{'|'.join(says)})[\"'*_`)）]*\s*(?=[.,;!\n。、]|\Z)"
     )

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any
 
 import regex
@@ -24,7 +25,7 @@ from metal.raters.judges.forms import (
     THINGS,
     UNIT,
 )
-from metal.raters.judges.reply_words import Deferred, pattern_of, words_in
+from metal.raters.judges.reply_words import Deferred, any_of, pattern_of, words_in
 
 # ---------------------------------------------------------------- what stands around a verdict
 
@@ -123,9 +124,10 @@ _LABEL_BEGINS = Deferred(
     r"！？])[\s*_#\"'`-]*(?:(?:my|the|so|new|revised|corrected|updated)\s+){0,2}\Z"
 )
 _LABEL_ENDS = Deferred(r"[:=：][\s\"'*_`(\[]*\Z")
-# a number that ends a clause: , 3. | : 3/5)
-_A_NUMBER_ALONE = (
-    rf"[^\w\n]{{1,6}}(?:an?\s+)?(?P<n>{DIGITS}){OUT_OF_TOP}[\"'*_`)]*\s*(?=[.,;!)\n。、]|\Z)"
+# a number or label that ends a clause: , 3. | : 3/5) | , it's Good.
+_SCORE_ALONE = (
+    r"[^\w\n]{1,6}(?:it['’]s\s+|it\s+is\s+)?(?:an?\s+)?"
+    rf"(?:(?P<n>{DIGITS}){OUT_OF_TOP}|(?P<label>{{labels}}))[\"'*_`)]*\s*(?=[.,;!)\n。、]|\Z)"
 )
 _SENTENCE_END = regex.compile(r"[.!?](?=\s)|[。！？।\n]")
 
@@ -179,20 +181,17 @@ class Surroundings:
         return words[0].lower() not in self._lowered[max(0, since - 100) : since]
 
     @cached_property
-    def _instead(self) -> Any:
-        words = (
-            *words_in(self._lowered, "corrects", "en"),
-            *words_in(self._lowered, "corrects"),
-            *words_in(self._lowered, "instead", "en"),
-            *words_in(self._lowered, "instead"),
-        )
-        return _compiled(words, then=_A_NUMBER_ALONE, before=r"[^\d\n]{1,24}?")
+    def _instead(self) -> tuple[str, ...]:
+        keys = ("corrects", "instead")
+        listed = [words_in(self._lowered, key, *of) for key in keys for of in (("en",), ())]
+        return tuple(chain.from_iterable(listed))
 
-    def instead(self, place: int) -> Any:
-        """The match of a number (group `n`) that a word says to be meant in place of the one that
-        ends there: 4, no wait, 3. None where there is none.
+    def instead(self, place: int, labels: tuple[str, ...]) -> Any:
+        """The match of a number (group `n`) or label that a word says to be meant in place of the
+        one that ends there: 4, no wait, 3. None where there is none.
         """
-        return self._instead and self._instead.match(self.text, place)
+        pattern = self._instead and _instead_pattern(self._instead, labels)
+        return pattern and pattern.match(self.text, place)
 
     def conditional(self, place: int) -> bool:
         """Whether what stands there is what could be."""
@@ -225,9 +224,15 @@ def is_labelled(text: str, match: Any, start: int) -> bool:
 
 
 @lru_cache(maxsize=512)
-def _compiled(words: tuple[str, ...], then: str = "", before: str = "") -> Any:
+def _compiled(words: tuple[str, ...], then: str = "") -> Any:
     """A pattern of any of these words; None without."""
-    return regex.compile(f"(?i){before}{pattern_of(words)}{then}") if words else None
+    return regex.compile(f"(?i){pattern_of(words)}{then}") if words else None
+
+
+@lru_cache(maxsize=512)
+def _instead_pattern(words: tuple[str, ...], labels: tuple[str, ...]) -> Any:
+    alone = _SCORE_ALONE.replace("{labels}", any_of(labels))
+    return regex.compile(rf"(?i)[^\d\n]{{1,24}}?{pattern_of(words)}{alone}")
 
 
 # ---------------------------------------------------------------- what only looks like a verdict

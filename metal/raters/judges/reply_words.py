@@ -106,6 +106,11 @@ def pattern_of(words: Iterable[str]) -> str:
     return f"(?:{'|'.join([*pieces, *parts])})"
 
 
+def any_of(labels: tuple[str, ...]) -> str:
+    """A pattern of any of these labels, the longest first; of nothing without."""
+    return "|".join(map(regex.escape, sorted(labels, key=len, reverse=True))) or "(?!)"
+
+
 def words_in(lowered: str, key: str, *tables: str) -> tuple[str, ...]:
     """Those of words_of that a text in lower case may hold: most texts hold few, and are searched
     for no others.
