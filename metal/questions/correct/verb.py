@@ -99,8 +99,6 @@ def correct(
     settings = settings_of(AuditSettings, locals())
     inputs = load(data, ratings, reading)
     dataset, left_out = originals(one_item_per_pair(inputs.dataset))
-    if labelled not in (None, "random", "drawn", "test"):
-        raise UsageError(f"`labelled` {labelled!r}: one of random, drawn, test")
     chances = {
         source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()
     }

@@ -51,7 +51,10 @@ def design_anchors(
         float,
         Option(
             "Of the 95% interval of a difference in severity that you want, as a share of the"
-            " scale."
+            " scale.",
+            least=0,
+            most=0.5,
+            open_ends=True,
         ),
     ] = 0.05,
     contents: Annotated[
@@ -96,8 +99,6 @@ def design_anchors(
     from metal.questions.design.anchors import ANCHORS, anchor_contents, anchor_rows, draw_anchors
 
     folder = Path(data)
-    if not 0 < half_width < 0.5:
-        raise UsageError(f"`half_width` {half_width:g}: above 0 and below 0.5, half of the scale")
     with dataset_to_change(folder) as before:
         dataset = with_runs(before, [folder_of(run) for run in ratings])
         judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 from metal.api.options import Languages, Option, Seed, StrPath, documented, names
 from metal.data.languages import check_languages
 from metal.data.text import first_few
-from metal.errors import UsageError, check_known
+from metal.errors import check_known
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,8 +75,6 @@ def sample_labels(
     from metal.questions.design.labels.drawing import DRAWN, draw
 
     folder = Path(data)
-    if labels < 1:
-        raise UsageError(f"`labels` {labels}: use 1 or more")
     with dataset_to_change(folder) as before:
         dataset = with_runs(before, [folder_of(run) for run in ratings])
         judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
