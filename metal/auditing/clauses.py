@@ -140,7 +140,7 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
         )
         yield Clause(False, often)
         return
-    _, judge, person = (float(each[bad]) for each in side.sums.recalls())
+    _, judge, person = (float(each[bad]) for each in side.sums.recalls)
     half = side.sums.of(np.array([bad])).measured(1, HALF)
     how = "less than half as much" if half.high() < 0 else "not shown to find half as much"
     words = (
@@ -158,7 +158,7 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
 
 def _other_labels(beside: Standing) -> Iterator[Clause]:
     """No label that is not very rare may be found half as often as people find it."""
-    weight, judge, person = beside.paired.sums.recalls()
+    weight, judge, person = beside.paired.sums.recalls
     for level in range(beside.cell.levels):
         if (
             level == beside.cell.bad_end

@@ -25,7 +25,7 @@ def confirmations(beside: Standing) -> dict[str, Any]:
     """
     if not beside.items:
         return {}
-    bad, recalls = beside.cell.bad_end, beside.paired.sums.recalls()[2]
+    bad, recalls = beside.cell.bad_end, beside.paired.sums.recalls[2]
     return {
         "confirmed": beside.confirmed,
         "confirmed_bad": float(recalls[bad]) if bad is not None else float("nan"),

@@ -174,22 +174,25 @@ def fieller(top: float, bottom: float, half: Callable[[float], float]) -> Ratio:
 def _crossing(out: Callable[[float], float], near: float, far: float) -> float:
     """Where a function that is at most 0 at one end becomes positive, to 9 digits.
 
-    Source: Oliveira and Takahashi (2020), the ITP method: a step between two guesses, never more of
-    them than by halving.
+    Source: Chandrupatla (1997): through the last three values by an inverse parabola where that is
+    safe, else by halving.
     """
-    at_near, at_far = min(out(near), 0.0), out(far)
-    widest = abs(far - near)
-    room = _EXACT * 2.0 ** (math.ceil(math.log2(widest / _EXACT)) + 1)
-    while (width := abs(far - near)) > 2 * _EXACT:
-        middle, secant = (near + far) / 2, (at_far * near - at_near * far) / (at_far - at_near)
-        room /= 2
-        towards = math.copysign(1.0, middle - secant)
-        nudge = 0.2 * width**2 / widest
-        guess = secant + towards * nudge if nudge <= abs(middle - secant) else middle
-        most = max(room - width / 2, 0.0)
-        at = guess if abs(guess - middle) <= most else middle - towards * most
-        if (value := out(at)) > 0:
-            far, at_far = at, value
+    last, other, step = (near, min(out(near), 0.0)), (far, out(far)), 0.5
+    while True:
+        at = last[0] + step * (other[0] - last[0])
+        value = out(at)
+        if (value > 0) == (last[1] > 0):
+            third = last
         else:
-            near, at_near = at, value
-    return round(near, 9) + 0.0  # never -0
+            other, third = last, other
+        last = at, value
+        (a, at_a), (b, at_b), (c, at_c) = last, other, third
+        least = _EXACT / abs(b - a)
+        if least > 0.5:
+            return round(a if at_a <= 0 else b, 9) + 0.0  # never -0
+        step = 0.5
+        along, up = (a - b) / (c - b), (at_a - at_b) / (at_c - at_b)
+        if up**2 < along and (1 - up) ** 2 < 1 - along:
+            step = at_a / (at_b - at_a) * at_c / (at_b - at_c)
+            step += (c - a) / (b - a) * at_a / (at_c - at_a) * at_b / (at_c - at_b)
+        step = min(max(step, least), 1 - least)

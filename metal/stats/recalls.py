@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -38,11 +38,12 @@ class ClassSums:
     person: Numbers
     items: Numbers
 
-    @property
+    @cached_property
     def held(self) -> Numbers:
         """(levels,) the sources with a weight of each label."""
         return np.asarray(self.by.times @ (self.weight > 0))
 
+    @cached_property
     def recalls(self) -> tuple[Numbers, Numbers, Numbers]:
         """(levels,) weight, and the recalls of judge and people; NaN without weight."""
         weight, judge, person = (
@@ -63,7 +64,7 @@ class Recalls:
 
     def __init__(self, sums: ClassSums, classes: Codes) -> None:
         by, count = sums.by, len(classes)
-        weight, of_judge, of_person = (each[classes] for each in sums.recalls())
+        weight, of_judge, of_person = (each[classes] for each in sums.recalls)
         self.judge, self.person = float(of_judge.mean()), float(of_person.mean())
         # of one label, the recall itself is looked at
         self.constant = 1 / count if count > 1 else 0.0
