@@ -195,7 +195,7 @@ def test_two_calls_that_are_both_rejected(
 def test_a_server_that_fails_at_every_call(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
-    """One question gets all its attempts and another a single one; the other six are not sent."""
+    """One question gets three attempts and another a single one; the other six are not sent."""
     llm_server.faults = always(Fault("503"))
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
     assert (
@@ -203,9 +203,18 @@ def test_a_server_that_fails_at_every_call(
         == "metal: openai:gpt-4o: server error: HTTP 503: The model is overloaded. Please try again"
         " later. No call was answered; r was not kept\n"
     )
-    assert llm_server.requests == 7
+    assert llm_server.requests == 4
     assert not (tmp_path / "r").exists()
     assert "Next" not in done.out
+
+
+def test_a_server_that_starts_while_it_is_asked(
+    metal: Metal, llm_server: LlmServer, tmp_path: Path
+) -> None:
+    llm_server.faults = lambda call: Fault("503") if llm_server.requests <= 2 else None
+    done = metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--out", "r")
+    assert "8 ratings in r" in done.said
+    assert llm_server.requests == 10
 
 
 @pytest.mark.parametrize("kind", ["401", "403", "404", "insufficient_quota"])

@@ -348,7 +348,7 @@ def test_a_model_that_never_replies(llm_server: LlmServer, tmp_path: Path) -> No
     llm_server.faults = always(Fault("hang"))
     outcome = session(a_plan(a_model(llm_server, timeout=0.05), count=1), tmp_path)
     assert outcome.reasons == {"failed: timeout": 1}
-    assert outcome.run.progress[0].sent == 6
+    assert outcome.run.progress[0].sent == 3
     assert outcome.stopped == [""]
     llm_server.faults = None
     assert session(a_plan(a_model(llm_server), count=1), tmp_path).reasons == {"verdict": 1}
@@ -663,7 +663,7 @@ def test_where_every_call_fails_one_question_is_tried_and_another_once(
         a_model(llm_server, concurrency=4, timeout=0.2 if kind == "hang" else 20), count=100
     )
     outcome = session(plan, tmp_path, Rules(backoff=0.001))
-    assert llm_server.requests == (8 if kind == "429" else 6) + 1
+    assert llm_server.requests == (8 if kind == "429" else 3) + 1
     assert llm_server.max_in_flight == 1
     assert outcome.stopped[0].startswith(KINDS[kind])
     assert (outcome.tally.failed, outcome.tally.not_asked) == (1, 99)
@@ -686,16 +686,14 @@ def test_a_first_text_that_the_server_fails_at_stops_nothing(
     outcome = session(a_plan(a_model(llm_server, concurrency=4), count=20), tmp_path)
     assert outcome.reasons == {"failed: server error": 1, "verdict": 19}
     assert outcome.stopped == [""]
-    assert llm_server.requests == 6 + 19
+    assert llm_server.requests == 3 + 19
 
 
-def test_a_first_call_that_fails_five_times_stops_nothing(
-    llm_server: LlmServer, tmp_path: Path
-) -> None:
-    llm_server.faults = lambda call: Fault("503") if call.number <= 5 else None
+def test_a_first_call_that_fails_twice_stops_nothing(llm_server: LlmServer, tmp_path: Path) -> None:
+    llm_server.faults = lambda call: Fault("503") if call.number <= 2 else None
     outcome = session(a_plan(a_model(llm_server, concurrency=4), count=20), tmp_path)
     assert (outcome.reasons, outcome.stopped) == ({"verdict": 20}, [""])
-    assert llm_server.requests == 5 + 20
+    assert llm_server.requests == 2 + 20
 
 
 def test_a_provider_that_always_fails_does_not_stop_another(
@@ -706,7 +704,7 @@ def test_a_provider_that_always_fails_does_not_stop_another(
     outcome = session(plan, tmp_path)
     assert outcome.stopped[0].startswith("server error: HTTP 500")
     assert outcome.stopped[1] == ""
-    assert sum(call.model == "broken" for call in llm_server.calls) == 7
+    assert sum(call.model == "broken" for call in llm_server.calls) == 4
     assert outcome.statistics["openai:gpt-4o/simple"].answered == 20
 
 

@@ -37,7 +37,10 @@ LONGEST_WAIT = 60.0  # seconds between two attempts, unless the provider asks fo
 PATIENCE = 900.0  # a provider that wants a longer wait than this stops the judge
 # of requests, before anything was answered: then the request or the model is wrong, not the text
 REJECTIONS = 3
-# questions that get no reply, before anything was answered, after which the judge is stopped
+# Before anything was answered: attempts at the first question, which a server that starts just then
+# may need, and questions without a reply after which the judge is stopped. The second is asked
+# once, since what fails may be the first one's text.
+FIRST_ATTEMPTS = 3
 PROBES = 2
 # What providers call the limit of a reply, thoughts included.
 MOST_TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
@@ -96,7 +99,7 @@ class Attempts:
     those in flight are finished. tried: the other questions may be begun, because the first was
     answered or nothing more is to be learnt from waiting. reached: something has answered in this
     session. in_vain: questions that all attempts were made at before anything was answered; the
-    first gets all attempts that the rules allow, the others one. note(parameter, said): called once
+    first gets FIRST_ATTEMPTS, the others one. note(parameter, said): called once
     for each parameter that the model rejects.
     """
 
@@ -352,6 +355,8 @@ class Attempts:
         most = max(BUSY_ATTEMPTS, self.rules.attempts) if busy else self.rules.attempts
         if self.in_vain and not self.ever_answered:
             most = 1
+        elif not (busy or self.ever_answered):
+            most = min(most, FIRST_ATTEMPTS)
         return self.halted.is_set() or state.attempt_number >= most
 
     def _wait(self, state: RetryCallState) -> float:
