@@ -277,8 +277,11 @@ class OpenAIBatchServer(BatchServer):
             "error_file_id": f"file-error-{job.id}" if has_errors else None,
             "created_at": int(job.made), "expires_at": int(job.made) + 86_400,
             "in_progress_at": None, "finalizing_at": None, "cancelling_at": None,
-            **{f"{state}_at": ended if job.state == state else None for state in sorted(batch_jobs.ENDED)},
-            "request_counts": counts if job.state != batch_jobs.VALIDATING else dict.fromkeys(counts, 0),
+            **{f"{state}_at": None for state in sorted(batch_jobs.ENDED)},
+            **({f"{job.state}_at": ended} if job.state in batch_jobs.ENDED else {}),
+            "request_counts": (
+                counts if job.state != batch_jobs.VALIDATING else dict.fromkeys(counts, 0)
+            ),
             "metadata": dict(job.metadata) or None,
         }  # fmt: skip
         if self.old_azure:

@@ -44,7 +44,7 @@ measure = "ordinal"
 levels = [{ value = 0, label = "Bad" }, { value = 1, label = "Medium" }, { value = 2, label = "Good" }]
 [criteria.length]
 measure = "interval"
-"""
+"""  # noqa: E501
 HEADER = "output,criterion,rater,score,reason,comment\n"
 
 

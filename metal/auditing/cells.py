@@ -130,7 +130,9 @@ class AuditCell:
 
     @cached_property
     def usual_panel(self) -> int:
-        """The most common number of people that an item has; the larger on a tie; 0 without people."""
+        """The most common number of people that an item has; the larger on a tie; 0 without
+        people.
+        """
         rated = self.ratings_per_item[self.ratings_per_item > 0]
         if not len(rated):
             return 0
@@ -216,7 +218,9 @@ class AuditCell:
         return np.where(self.complete, agreement_case(self.by_people, self.levels), -1)
 
     def judged(self, judge: str) -> Codes:
-        """The places of the items that the judge was asked about and that have an aggregate class."""
+        """The places of the items that the judge was asked about and that have an aggregate
+        class.
+        """
         return np.flatnonzero((self.truth >= 0) & (self.by_judge(judge) != NOT_ASKED))
 
     def dropped(self, judge: str | None = None) -> dict[str, int]:

@@ -185,7 +185,9 @@ class Resampled:
         )
 
     def jackknifed(self, statistic: Statistic, undefined: str, of: Sums | None = None) -> Estimate:
-        """The statistic, no share, with its 95% interval by Student's t on its jackknife variance."""
+        """The statistic, no share, with its 95% interval by Student's t on its jackknife
+        variance.
+        """
         weights = of or self
         value = float(statistic(weights.observed)) if self.n else math.nan
         if math.isnan(value) or self.n_sources < 2:
@@ -281,7 +283,9 @@ class WithoutOne(OneAlone):
 
 
 def _kinds(observed: Codes, by_source: SourceDraws | None, features: Codes) -> tuple[Codes, Codes]:
-    """What a source of each kind adds, and how many of the kind there are; see `Resampled.kinds`."""
+    """What a source of each kind adds, and how many of the kind there are; see
+    `Resampled.kinds`.
+    """
     if by_source is None:  # each source has one item, and its pattern is its kind
         return features, observed
     added = by_source.contributions(features)
@@ -303,7 +307,9 @@ def few_of_a_second_class(items: int, of_one_class: int) -> str:
 
 
 def few_on_panels(times: Codes, counts: Codes) -> str:
-    """`few_of_a_second_class` of a panel: times (patterns,), counts (patterns, levels) of ratings."""
+    """`few_of_a_second_class` of a panel: times (patterns,), counts (patterns, levels) of
+    ratings.
+    """
     commonest = counts[:, int((times @ counts).argmax())]
     return few_of_a_second_class(
         int(times.sum()), int(times[commonest == counts.sum(axis=1)].sum())

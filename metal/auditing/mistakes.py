@@ -58,13 +58,17 @@ class Mistakes:
         )
 
     def items(self, of: Numbers, level: int) -> float:
-        """The items behind a weight: an item counts once, for however many people it is added up."""
+        """The items behind a weight: an item counts once, for however many people it is
+        added up.
+        """
         seats = np.maximum(self.true.sum(axis=1), 1e-12)
         return float(self.side.times @ (of[:, level] / seats))
 
 
 def class_rows(mistakes: Mistakes) -> Iterator[dict[str, Any]]:
-    """A row for each class that occurs: recall and precision of the judge, with a person's beside."""
+    """A row for each class that occurs: recall and precision of the judge, with a person's
+    beside.
+    """
     judge, person = mistakes.judge, mistakes.person
     recall, precision = (ratio(np.diag(person), person.sum(axis=axis)) for axis in (1, 0))
     for place, level in enumerate(mistakes.beside.cell.criterion.scale.levels):

@@ -96,7 +96,9 @@ def _order(cell: AuditCell, people: list[int]) -> tuple[float, float] | None:
 
 
 def confirmed_words(row: Any, bad: str) -> str:
-    """A sentence on labels that people hardly confirm, from a row of verdicts; empty where they do."""
+    """A sentence on labels that people hardly confirm, from a row of verdicts; empty where
+    they do.
+    """
     labels = row["confirmed_bad"], f"of each other's {bad!r}", LEAST_CONFIRMED_BAD
     every = row["confirmed"], "of each other's ratings", LEAST_CONFIRMED
     for share, whose, least in (labels, every) if bad else (every,):

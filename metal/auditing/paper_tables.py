@@ -133,6 +133,8 @@ def distribution_rows(cell: AuditCell) -> Iterator[dict[str, Any]]:
 
 
 def overall(by_language: pd.DataFrame) -> pd.DataFrame:
-    """The counts summed over languages, as METAL's Figures 2 (all items) and 3 (by case) show them."""
+    """The counts summed over languages, as METAL's Figures 2 (all items) and 3 (by case)
+    show them.
+    """
     keys = ["criterion", "case", "side", "rater", "level"]
     return by_language.groupby(keys, sort=False, as_index=False)[COUNTS].sum()

@@ -361,7 +361,9 @@ def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
 def standing(
     cell: AuditCell, judge: str, without: Sequence[int] = (), *, alone: bool = False
 ) -> Standing:
-    """A judge beside people of a cell, by scores or by classes, made once for all that looks at it."""
+    """A judge beside people of a cell, by scores or by classes, made once for all that
+    looks at it.
+    """
     key = "standing", judge, tuple(sorted(without)), alone
     if key not in cell.shared:
         cell.shared[key] = (ScoreStanding if cell.by_scores else Standing)(

@@ -1,4 +1,6 @@
-"""The settings of an audit, and the signature of a figure, which names every setting that moves it."""
+"""The settings of an audit, and the signature of a figure, which names every setting that
+moves it.
+"""
 
 from __future__ import annotations
 

@@ -391,7 +391,9 @@ class Standing:
         return by.sources, ((judge - share * person) / lead)[by.row]
 
     def rank_agreement(self) -> float:
-        """The mean rank correlation of two people with MIN_SHARED items in common; NaN without any."""
+        """The mean rank correlation of two people with MIN_SHARED items in common; NaN
+        without any.
+        """
         given = self.cell.values_of(self.cell.by_people)
         # who rated most; of equally many, whoever gave which ratings, not who comes first by name
         ratings, number = scattered(given).sum(axis=0), (~np.isnan(given)).sum(axis=0)

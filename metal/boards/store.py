@@ -5,7 +5,7 @@ board/data/DIGEST/           the dataset as it was at a version; DIGEST covers i
 board/submissions/0002/      what joined with version 2: outputs.jsonl, raters.jsonl, ratings.parquet, its program
 board/ensembles.jsonl        every ensemble that was ever fitted, by its signature
 board/settings.json          the people the board was last told to compare with (WHOM); submissions are ranked by them
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

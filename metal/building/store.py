@@ -9,7 +9,7 @@ answers.jsonl    every imported answer, as it was given, with its round, its fil
 rounds.jsonl     a line for each import that brought something new: when, and each rater's record after it
 ambiguous.csv    outputs on which all raters disagree
 drawn.jsonl      source, language, probability, seed, judge: the sources that people are to rate, drawn by chance
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ design.add_command(analysis(kind_of("design labels")))
     examples="""
         metal design anchors datasets/news -l en,hi --half-width 0.05
         metal design anchors datasets/news runs/news-judges --judge openai:gpt-4o/simple --contents 40
-    """,
+    """,  # noqa: E501
 )
 def anchors(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     from metal.questions.design.planned import contents

@@ -64,7 +64,7 @@ No server and no network is needed; answers are saved on the device as people go
 \b
 Example:
   metal annotate html datasets/mine -l sw --raters 3
-"""
+"""  # noqa: E501
 
 FILES = click.Argument(["files"], nargs=-1, required=True, type=PATH)
 
@@ -192,7 +192,7 @@ push = Platforms(
 
     What was posted is kept in DATASET/annotation/campaigns/ before it counts: a push that was interrupted is
     continued by the same command, and posts nothing twice.
-    """,
+    """,  # noqa: E501
 )
 pull = Platforms(
     _pull,

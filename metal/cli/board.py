@@ -40,7 +40,7 @@ if TYPE_CHECKING:
             --board names: the members are run, where they can be
 
         The result is a CSV, printed unless --out names a file: output, score, and the reason where there is none.
-    """,
+    """,  # noqa: E501
     examples="""
         metal billboard apply ensemble.cnndm+refs.AB+version.1 runs/news-scores
         metal billboard apply ensemble.cnndm+refs.AB+version.1 new.jsonl --board datasets/cnndm
@@ -153,7 +153,7 @@ for command in (
         """
         metal submit metric datasets/cnndm metric.py --name mine --by 'A. Researcher'
         metal submit metric datasets/cnndm comet.csv --name comet --signature 'Unbabel/wmt22-comet-da'
-        """,
+        """,  # noqa: E501
     ),
     _submission(metal.submit_withdraw, "Take a submission off the board."),
 ):

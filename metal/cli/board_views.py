@@ -157,7 +157,7 @@ def _excerpt(text: str, length: int = EXCERPT) -> str:
     examples="""
         metal billboard references boards/cnndm --reference group=expert --metric chrf,rouge-l
         metal billboard references boards/cnndm -m rouge-l --beside wmt20-comet-qe-da --figures figures
-    """,
+    """,  # noqa: E501
 )
 def references(data: Path, verbose: bool, as_json: bool, **options: Any) -> None:
     start = time.monotonic()

@@ -279,7 +279,7 @@ def check(
     more="""
         The tables are also written to the run folder, as CSV, JSON and Parquet, with the charts as SVG. An audit's
         report has them as a section.
-    """,
+    """,  # noqa: E501
     examples="metal describe datasets/mine",
 )
 def describe(data: Path, out: Path | None, as_json: bool, force: bool, **options: Any) -> None:

@@ -84,7 +84,7 @@ gate = WithDefault(
         more="""
             Exit code 0: equivalent; 1: worse or different; 2: the gate, the run or the anchors cannot be used;
             3: undecided.
-        """,
+        """,  # noqa: E501
         examples="""
             metal gate init datasets/anchors runs/baseline
             metal gate gate.toml runs/today --junit gate.xml

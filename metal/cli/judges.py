@@ -150,7 +150,7 @@ def criterion() -> None:
         metal criterion new helpfulness --scale 1-10 --question "Does the answer help who asked?"
         metal criterion new tone datasets/mine --scale "rude<plain<polite" --question "How polite is it?"
         metal criterion new correctness datasets/mine --template question-answering
-    """,
+    """,  # noqa: E501
 )
 def new(name: str, data: Path | None, **options: Any) -> None:
     added = metal.criterion_new(name, data, **options)

@@ -5,7 +5,7 @@ sources.jsonl    source, language, text, title, references, tokens, content
 outputs.jsonl    output, source, generator, language, text, note, chosen, flags, tokens
 raters.jsonl     rater, kind, group, and further facts about the rater
 ratings.parquet  output, criterion, rater, score, reason, comment; confidence, expected if known (or .csv, .jsonl)
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Dataset:
     report: tuple[str, ...] = field(default=(), compare=False)
 
     def __repr__(self) -> str:
-        """`Dataset('demo': 40 sources, 40 outputs, 5 raters, 900 ratings; en hi sw; 5 criteria)`."""
+        """`Dataset('demo': 40 sources, 40 outputs, 5 raters, 900 ratings; en hi sw; 5 criteria)`"""
         languages = (
             " ".join(self.languages)
             if len(self.languages) <= 12
@@ -261,7 +261,7 @@ def load_dataset(folder: str | Path) -> Dataset:
 
 @contextmanager
 def dataset_to_change(folder: Path) -> Iterator[Dataset]:
-    """The dataset, which no other command changes meanwhile; no lock is left beside what is none."""
+    """The dataset, which no other command changes meanwhile; no lock is left beside none."""
     recover(folder.resolve())
     _card_path(folder)
     with one_writer(folder):

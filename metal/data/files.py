@@ -359,7 +359,9 @@ def new_file(path: Path) -> Iterator[Path]:
 
 
 def write_new(path: Path, content: str | bytes) -> None:
-    """A file with this content, text in UTF-8; one that is there is replaced, whole or not at all."""
+    """A file with this content, text in UTF-8; one that is there is replaced, whole or not
+    at all.
+    """
     with new_file(path) as partial:
         partial.write_bytes(content.encode() if isinstance(content, str) else content)
 

@@ -86,7 +86,9 @@ def sides(code: str) -> tuple[str, str]:
 
 
 def check_language(code: str, where: object) -> None:
-    """Raises DataError when `code` is not a language code, with the code that was probably meant."""
+    """Raises DataError when `code` is not a language code, with the code that was probably
+    meant.
+    """
     if is_language(code):
         return
     meant = find_language(code)
@@ -96,7 +98,9 @@ def check_language(code: str, where: object) -> None:
 
 
 def how_to_write(unknown: str) -> str:
-    """How a language is to be written that nobody knows: the one probably meant, or what a code is."""
+    """How a language is to be written that nobody knows: the one probably meant, or what a
+    code is.
+    """
     meant = _misspelt(unknown, _codes_by_name())
     if meant:
         return f"Did you mean {meant!r} ({language_name(meant)})?"
@@ -236,7 +240,9 @@ def language_order(code: str) -> tuple[bool, str]:
 
 
 def name_in(code: str, language: str) -> str:
-    """What speakers of `language` call a language; its English name where CLDR does not know that."""
+    """What speakers of `language` call a language; its English name where CLDR does not
+    know that.
+    """
     from babel import Locale, UnknownLocaleError
 
     try:

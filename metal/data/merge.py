@@ -421,7 +421,9 @@ def _raters(base: Dataset, incoming: Dataset) -> list[Rater]:
 
 
 def _once(joined: pd.DataFrame, start: int) -> tuple[Any, int, int]:
-    """The rows to keep, and how many incoming ones base already had with the same or another score."""
+    """The rows to keep, and how many incoming ones base already had with the same or
+    another score.
+    """
     key = rating_keys(joined)
     again = pd.Series(key).duplicated().to_numpy(copy=True)
     again[:start] = False

@@ -59,7 +59,7 @@ class Option:
 
         >>> Option(least=0, most=1).possible(integral=False), Option(least=1).possible(integral=True)
         ('a share from 0 to 1', 'a whole number, 1 or more')
-        """
+        """  # noqa: E501
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         of_one = (self.least, self.most) == (0, 1)

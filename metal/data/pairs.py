@@ -1,4 +1,6 @@
-"""Pairs shown in both orders, as one item each; and outputs that were made from others, left out."""
+"""Pairs shown in both orders, as one item each; and outputs that were made from others,
+left out.
+"""
 
 from __future__ import annotations
 

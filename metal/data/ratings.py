@@ -299,7 +299,9 @@ def off_scale(
 
 
 def check_once(facts: pd.DataFrame, where: Path, remedy: str = "Keep one of them") -> None:
-    """Raises DataError for a rating that occurs twice. The index of `facts` is the row in the file."""
+    """Raises DataError for a rating that occurs twice. The index of `facts` is the row in
+    the file.
+    """
     key = rating_keys(facts)
     if not _any_twice(key):
         return

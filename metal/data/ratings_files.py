@@ -1,4 +1,6 @@
-"""Ratings files: the facts of ratings, read from .parquet, .csv or .jsonl and written as .parquet."""
+"""Ratings files: the facts of ratings, read from .parquet, .csv or .jsonl and written as
+.parquet.
+"""
 
 from __future__ import annotations
 
@@ -302,7 +304,7 @@ def write_ratings(
     were.
 
     optional: the columns to write besides FACTS. texts: hashes of what the raters saw (metal.data.seen).
-    """
+    """  # noqa: E501
     import pyarrow.parquet as pq
 
     about = {KEY: json.dumps(texts)} if texts else {}

@@ -1,4 +1,6 @@
-"""The nouns: frozen records that check themselves. Everything that computes is a function of them."""
+"""The nouns: frozen records that check themselves. Everything that computes is a function
+of them.
+"""
 
 from __future__ import annotations
 
@@ -328,7 +330,9 @@ class Output:
 
 
 def with_swapped(outputs: Mapping[str, Output], names: Iterable[str]) -> dict[str, Output]:
-    """The outputs, and those among `names` that are one of these pairs shown the other way round."""
+    """The outputs, and those among `names` that are one of these pairs shown the other way
+    round.
+    """
     pairs = [output for output in outputs.values() if output.is_pair]
     other = (pair.as_named if pair.condition == SWAPPED else pair.swapped for pair in pairs)
     wanted = set(names) - outputs.keys() if pairs else ()

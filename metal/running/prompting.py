@@ -102,7 +102,9 @@ def _load_prompt(
 
 
 def _check_askable(rubrics: Mapping[str, Rubric], template: Template, pairs: bool) -> None:
-    """Raise UsageError for a criterion that a prompt says nothing about, or shows too little for."""
+    """Raise UsageError for a criterion that a prompt says nothing about, or shows too
+    little for.
+    """
     for criterion, rubric in rubrics.items():
         if rubric.compared and not template.shows_references:
             raise UsageError(

@@ -67,7 +67,7 @@ BROKEN = """[...document.querySelectorAll('button, .button')].flatMap((button) =
       if (new Set([...range.getClientRects()].map((rect) => Math.round(rect.top))).size > 1) broken.push(word[0]);
     }
   return broken;
-})"""
+})"""  # noqa: E501
 
 
 @pytest.mark.parametrize("language", ["en", "ru"])

@@ -86,7 +86,7 @@ gc.collect()
 sys.stdout.flush()
 sys.stderr.flush()
 os._exit(code)
-"""
+"""  # noqa: E501
 
 
 @dataclass

@@ -31,7 +31,7 @@ def longest(data: StrPath, *, most: Annotated[int, Option("How many to show.", "
 
     outputs = metal.read(data).outputs.values()
     return " ".join(output.output for output in sorted(outputs, key=lambda output: -len(output.text))[:most])
-'''
+'''  # noqa: E501
 STATISTIC = '''
 import numpy as np
 
@@ -45,7 +45,7 @@ def first_class(margins):
 
 
 FIRST = Statistic(lambda judged: judged.estimate(first_class), "first class", "The share of <first> answers.")
-'''
+'''  # noqa: E501
 
 
 @pytest.fixture

@@ -136,7 +136,7 @@ def test_completion_works_in_bash(tmp_path: Path) -> None:
         complete -p metal
         COMP_WORDS=(metal annotate ex); COMP_CWORD=2; _metal_completion metal; echo "${COMPREPLY[@]}"
         COMP_WORDS=(metal audit --kee); COMP_CWORD=2; COMPREPLY=(); _metal_completion metal; echo "${COMPREPLY[@]}"
-    """
+    """  # noqa: E501
     env = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
     done = subprocess.run(
         ["bash", "-c", script], env=env, capture_output=True, text=True, check=True, timeout=240

@@ -33,7 +33,7 @@ def said(data: Any, *parts: str) -> bool:
 
 
 NAMES = """majority,consensus,gold,gold_label,Ground truth,adjudicated,final,Final label,median,sum,total,avg_score,
-mean_rating,std,kappa,n_raters,agreement,difficulty,batch,legend,session,order,index,attention_check,rank"""
+mean_rating,std,kappa,n_raters,agreement,difficulty,batch,legend,session,order,index,attention_check,rank"""  # noqa: E501
 
 
 @pytest.mark.parametrize("name", NAMES.replace("\n", "").split(","))

@@ -65,7 +65,7 @@ def read(path, options):
 
 FORMAT = Format("a table with bars", read, frozenset({"language"}))
 nothing = 3
-"""
+"""  # noqa: E501
 
 
 def install(folder: Path, entry_points: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -125,7 +125,7 @@ SCORES = np.random.default_rng(0).integers(0, 3, size=(40, 4))
 
 COUNTED = """epoch retries fallbacks attempts success passed failed conversational multimodal flaky latency latency_ms
     cost total_tokens tokens index answer1_prob answer2_probability logprob annot_sum annot_consensus human_mean
-    expert_majority n_raters human_count is_correct has_code human_time error valid similarity"""
+    expert_majority n_raters human_count is_correct has_code human_time error valid similarity"""  # noqa: E501
 
 
 @pytest.mark.parametrize("name", COUNTED.replace("\n", " ").split())
@@ -376,9 +376,7 @@ def test_a_judges_name_and_two_scores_are_all_a_table_needs() -> None:
         metal.read(two)
 
 
-def test_a_model_beside_a_judges_and_a_persons_score_wrote_the_output_unless_outputs_are_the_same() -> (
-    None
-):
+def test_a_model_beside_two_scores_wrote_the_output_unless_outputs_are_the_same() -> None:
     rows = [
         (f"q{n}", model, f"Answer {n} {model}", n % 3, (n + k) % 3)
         for n in range(12)

@@ -395,7 +395,7 @@ import metal.raters.metrics.own as own
 Metric = own.Metric
 own.Metric = lambda name, summary, score, signature, **more: Metric(name, summary, score, "chrf|blake2b:0", **more)
 def score(output): return 1
-"""
+"""  # noqa: E501
     with pytest.raises(DataError, match="another file's signature"):
         isolated_metric(program(code))
 

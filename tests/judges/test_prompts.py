@@ -41,7 +41,7 @@ levels = [
   { value = 1, label = "Medium", definition = "Half." },
   { value = 2, label = "Good", definition = "Done." },
 ]
-"""
+"""  # noqa: E501
 
 
 def criterion_of(name: str) -> Criterion:

@@ -681,7 +681,7 @@ class Echo:
 
 PROVIDER = Provider("echo:SCORE", "says the score that it is named for", Echo, variables=("ECHO_KEY",))
 NEEDY = Provider("needy:MODEL", "cannot be asked here", Echo, libraries=("nothing_of_this_name",))
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture

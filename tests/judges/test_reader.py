@@ -153,7 +153,7 @@ def test_a_range_on_levels_names_several_and_is_no_score() -> None:
 WORDS = """
 score Score: rate / 5 4 - 3.5 % { } [ ] " ' : , ** good Bad Absent not ★ \ufe0f stars one five answer A B) ( ) </think>
 <think> ``` json null NaN 1e999 scale from to ı ½ ٤ \0 \ud800 maximum confidence
-"""
+"""  # noqa: E501
 BITS = st.sampled_from([*WORDS.split(), "not a", "out of", " ", "\n"])
 NOISY = st.one_of(st.text(), st.lists(BITS).map("".join), st.lists(BITS).map(" ".join))
 JSON = st.recursive(

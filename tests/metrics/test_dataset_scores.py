@@ -67,7 +67,8 @@ def by_output(scores: Scores) -> dict[str, Any]:
 def test_scores_worked_by_hand() -> None:
     made = dataset(*OUTPUTS)
     scores = score_outputs(find_metric("rouge-1"), made, OUTPUTS)
-    # the cat | lay down with the cat sat: 2 x 2 / (4 + 3); 雨 停 of 雨 没 停 with 雨 停 了: 2 x 2 / (3 + 3)
+    # the cat | lay down with the cat sat: 2 x 2 / (4 + 3);
+    # 雨 停 of 雨 没 停 with 雨 停 了: 2 x 2 / (3 + 3)
     # s1/b is a reference, whose score was 1 for it; it is compared with the other one.
     assert by_output(scores) == pytest.approx({"s1/a": 4 / 7, "s1/b": 0.0, "s2/a": 2 / 3})
     assert (scores.rater.rater, scores.rater.kind, scores.rater.group) == (

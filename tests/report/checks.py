@@ -98,7 +98,7 @@ CHARTS = """
     });
   }
   return [Math.min(...small), meet, out];
-}"""
+}"""  # noqa: E501
 
 
 def check_charts(visit: Visiting, page: Path) -> None:
@@ -122,7 +122,7 @@ ALIKE = """
     if (before.has(look) && part.parentElement.childElementCount > 1) part.remove();
     before.add(look);
   }
-}"""
+}"""  # noqa: E501
 
 
 def check_page(visit: Visiting, page: Path, *sections: str) -> None:

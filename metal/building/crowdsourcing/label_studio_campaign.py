@@ -7,7 +7,7 @@ DATASET/annotation/campaigns/NAME/
 
 A project is for one person, or with `shared` for a language. Its title carries the campaign's key and that name, so a
 project whose number was lost is found again; tasks are compared with what the project already has.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

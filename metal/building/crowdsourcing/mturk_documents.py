@@ -42,7 +42,7 @@ _POSTING = """<form name="mturk_form" id="mturk_form" method="post" action="http
     form.action = new URL("/mturk/externalSubmit", to).href;
   }}
 }})();
-</script>"""
+</script>"""  # noqa: E501
 
 
 def html_question(layout: str, row: Mapping[str, str], where: str) -> str:

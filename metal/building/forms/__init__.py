@@ -6,7 +6,7 @@ A form is an entry point of the group `metal.forms` that names a module with the
     recognises(name, content) -> bool                      whether a file that came back is of this form
     read(name, content, criteria) -> list[Answer]          its answers; scores as they are written there, unchecked
     notes(name, content, criteria) -> list[str]            optional: what `read` leaves out of the file
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

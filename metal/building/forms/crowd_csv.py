@@ -45,7 +45,7 @@ guidelines.html     what the people who rate should read first
    timed out are left out and counted, and its time taken is shared out over a person's answers.
 
 Ids can be traced to people. Do not publish them.
-"""
+"""  # noqa: E501
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@
     "Start" = "शुरू करें"       # the English text as it stands in the form; {number} and the like stay as they are
 
 What a file lacks is taken from the next folder that has it, and is English where none has.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

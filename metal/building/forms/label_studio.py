@@ -37,7 +37,7 @@ STYLE = """
 .metal .htx-richtext { line-height: 1.6; font-size: 16px; padding: 8px 0; }
 .metal-rtl { direction: rtl; text-align: right; }
 .metal-ltr { direction: ltr; text-align: left; }
-"""
+"""  # noqa: E501
 PROSE = (
     "margin: 4px 0; white-space: pre-line; unicode-bidi: plaintext; font-weight: 400; font-size:"
     " 14px; "
@@ -80,7 +80,7 @@ list of tasks they could see what the others said. Export once, for all of them,
 
 The guidelines are inside the interface, under "How to decide". To show a text of your own before people start, put
 it in Settings > Annotation and choose "Show before labeling".
-"""
+"""  # noqa: E501
 
 # What XML cannot hold. U+0000 also breaks Label Studio's database.
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")

@@ -3,7 +3,7 @@
 data/LANG/BASSE.LANG.jsonl                 documents with model_summaries {model: {summ, anns}}
 pred/judges/LANG/JUDGE/CRITERION.csv       model, feedback, score; no document id: within each model the
                                            rows follow the documents of the jsonl
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -319,7 +319,9 @@ def _table(file: Path) -> pd.DataFrame:
 
 
 def _numbers(column: pd.Series, file: Path, remedy: str, *, places: bool = False) -> Any:
-    """The column as numbers: scores, which may be nan but not infinite, or places (0, 1, 2, ...)."""
+    """The column as numbers: scores, which may be nan but not infinite, or places (0, 1, 2,
+    ...).
+    """
     texts = column.to_numpy(dtype=object)
     try:
         values = texts.astype(np.float64)

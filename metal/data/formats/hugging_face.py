@@ -126,7 +126,9 @@ def choose_split(loaded: Any, split: str, path: Path) -> Any:
 
 
 def hub_answers() -> bool:
-    """Whether the hub can be reached; without this check, an offline machine waits half a minute."""
+    """Whether the hub can be reached; without this check, an offline machine waits half a
+    minute.
+    """
     if os.environ.get("HF_HUB_OFFLINE", "").lower() in ("1", "true", "yes", "on"):
         return False
     return bool(os.environ.get("HF_ENDPOINT")) or reachable(HUB)

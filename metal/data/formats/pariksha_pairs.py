@@ -3,7 +3,7 @@
 karya_eval/round*/pairwise/LANGUAGE_pairwise_ratings.tsv
 gpt_eval/outputs/round*/pairwise/battle_outcomes_LANGUAGE.json
 pairings/round*/.../LANGUAGE_pairings*.json    the prompt, who wrote the two answers, and these; may be missing
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

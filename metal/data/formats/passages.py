@@ -41,7 +41,7 @@ amharic arabic azerbaijani bengali burmese chinese_simplified chinese_traditiona
 igbo indonesian japanese kirundi korean kyrgyz marathi nepali oromo pashto persian pidgin portuguese punjabi russian
 scottish_gaelic serbian_cyrillic serbian_latin sinhala somali spanish swahili tamil telugu thai tigrinya turkish
 ukrainian urdu uzbek vietnamese welsh yoruba
-""".split()  # noqa: SIM905
+""".split()  # noqa: SIM905, E501
 
 # the languages of METAL's dataset
 METALS_LANGUAGES = ("en", "fr", "zh", "hi", "ar", "bn", "ru", "tr", "ja", "sw")
@@ -51,7 +51,9 @@ SPLITS = ("train", "test", "validation", "val", "dev")
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A text with its title and reference summary, if any. where: the file and row, for messages."""
+    """A text with its title and reference summary, if any. where: the file and row, for
+    messages.
+    """
 
     text: str
     id: str = ""
@@ -342,7 +344,9 @@ def _cell(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
 
 
 def _check_columns(where: str, columns: Collection[str], roles: Mapping[str, str]) -> None:
-    """Raises DataError where the column of texts is missing, or one that was named by the caller."""
+    """Raises DataError where the column of texts is missing, or one that was named by the
+    caller.
+    """
     for role, column in roles.items():
         if column not in columns and (role == "text" or column != role):
             problem = f"no column {column!r} (columns found: {', '.join(columns)})"

@@ -54,7 +54,9 @@ CARD = Card(
 
 
 def read(path: Path, options: Mapping[str, Any]) -> Draft:
-    """Read the JSONL file, or the folder that holds it. Raters are named by position: E1.., C1..."""
+    """Read the JSONL file, or the folder that holds it. Raters are named by position: E1..,
+    C1...
+    """
     file = only_file(path, "*THumB*.jsonl")
     references = _references(file.parent)
     reading = Reading()

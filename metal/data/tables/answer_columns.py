@@ -1,4 +1,6 @@
-"""Columns of a table that hold answers: what their cells look like, and where their comments stand."""
+"""Columns of a table that hold answers: what their cells look like, and where their
+comments stand.
+"""
 
 from __future__ import annotations
 
@@ -139,7 +141,9 @@ def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str
 
 
 def _numbers_answer(texts: Sequence[object]) -> bool | None:
-    """Whether texts are numbers as answers are; None where that is not all there is to say of them."""
+    """Whether texts are numbers as answers are; None where that is not all there is to say
+    of them.
+    """
     if not texts or not all(isinstance(text, str) and 0 < len(text) <= LONGEST for text in texts):
         return None
     answers = _read(tuple((str(text), 1) for text in texts))

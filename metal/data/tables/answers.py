@@ -120,7 +120,9 @@ def read_answers(
 
 
 def _without_stars(texts: list[str], missing: Collection[str]) -> list[str]:
-    """Numbers of stars, `4 stars` or ★★★★, as numbers where all texts that are an answer are such."""
+    """Numbers of stars, `4 stars` or ★★★★, as numbers where all texts that are an answer
+    are such.
+    """
     first = next((text for text in texts if text.lower() not in missing), "")
     if not _MAY_BE_STARS.search(first):
         return texts

@@ -1,4 +1,6 @@
-"""Columns that each hold answers about outputs in one language: `score_en`, `human_hi`, `Swahili`."""
+"""Columns that each hold answers about outputs in one language: `score_en`, `human_hi`,
+`Swahili`.
+"""
 
 from __future__ import annotations
 

@@ -273,7 +273,9 @@ def joined_categories(columns: Sequence[pd.Series]) -> pd.Categorical:
 
 
 def _renamed(column: pd.Series, names: Sequence[str]) -> pd.Series:
-    """The column with its categories called so; equal names become one, the empty name is missing."""
+    """The column with its categories called so; equal names become one, the empty name is
+    missing.
+    """
     codes, distinct = pd.factorize(np.array([*names, ""], dtype=object))
     empty = int(codes[-1])
     mapped = np.append(np.where(codes[:-1] == empty, -1, codes[:-1]), -1)[column.array.codes]

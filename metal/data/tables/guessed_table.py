@@ -76,6 +76,8 @@ class GuessedTable:
         return {role: column for role, column in self.roles.items() if column not in added}
 
     def opened(self, columns: Sequence[str]) -> GuessedTable:
-        """The table with the lists in these columns made rows or columns, and nothing else known."""
+        """The table with the lists in these columns made rows or columns, and nothing else
+        known.
+        """
         frame, lists = unnested(self.frame, columns, self.notes, self.where)
         return GuessedTable(frame, self.options, self.notes, self.where, lists, reopened=True)

@@ -53,9 +53,9 @@ ENDS = ("rating", "score", "label", "value", "grade")
 _CHOICES = "winner|pref(erence|erred)?|choice|vote|pick|selection|better|rank(ing)?"
 CHOICE = re.compile(rf"[ _.-]?({_CHOICES})$", re.I)
 NO_ANSWERS = re.compile(
-    r"(^|["
-    r" _.])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|row|number|nr|no|year|"
-    r"words|version|rate|mean|avg|average|split|fold|category|confidence)s?( ?[(\[][^)\]]*[)\]])?$"
+    r"(^|[ _.])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|"
+    r"row|number|nr|no|year|words|version|rate|mean|avg|average|split|fold|category|confidence)s?"
+    r"( ?[(\[][^)\]]*[)\]])?$"
 )
 # Words in names of columns that say that people answered there, and names that are nothing but such
 # a word.

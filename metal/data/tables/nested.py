@@ -123,7 +123,9 @@ def _without_wrapping(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _number_in(wrapped: Any) -> str:
-    """The number in `[{"rating": 4}]`, a list or matched as text; "" where there is something else."""
+    """The number in `[{"rating": 4}]`, a list or matched as text; "" where there is
+    something else.
+    """
     if isinstance(wrapped, re.Match):
         return str(wrapped[1])
     inner = wrapped[0] if isinstance(wrapped, list) and len(wrapped) == 1 else None
@@ -176,7 +178,9 @@ def _leaves(value: Mapping[str, Any], path: tuple[str, ...]) -> dict[tuple[str, 
 
 
 def nested_columns(frame: pd.DataFrame, roles: Sequence[str]) -> list[str]:
-    """The columns of lists that are called like ratings or raters. roles: columns that play a role."""
+    """The columns of lists that are called like ratings or raters. roles: columns that play
+    a role.
+    """
     free = [
         column for column in frame.columns if column not in roles and frame[column].dtype == object
     ]
@@ -288,7 +292,9 @@ def _said_by_a_rater(item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _by_place(cell: Any, column: str) -> dict[str, Any]:
-    """Name of a column -> what stands in it: the places of a list, and the keys of objects there."""
+    """Name of a column -> what stands in it: the places of a list, and the keys of objects
+    there.
+    """
     parts: dict[str, Any] = {}
     for number, item in enumerate(cell if isinstance(cell, list) else (), 1):
         if isinstance(item, dict):

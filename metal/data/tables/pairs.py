@@ -154,7 +154,9 @@ def _in_order(
 
 
 def are_winners(column: pd.Series, names: Collection[str] = ()) -> bool:
-    """Whether every cell says which of a pair is better. names: folded, of those who wrote the two."""
+    """Whether every cell says which of a pair is better. names: folded, of those who wrote
+    the two.
+    """
     words = as_texts(column).cat.categories
     return len(words) > 0 and all(
         fold(word) in names or _meaning(word, coded={}) is not None for word in words

@@ -111,7 +111,9 @@ def read_replies(
 
 
 def _problem(criteria: Sequence[Criterion], options: Mapping[str, Any]) -> str:
-    """Why replies on these criteria cannot be read: a scale with open ends, or one that was moved."""
+    """Why replies on these criteria cannot be read: a scale with open ends, or one that was
+    moved.
+    """
     for criterion in criteria:
         if not criterion.scale.levels and criterion.scale.low is None:
             ends = {criterion.name: "0-100"}

@@ -164,7 +164,9 @@ def _no_objects(
 def _inputs_of_mturk(
     frame: pd.DataFrame, roles: dict[str, str], guessed: Collection[str]
 ) -> dict[str, str]:
-    """Inputs of MTurk that are called as their ids would be are texts where ids stand beside them."""
+    """Inputs of MTurk that are called as their ids would be are texts where ids stand
+    beside them.
+    """
     for role, text_role, id_column in (
         ("source", "source_text", "Input.source_id"),
         ("output", "text", "Input.system"),

@@ -228,7 +228,9 @@ def _scale_of(
 
 
 def _check_missing(name: str, texts: Iterable[str], missing: Collection[str]) -> None:
-    """Raises UsageError where a text with a comma was named without quotes: it divided into others."""
+    """Raises UsageError where a text with a comma was named without quotes: it divided into
+    others.
+    """
     for text in texts:
         parts = [part.strip() for part in text.split(",")]
         if len(parts) > 1 and text not in missing and set(parts) <= set(missing):

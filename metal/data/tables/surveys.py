@@ -186,7 +186,9 @@ def _in_parts(columns: Sequence[str], pattern: re.Pattern[str]) -> list[AnswerCo
 
 
 def _alike(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
-    """The columns whose answers most others have too: not somebody's age among answers from 1 to 5."""
+    """The columns whose answers most others have too: not somebody's age among answers from
+    1 to 5.
+    """
     answers = {name: set(as_texts(frame[name].dropna()).unique()) for name in columns}
     counts = Counter(answer for own in answers.values() for answer in own)
     common = {answer for answer, count in counts.items() if 2 * count >= len(columns)}

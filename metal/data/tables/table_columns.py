@@ -26,5 +26,7 @@ class TableColumns:
     by_place: frozenset[str] = frozenset()
 
     def __deepcopy__(self, memo: object) -> TableColumns:
-        """Itself, as nothing in it changes: pandas copies what stands in `attrs` with every step."""
+        """Itself, as nothing in it changes: pandas copies what stands in `attrs` with every
+        step.
+        """
         return self

@@ -49,7 +49,9 @@ def differing(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) ->
 
 
 def telling_apart(frame: pd.DataFrame, unread: Sequence[str], tidy: pd.DataFrame) -> str:
-    """The first unread column that tells ratings apart which are given twice; "" where none does."""
+    """The first unread column that tells ratings apart which are given twice; "" where none
+    does.
+    """
     for name in unread:
         if name in frame:
             values = as_texts(frame[name]).reindex(tidy.index)

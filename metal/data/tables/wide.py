@@ -248,7 +248,9 @@ def _beside_numbered(rater: str, numbered: Collection[str]) -> bool:
 
 
 def _called_like_raters(table: WideTable, free: Sequence[str]) -> list[str]:
-    """The columns of answers, and of words of raters; beside scores, only those called like raters."""
+    """The columns of answers, and of words of raters; beside scores, only those called like
+    raters.
+    """
     answering = columns_with_answers(table.frame, free)
     columns = [name for name in free if name in answering or _words_of_a_rater(table, name)]
     if not table.roles.get("score"):

@@ -144,7 +144,9 @@ class SheetText:
         return b""
 
     def _checked(self, rest: bytes) -> bytes:
-        """What is left of an element that is not complete. Raises DataError where that has no end."""
+        """What is left of an element that is not complete. Raises DataError where that has
+        no end.
+        """
         if len(rest) > LONGEST_TEXT:
             raise DataError(
                 self._path, f"a cell of more than {LONGEST_TEXT:,} bytes", "Save the table as CSV"

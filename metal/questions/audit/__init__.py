@@ -15,7 +15,7 @@ KIND = Kind(
         JSON and Parquet (people, judges, verdicts, differences, class_distribution by language and overall, and METAL's
         table_3 and table_6); disagreements.parquet, every output on which judges and people differ, with the texts
         and comments; run.toml, all that is needed to repeat it.
-    """,
+    """,  # noqa: E501
     examples="""
         metal audit datasets/pariksha
         metal audit datasets/pariksha -c task_quality -l hi,ta --json | jq .verdicts

@@ -275,7 +275,9 @@ def _by_own(own: Cells) -> str:
 
 
 def _phrase(run: AuditRun) -> str:
-    """What *like a person* says; runs before version 0.2 say it by other rules, and in other words."""
+    """What *like a person* says; runs before version 0.2 say it by other rules, and in
+    other words.
+    """
     return (
         AGREES
         if run.best_verdict == LIKE_A_PERSON

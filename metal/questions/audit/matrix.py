@@ -154,7 +154,9 @@ def _shape(style: str, x: float, y: float) -> str:
 
 
 def _in_words(judges: list[JudgeVerdicts], meanings: Mapping[str, str]) -> str:
-    """How many there are of each verdict, and how often each judge is like a person or informative."""
+    """How many there are of each verdict, and how often each judge is like a person or
+    informative.
+    """
     words = {
         of.judge: Counter(cell.word for cells in of.cells for cell in cells if cell)
         for of in judges

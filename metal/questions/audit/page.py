@@ -218,7 +218,9 @@ def left_out_table(run: AuditRun) -> TableView:
 
 
 def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
-    """One table per criterion, the verdicts with their reasons, how judges agree with themselves."""
+    """One table per criterion, the verdicts with their reasons, how judges agree with
+    themselves.
+    """
     persons = sum(rater.kind == "human" for rater in run.raters.values())
     languages = listed(list(map(language_name, run.languages)))
     compared = f"{plural(persons, 'person', 'people')}, {plural(len(run.judge_names), 'judge')}"

@@ -53,7 +53,9 @@ def _has_qualities(classes: pd.DataFrame) -> bool:
 
 
 def kappa_table(run: AuditRun) -> TableView:
-    """Languages in rows, criteria in columns, Fleiss' kappa on all items with two ratings in cells."""
+    """Languages in rows, criteria in columns, Fleiss' kappa on all items with two ratings
+    in cells.
+    """
     explained = (
         "Agreement beyond chance (0: chance, 1: perfect) on the outputs with two ratings or more."
     )

@@ -14,7 +14,7 @@ ragas       a SingleTurnSample: user_input, response, the first reference, the s
 
 Scores of DeepEval and ragas run from 0 (worst) to 1 (best). They are stretched over the criterion's scale, on levels to
 the nearest, and the score as it was given begins the justification.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ consistency              0: where hallucinations has 1; else 2
 anything else            no answer
 
 On an ordinal scale with other levels the lowest, middle and highest level stand for 0, 1 and 2.
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

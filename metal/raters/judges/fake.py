@@ -13,7 +13,7 @@ position   language, shift    prefers the output of a pair that is shown first, 
                               elsewhere as random
 copycat    -                  gives a changed output what it gave the original
 random     -                  scores drawn evenly over the scale
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ seconds what is answered. A last line that a crash cut short is removed when the
     {"key": K, "kind": "verdict", ...}    a reply with a verdict; other kinds of reply: unparsable, refused, ...
     {"key": K, "kind": "failed", ...}     a question given up; it is asked again when the run is resumed
     {"key": "", "kind": "rejected", ...}  a parameter that a model rejects
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

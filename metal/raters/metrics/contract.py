@@ -93,7 +93,7 @@ class Metric:
     signature whatever may change its scores: settings, versions, models
     multi_reference  whether it is defined for several references; else the best over the references is taken
     descriptive      whether it says what a text is like, not how good it is; direction then says how it is listed
-    """
+    """  # noqa: E501
 
     name: str
     summary: str

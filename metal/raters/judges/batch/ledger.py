@@ -10,7 +10,7 @@ still open, the request file, the keys of its requests, and the results once the
     fetched     its results are complete on the disk
     merged      all of them are in the journal
     dropped     nothing of it was or will be asked; its questions are free again
-"""
+"""  # noqa: E501
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ class Provider:
     through           providers that it calls in turn: a model is named THIS:PROVIDER:MODEL
     settings          (MODEL, place) -> settings of that model unless judges.toml says otherwise; raises DataError
                       about `place` where MODEL cannot be a model's name
-    """
+    """  # noqa: E501
 
     form: str
     summary: str
