@@ -59,7 +59,7 @@ def show_run(
         }
         print_json(
             described
-            | {**(about or {}), "warnings": [*map(console.wording, run.warnings)]}
+            | {**(about or {}), "warnings": [*map(console.worded, run.warnings)]}
             | run.tables
         )
         return

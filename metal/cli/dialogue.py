@@ -54,7 +54,7 @@ class Dialogue:
     def refuse(self, error: MetalError) -> None:
         """Say why nothing comes of the last answer, and forget it."""
         self.error = error
-        console.say(console.wording(str(error)))
+        console.say(console.worded(str(error)))
         *before, last = self.answers
         self._refused.setdefault(repr(before), []).append(last)
         self.answers = before

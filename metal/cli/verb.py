@@ -81,13 +81,13 @@ class Verb(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         root = ctx.find_root().command
-        if isinstance(root, click.Group):
-            console.wording = lambda text: in_flags(text, self, root)
-        before = TELL.set(console.aside)
+        words = (lambda text: in_flags(text, self, root)) if isinstance(root, click.Group) else str
+        wording, before = console.WORDING.set(words), TELL.set(console.aside)
         try:
             return super().invoke(ctx)
         finally:
             TELL.reset(before)
+            console.WORDING.reset(wording)
 
     def get_help_option_names(self, ctx: click.Context) -> list[str]:
         # click keeps those of the first context, and some read a verb's words by itself

@@ -11,6 +11,7 @@ import textwrap
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import product
@@ -30,7 +31,8 @@ WIDTH = 80  # where nothing is known of the terminal
 LEAST_WIDTH, MOST_WIDTH = 40, 200
 TEXT_WIDTH = 120  # longer lines of text are hard to read
 NAME_WIDTH = 30
-wording: Callable[[str], str] = str  # the command line puts messages into its own words
+# how a verb of the command line puts messages into its own words, while it works
+WORDING: ContextVar[Callable[[str], str]] = ContextVar("WORDING", default=str)
 LEAST_NAME = 8
 WRAPPED_NAME = 16  # longer names are wrapped at words where that makes fewer tables of one
 MOST_NOTES = 2  # of a table on a first screen
@@ -61,6 +63,11 @@ def console() -> Console:
     return Console(width=width, color_system=colors, highlight=False, markup=False, emoji=False)
 
 
+def worded(message: str) -> str:
+    """The message in words of whoever is spoken to."""
+    return WORDING.get()(message)
+
+
 def clean(text: object) -> str:
     """Text from files without control and bidirectional characters, which could rewrite the
     screen.
@@ -87,7 +94,7 @@ def say(
 
     style = "dim" if dim else ""
     out = console()
-    text = clean(wording(text))
+    text = clean(worded(text))
     lines = [text]
     if wrap:
         width = min(out.width, TEXT_WIDTH)
@@ -133,7 +140,7 @@ def folded(
 
 def aside(line: str) -> None:
     """A line beside the results, which are all that standard output has."""
-    print(clean(wording(line)), file=sys.stderr)
+    print(clean(worded(line)), file=sys.stderr)
 
 
 def warn(messages: Iterable[str], *, more: str = "") -> None:
