@@ -171,7 +171,8 @@ def coverage(times: int) -> Iterator[str]:
 
 def items_that_tell(times: int) -> Iterator[str]:
     """How often as many items as a verdict asks for decide, drawn anew."""
-    yield "\n**Items needed**: how often as many tell\n\n| world | verdicts that ask | tell |\n|---|---|---|"
+    yield "\n**Items needed**: how often as many tell\n"
+    yield "| world | verdicts that ask | tell |\n|---|---|---|"
     for shares, rights, ordered in (
         (EVEN, FOUR, False),
         (UNEVEN, FOUR, False),
