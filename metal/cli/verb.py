@@ -253,7 +253,8 @@ class WithDefault(CommandGroup):
             meant = difflib.get_close_matches(args[0], self.commands, n=1)
             if meant and not Path(args[0]).exists():
                 raise click.UsageError(
-                    f"{args[0]}: no such file. Did you mean {ctx.command_path} {meant[0]}?", ctx
+                    f"{args[0]}: no such file or folder. Did you mean {ctx.command_path} {meant[0]}?",
+                    ctx,
                 )
             args = ["", *args]
         return super().parse_args(ctx, args)

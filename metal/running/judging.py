@@ -157,7 +157,9 @@ class JudgeJob(Job):
         answers: list[Rating] = []
         kept = self._kept(chain(collected.ratings(progress), baselines), answers)
         optional = OPTIONAL if any(model.gives_probabilities for model in self.plan.models) else ()
-        seen = texts_seen(self.plan.outputs, self.dataset.outputs, self.dataset.sources)
+        outputs = self.dataset.outputs  # synthetic judges are shown records in their place
+        shown = [outputs.get(output.output, output) for output in self.plan.outputs]
+        seen = texts_seen(shown, outputs, self.dataset.sources)
         rows = write_ratings(kept, out / "ratings.parquet", optional, texts=seen)
         write_tests(out, self.questions, answers)
         not_asked = sum(each.not_asked for each in collected.index.statistics.values())

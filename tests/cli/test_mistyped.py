@@ -157,7 +157,7 @@ def test_data_in_the_place_of_a_groups_command_name_the_commands(typed: InProces
 
 
 def test_a_mistyped_command_in_the_place_of_a_gate_is_named(typed: InProcess) -> None:
-    assert "initt: no such file. Did you mean" in typed.refused("gate", "initt", "a", "b")
+    assert "initt: no such file or folder. Did you mean" in typed.refused("gate", "initt", "a", "b")
 
 
 def test_help_and_version_are_options(typed: InProcess) -> None:
