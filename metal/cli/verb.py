@@ -252,10 +252,9 @@ class WithDefault(CommandGroup):
         if args and args[0] not in self.commands and args[0] not in helps:
             meant = difflib.get_close_matches(args[0], self.commands, n=1)
             if meant and not Path(args[0]).exists():
-                raise click.UsageError(
-                    f"{args[0]}: no such file or folder. Did you mean {ctx.command_path} {meant[0]}?",
-                    ctx,
-                )
+                problem = f"{args[0]}: no such file or folder"
+                meant_path = f"{ctx.command_path} {meant[0]}"
+                raise click.UsageError(f"{problem}. Did you mean {meant_path}?", ctx)
             args = ["", *args]
         return super().parse_args(ctx, args)
 
