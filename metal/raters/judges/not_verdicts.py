@@ -232,7 +232,7 @@ def _compiled(words: tuple[str, ...], then: str = "") -> Any:
 @lru_cache(maxsize=512)
 def _instead_pattern(words: tuple[str, ...], labels: tuple[str, ...]) -> Any:
     alone = _SCORE_ALONE.replace("{labels}", any_of(labels))
-    return regex.compile(rf"(?i)[^\d\n]{{1,24}}?{pattern_of(words)}{alone}")
+    return regex.compile(rf"(?i){OUT_OF_TOP}[^\d\n]{{1,24}}?{pattern_of(words)}{alone}")
 
 
 # ---------------------------------------------------------------- what only looks like a verdict
