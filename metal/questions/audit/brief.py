@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
+from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, capital, known, listed, name, percent, plural
 from metal.questions.audit.headline import each_place, headline
 from metal.questions.audit.people import kappa_table
@@ -42,6 +43,7 @@ LIMITS = "in brackets: a 90% interval"
 RANGES = "%: 90% intervals of the share it keeps of what a person knows"
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
+Columns = Sequence[tuple[str, Cells]]  # of a language each
 
 
 def brief(run: AuditRun) -> Iterator[TableView]:
@@ -81,15 +83,10 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
     criteria = judged_criteria(run)
     by_language = zip(*of.cells[:MOST_CRITERIA], strict=True)
     columns = [*zip(headings(run.languages), by_language, strict=True)] if criteria else []
-    many = len(columns) > MOST_LANGUAGES or len(columns) * len(criteria) > MOST_CELLS
-    alike: dict[Any, list[tuple[str, Cells]]] = {}
-    for language, cells in columns:
-        key = tuple(cell.words if cell else UNDEFINED for cell in cells) if many else language
-        alike.setdefault(key, []).append((language, cells))
-    groups = sorted(alike.values(), key=len, reverse=True)
-    shown = (
-        groups[: min(MOST_SHARED, MOST_CELLS // len(criteria[:MOST_CRITERIA]))] if many else groups
-    )
+    groups = _alike(columns, len(criteria))
+    shown = groups
+    if _are_many(columns, len(criteria)):
+        shown = groups[: min(MOST_SHARED, MOST_CELLS // len(criteria[:MOST_CRITERIA]))]
     signs = len(criteria) > IN_WORDS[0] and len(criteria) * len(shown) > IN_WORDS[1]
     # two shares with their intervals need a whole line
     narrow = len(shown) > 1 and len(criteria) > 1
@@ -100,54 +97,77 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         )
         for place, criterion in enumerate(criteria[:MOST_CRITERIA])
     ]
-    notes = (
-        ["Languages with the same verdicts stand together."] if len(groups) < len(columns) else []
-    )
-    more = {
-        "language": sum(map(len, groups[len(shown) :])),
-        "criterion": len(criteria[MOST_CRITERIA:]),
-    }
-    if left_out := [
-        plural(number, noun, "criteria" * (noun == "criterion"))
-        for noun, number in more.items()
-        if number
-    ]:
-        notes.append(f"With -v also: {' and '.join(left_out)} more.")
-    cells_of = [cell for row in rows for cell in row if isinstance(cell, Cell)]
-    shares = any("%" in cell.below for cell in cells_of)
-    meant = [PERCENT[any("order" in cell.below for cell in cells_of)]] if shares else []
-    ranges = narrow and any("%" in cell.text for cell in cells_of)
-    meant += [RANGES] * ranges
-    lines = [not criterion.scale.levels for criterion in criteria]
-    if shares and any(lines) and not all(lines):
-        meant.append("of scores one share, of what a person knows")
-    limits = any("[" in words for words in (headline(run), *(cell.below for cell in cells_of)))
-    meant += [LIMITS] if limits else []
-    if meant:
-        notes.insert(0, capital(f"{'; '.join(meant)}."))
-    if signs:
-        shapes = {
-            (list(WORDS).index(cell.style), *_sign(cell))
-            for _, cells in columns
-            for cell in cells
-            if cell
-        }
-        notes.insert(0, f"{'; '.join(f'{sign} {words}' for _, sign, words in sorted(shapes))}.")
+    cells = [cell for row in rows for cell in row if isinstance(cell, Cell)]
+    notes = [
+        _where_good(run, columns, shown),
+        _what_signs_say(columns) if signs else "",
+        _what_shares_say(run, criteria, cells, narrow=narrow),
+        "Languages with the same verdicts stand together." if len(groups) < len(columns) else "",
+        _what_is_left_out(sum(map(len, groups[len(shown) :])), len(criteria[MOST_CRITERIA:])),
+    ]
+    heads = ("", *(_called([language for language, _ in group]) for group in shown))
+    title, remarks = f"Verdicts on {name(of.judge)}", filter(None, notes)
+    return TableView.of(run, "verdicts", title, heads, rows, notes=remarks, turns=True)
+
+
+def _are_many(columns: Columns, criteria: int) -> bool:
+    """Whether languages with the same verdicts share a column."""
+    return len(columns) > MOST_LANGUAGES or len(columns) * criteria > MOST_CELLS
+
+
+def _alike(columns: Columns, criteria: int) -> list[Columns]:
+    """The columns, of many those with the same verdicts together, the most first."""
+    alike: dict[Any, list[tuple[str, Cells]]] = {}
+    many = _are_many(columns, criteria)
+    for language, cells in columns:
+        verdicts = tuple(cell.words if cell else UNDEFINED for cell in cells)
+        alike.setdefault(verdicts if many else language, []).append((language, cells))
+    return sorted(alike.values(), key=len, reverse=True)
+
+
+def _where_good(run: AuditRun, columns: Columns, shown: Sequence[Columns]) -> str:
+    """Where the judge is best, unless every such language is named above its column."""
     named = {language for group in shown if len(group) <= MOST_NAMED + 1 for language, _ in group}
     good = [
-        (language, cell.row)
+        (language, dict(cell.row))
         for language, cells in columns
-        for cell in cells
-        if cell and cell.row["verdict"] == run.best_verdict
+        for cell in filter(None, cells)
+        if cell.row["verdict"] == run.best_verdict
     ]
-    if not {language for language, _ in good} <= named:
-        notes.insert(
-            0, f"{capital(run.best_verdict)}: {each_place(run, [row for _, row in good])}."
-        )
-    heads = ("", *(_called([language for language, _ in group]) for group in shown))
-    return TableView.of(
-        run, "verdicts", f"Verdicts on {name(of.judge)}", heads, rows, notes=notes, turns=True
-    )
+    if {language for language, _ in good} <= named:
+        return ""
+    return f"{capital(run.best_verdict)}: {each_place(run, [row for _, row in good])}."
+
+
+def _what_signs_say(columns: Columns) -> str:
+    """Each sign with its words, in the order of verdicts."""
+    cells = [cell for _, of in columns for cell in filter(None, of)]
+    shapes = {(list(WORDS).index(cell.style), *_sign(cell)) for cell in cells}
+    return f"{'; '.join(f'{sign} {words}' for _, sign, words in sorted(shapes))}."
+
+
+def _what_shares_say(
+    run: AuditRun, criteria: Sequence[Criterion], cells: Sequence[Cell], *, narrow: bool
+) -> str:
+    """What percentages and brackets mean; empty where there are none."""
+    meant = []
+    shares = any("%" in cell.below for cell in cells)
+    if shares:
+        meant.append(PERCENT[any("order" in cell.below for cell in cells)])
+    if narrow and any("%" in cell.text for cell in cells):
+        meant.append(RANGES)
+    on_lines = {not criterion.scale.levels for criterion in criteria}
+    if shares and len(on_lines) > 1:
+        meant.append("of scores one share, of what a person knows")
+    if any("[" in words for words in (headline(run), *(cell.below for cell in cells))):
+        meant.append(LIMITS)
+    return capital(f"{'; '.join(meant)}.") if meant else ""
+
+
+def _what_is_left_out(languages: int, criteria: int) -> str:
+    more = [plural(languages, "language")] * bool(languages)
+    more += [plural(criteria, "criterion", "criteria")] * bool(criteria)
+    return f"With -v also: {' and '.join(more)} more." if more else ""
 
 
 def _sign(cell: VerdictCell) -> tuple[str, str]:

@@ -232,40 +232,53 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     best, most = wins.most_common(1)[0]
     of_best = [cell for cell in cells if cell["judge"] == best]
     good = [cell for cell in named or own if cell["judge"] == best]
-    where = _in(run, good, of_best)
-    if len(good) > MOST_NAMED and named and "together" in run.tables:
-        each = "each" if len({cell["criterion"] for cell in good}) > 1 else "which"
-        where += f", of {each} at most {ERROR:.0%} {'are ' * (each == 'which')}expected to be wrong"
     avoid = _avoid(run, of_best, [best])
     if not named:
-        verdict = "that case's own verdict" if len(own) == 1 else "these cases' own verdicts"
-        who = within(best) if len(wins) == 1 else f"A judge {does} {_count(own, cells)}"
-        claim = f"{who} {does} {where}" if len(wins) == 1 else who
-        together = f"looked at together, the {len(cells):,} cases do not show it"
-        return f"{claim} by {verdict} only: {together}. {avoid}".strip()
-    also = _by_own(own)
-    own_of_best = [cell for cell in own if cell["judge"] == best]
-    if own_of_best:
-        where += f", and {_in(run, own_of_best, of_best)} by its own verdict only"
-    if len(judges) == 1:
-        words = f"{within(best)} {does} {where}."
-    elif len(wins) == 1:
-        others = _by_own([cell for cell in own if cell["judge"] != best])
-        words = f"Of {len(judges)} judges only {within(best)} {does}: {where}{others}."
-    elif list(wins.values()).count(most) > 1:
+        who = f"A judge {does} {_count(own, cells)}"
+        if len(wins) == 1:
+            who = f"{within(best)} {does} {_in(run, good, of_best)}"
+        return f"{_by_own_verdict_only(who, own, cells)} {avoid}".strip()
+    if len(judges) > 1 and len(wins) > 1:
         ahead = [within(judge) for judge, number in wins.items() if number == most]
         if len(ahead) > MOST_NAMED + 1:
-            return (
-                f"{capital(_count(named, cells))} a judge {does}, none of the {len(judges)} in more"
-                f" than {most}{also}."
-            )
-        others = ", the other judges in fewer" if len(judges) > len(ahead) else ""
-        do = AGREE if does == AGREES else does
-        return f"{listed(ahead)} each {do} {_count(good, of_best)}{others}{also}."
-    else:
-        more = f"more often than any other of the {len(judges)} judges"
-        words = f"{within(best)} {does} {_count(good, of_best)}, {more}{also}."
-    return f"{words} {avoid}".strip()
+            where = f"{_count(named, cells)} a judge {does}, none of the {len(judges)} in more"
+            return f"{capital(where)} than {most}{_by_own(own)}."
+        where = _count(good, of_best)
+        return f"{_ahead(ahead, does, where, len(judges))}{_by_own(own)}. {avoid}".strip()
+    where = _in(run, good, of_best) + _expected_wrong(run, good)
+    if own_of_best := [cell for cell in own if cell["judge"] == best]:
+        where += f", and {_in(run, own_of_best, of_best)} by its own verdict only"
+    if len(judges) == 1:
+        return f"{within(best)} {does} {where}. {avoid}".strip()
+    others = _by_own([cell for cell in own if cell["judge"] != best])
+    only = f"Of {len(judges)} judges only {within(best)} {does}: {where}{others}."
+    return f"{only} {avoid}".strip()
+
+
+def _expected_wrong(run: AuditRun, good: Cells) -> str:
+    """How many of many cases may be wrong; empty of few, or where they were not looked at
+    together.
+    """
+    if len(good) <= MOST_NAMED or "together" not in run.tables:
+        return ""
+    several = len({cell["criterion"] for cell in good}) > 1
+    of_these = "each at most {:.0%} expected" if several else "which at most {:.0%} are expected"
+    return f", of {of_these.format(ERROR)} to be wrong"
+
+
+def _by_own_verdict_only(claim: str, own: Cells, cells: Cells) -> str:
+    """The claim, which does not hold when all cases are looked at together."""
+    verdict = "that case's own verdict" if len(own) == 1 else "these cases' own verdicts"
+    together = f"looked at together, the {len(cells):,} cases do not show it"
+    return f"{claim} by {verdict} only: {together}."
+
+
+def _ahead(ahead: Sequence[str], does: str, where: str, judges: int) -> str:
+    """Who of several judges is like a person in the most cases."""
+    if len(ahead) == 1:
+        return f"{ahead[0]} {does} {where}, more often than any other of the {judges} judges"
+    others = ", the other judges in fewer" if judges > len(ahead) else ""
+    return f"{listed([*ahead])} each {AGREE if does == AGREES else does} {where}{others}"
 
 
 def _by_own(own: Cells) -> str:
