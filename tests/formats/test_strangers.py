@@ -505,6 +505,7 @@ def test_initials_that_are_codes_of_languages_are_raters() -> None:
         ("human_pref", "judge_pref", (1, 2)),
         ("human_vote", "judge_vote", ("A", "B")),
         ("human_rank", "judge_rank", (1, 2)),
+        ("winner_human", "winner_gpt4", ("model_a", "model_b")),
         ("human_choice", "gpt4_pick", ("response_1", "response_2")),
     ],
 )
@@ -519,6 +520,20 @@ def test_choices_between_two_texts_are_preferences(
     data = metal.read(frame)
     assert sorted(kinds(data).values()) == ["human", "llm"]
     assert set(data.criteria) == {"preference"}
+
+
+def test_ranks_of_several_outputs_in_a_row_are_no_criteria() -> None:
+    ranks = {"rank_a": [1, 2, 3] * 6, "rank_b": [2, 3, 1] * 6, "rank_c": [3, 1, 2] * 6}
+    frame = pd.DataFrame(ranks).assign(id=[n // 2 for n in range(18)], rater=["a", "b"] * 9)
+    with pytest.raises(DataError, match="ranks of several outputs in a row: rank_a, rank_b"):
+        metal.read(frame)
+
+
+def test_a_sample_is_an_output() -> None:
+    frame = pd.DataFrame({"h1": [1, 2, 3] * 8, "h2": [1, 2, 2] * 8}).assign(
+        sample=[n // 2 for n in range(24)], criterion=["tone", "fluency"] * 12
+    )
+    assert len(metal.read(frame).outputs) == 12
 
 
 def test_raters_and_criteria_in_one_column_are_parted() -> None:

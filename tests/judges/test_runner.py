@@ -665,7 +665,8 @@ def test_where_every_call_fails_one_question_is_tried_and_another_once(
     )
     outcome = session(plan, tmp_path, Rules(backoff=0.001))
     assert llm_server.requests == (8 if kind == "429" else 3) + 1
-    assert llm_server.max_in_flight == 1
+    if kind != "hang":  # a server may still hold what was given up
+        assert llm_server.max_in_flight == 1
     assert outcome.stopped[0].startswith(KINDS[kind])
     assert (outcome.tally.failed, outcome.tally.not_asked) == (1, 99)
     assert session(plan, tmp_path, Rules(backoff=0.001)).stopped == outcome.stopped, (

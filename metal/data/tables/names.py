@@ -49,9 +49,9 @@ COMMENTS = (
 )
 # of columns: `ling_rating` is the criterion `ling`
 ENDS = ("rating", "score", "label", "value", "grade")
-# of a rater: `gpt4_winner`
+# of a rater: `gpt4_winner`, `winner_gpt4`
 _CHOICES = "winner|pref(erence|erred)?|choice|vote|pick|selection|better|rank(ing)?"
-CHOICE = re.compile(rf"[ _.-]?({_CHOICES})$", re.I)
+CHOICE = re.compile(rf"[ _.-]?({_CHOICES})$|^({_CHOICES})[ _.-]", re.I)
 NO_ANSWERS = re.compile(
     r"(^|[ _.])(id|index|(start|end)?time(stamp)?|date|duration|seconds|age|length|tokens|count|"
     r"row|number|nr|no|year|words|version|rate|mean|avg|average|split|fold|category|confidence)s?"

@@ -181,6 +181,17 @@ def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) 
     if len(texts) > 1:
         remedy = "Write a row for each, with columns generator, text and score"
         raise DataError(where, f"several outputs in a row: {first_few(texts)}", remedy)
+    ranks = [name for name in columns if {"rank", "ranking"} & {*words_of(name)}]
+    if len(ranks) > 1 and _are_ranks(frame[ranks]):
+        remedy = "Write a row for each, with columns generator and score, the best with the highest"
+        raise DataError(where, f"ranks of several outputs in a row: {first_few(ranks)}", remedy)
+
+
+def _are_ranks(columns: pd.DataFrame) -> bool:
+    """Whether every whole row puts the columns in an order: 1, 2, ... once each."""
+    rows = columns.apply(as_numbers).dropna().to_numpy()
+    places = np.arange(1, columns.shape[1] + 1)
+    return len(rows) > 0 and bool((np.sort(rows, axis=1) == places).all())
 
 
 # ---------------------------------------------------------------- a column a rater
