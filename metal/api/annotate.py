@@ -135,11 +135,20 @@ def annotate_export(
     shows the output and the reference side by side in blind random order; on the way back scores
     are turned, so that a higher one always means that the output is better than the reference.
 
-    data: the dataset's folder. say: told every note as it comes; the result has them as well.
+    Args:
+        data: The dataset's folder.
+        say: Told every note as it comes; the result has them as well.
 
-    Returns what was written. Raises UnknownName for an unknown form, language, criterion, generator
-    or template; UsageError if there is nothing to rate, `out` exists, or `people` is less than
-    `raters`; DataError for bad files.
+    Returns:
+        What was written.
+
+    Raises:
+        UnknownName: For an unknown form, language, criterion, generator or template.
+        UsageError: If there is nothing to rate, `out` exists, or `people` is less than `raters`.
+        DataError: For bad files.
+
+    Example:
+        handed_out = metal.annotate_export("datasets/news", to="csv", raters=3)
     """
     options = dict(locals())
     import tomli_w
@@ -354,11 +363,21 @@ def annotate_import(
     participants may be among the files: whoever was rejected, returned or timed out is left out and
     counted, and times are kept.
 
-    data: the dataset's folder. files: paths.
+    Args:
+        data: The dataset's folder.
+        files: Paths.
 
-    Returns what came in. Raises UsageError if no tasks were handed out, DataError for unknown tasks
-    or people, scores off the scale and people who answer twice differently, UnknownName for an
-    unknown criterion.
+    Returns:
+        What came in.
+
+    Raises:
+        UsageError: If no tasks were handed out.
+        DataError: For unknown tasks or people, scores off the scale and people who answer twice
+            differently.
+        UnknownName: For an unknown criterion.
+
+    Example:
+        report = metal.annotate_import("datasets/news", ["runs/news-csv/hi-1.csv"])
     """
     from metal.building import forms
     from metal.data.dataset import dataset_to_change
@@ -390,10 +409,17 @@ def annotate_status(data: StrPath) -> dict[str, list[Mapping[str, Any]]]:
     submitted ones wait for approval, open ones can still come. spent is what was approved and paid
     as bonus, with fees.
 
-    data: the dataset's folder.
+    Args:
+        data: The dataset's folder.
 
-    Returns a record for each campaign, by platform. Raises UsageError for a folder that is not a
-    dataset.
+    Returns:
+        A record for each campaign, by platform.
+
+    Raises:
+        UsageError: For a folder that is not a dataset.
+
+    Example:
+        metal.annotate_status("datasets/news")["html"]
     """
     from metal.building.crowdsourcing.schedule import now
     from metal.data.plugins import plugins

@@ -46,12 +46,23 @@ def annotate_push_label_studio(
     annotation/campaigns/NAME: after an interruption the same command goes on, and makes no project
     or task twice.
 
-    data: the dataset's folder. export: the folder of the exported tasks. say: told warnings.
-    progress: called with the projects done and the projects in all.
+    Args:
+        data: The dataset's folder.
+        export: The folder of the exported tasks.
+        say: Told warnings.
+        progress: Called with the projects done and the projects in all.
 
-    Returns what was posted. Raises UsageError without a token, for tasks of another dataset, and
-    for a campaign of that name with other settings; DataError for a project with foreign or
-    repeated tasks; LabelStudioError if the server refuses.
+    Returns:
+        What was posted.
+
+    Raises:
+        UsageError: Without a token, for tasks of another dataset, and for a campaign of that name
+            with other settings.
+        DataError: For a project with foreign or repeated tasks.
+        LabelStudioError: If the server refuses.
+
+    Example:
+        metal.annotate_push_label_studio("datasets/news", "runs/news-label-studio")
     """
     from metal.building.crowdsourcing import label_studio_campaign
     from metal.building.crowdsourcing.campaign import digest_of
@@ -121,11 +132,22 @@ def annotate_pull_label_studio(
     As often as you like, also while people are at work. The token is in LABEL_STUDIO_API_KEY, as
     for the push. What somebody changed after an earlier pull needs `replace`.
 
-    data: the dataset's folder. say: told warnings. progress: called with the projects done and the
-    projects in all. imported: called with the report of the import.
+    Args:
+        data: The dataset's folder.
+        say: Told warnings.
+        progress: Called with the projects done and the projects in all.
+        imported: Called with the report of the import.
 
-    Returns the report and the campaign's figures. Raises UsageError without a token or a campaign,
-    what `metal.annotate_import` raises, and LabelStudioError if the server refuses.
+    Returns:
+        The report and the campaign's figures.
+
+    Raises:
+        UsageError: Without a token or a campaign.
+        UsageError, DataError, UnknownName: As `metal.annotate_import`.
+        LabelStudioError: If the server refuses.
+
+    Example:
+        pulled = metal.annotate_pull_label_studio("datasets/news", url="http://localhost:8080")
     """
     from metal.building.crowdsourcing.label_studio import LabelStudio
     from metal.building.crowdsourcing.label_studio_campaign import LabelStudioCampaign, fetch

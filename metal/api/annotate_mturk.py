@@ -148,16 +148,27 @@ def annotate_push_mturk(
     is a line {"question": "...", "choices": ["...", "..."], "right": "..."}. The test items and the
     countries should be those of the language: push one language at a time with `languages`.
 
-    data: the dataset's folder. export: the folder of the exported tasks. say: told the cost and the
-    start. confirm: asked before money is spent; without it, that needs `yes=True`. progress: called
-    with the tasks done and the tasks in all. countdown: called every second with the time left
-    until `start`.
+    Args:
+        data: The dataset's folder.
+        export: The folder of the exported tasks.
+        say: Told the cost and the start.
+        confirm: Asked before money is spent; without it, that needs `yes=True`.
+        progress: Called with the tasks done and the tasks in all.
+        countdown: Called every second with the time left until `start`.
 
-    Returns what was posted, None with `print_start`. Raises UsageError for settings that make no
-    sense, too little money, or a refusal; DataError for files that are not as they were exported
-    and tasks that do not fit into a HIT; MTurkError if Mechanical Turk refuses.
+    Returns:
+        What was posted, None with `print_start`.
+
+    Raises:
+        UsageError: For settings that make no sense, too little money, or a refusal.
+        DataError: For files that were changed, and tasks that do not fit into a HIT.
+        MTurkError: If Mechanical Turk refuses.
+
+    Example:
+        metal.annotate_push_mturk("datasets/news", "runs/news-mturk", reward="0.40")
     """
     options = dict(locals())
+    from metal.building.crowdsourcing import posting
     from metal.building.crowdsourcing.mturk import MTurk
     from metal.building.crowdsourcing.mturk_campaign import (
         MTurkCampaign,
@@ -166,22 +177,12 @@ def annotate_push_mturk(
         rows_of,
     )
     from metal.building.crowdsourcing.mturk_documents import read_test
-    from metal.building.crowdsourcing.posting import (
-        post,
-        questions,
-        requirements,
-        requirements_of,
-        still_to_post,
-    )
     from metal.building.crowdsourcing.schedule import now, start_line, start_of
     from metal.building.store import tasks_handed_out
     from metal.data.files import one_writer, recover
 
     if print_start and not start:
-        raise UsageError(
-            "`print_start` says when `start` is; give one, such as 'Mon-Fri 10:00"
-            " America/Los_Angeles'"
-        )
+        raise UsageError("`print_start` needs `start`: 'Mon-Fri 10:00 America/Los_Angeles'")
     starting = start_of(start) if start else None
     if print_start and starting:
         say(start_line(starting))
@@ -195,13 +196,15 @@ def annotate_push_mturk(
     if test:
         quiz = read_test(Path(test), Path(answer_key) if answer_key else None)
     settings = _settings(options, by_language, quiz)
-    posts = questions(
+    posts = posting.questions(
         (row for language in by_language for row in rows_of(files, language, str(folder))), tasks
     )
-    requirements(settings)  # a bad code is an error now, not when half is done
+    posting.requirements(settings)  # a bad code is an error now, not when half is done
     campaign_name = name or folder.resolve().name
     with MTurk(settings.endpoint) as turk:
-        cost = still_to_post(MTurkCampaign.begun(dataset, campaign_name, settings), settings, posts)
+        cost = posting.still_to_post(
+            MTurkCampaign.begun(dataset, campaign_name, settings), settings, posts
+        )
         _confirm(cost, settings, yes, say, confirm)
         _check_balance(turk.balance(), cost)
         if starting:
@@ -212,9 +215,8 @@ def annotate_push_mturk(
                 settings, key=secrets.token_hex(12), created=now().isoformat(timespec="seconds")
             )
             campaign = MTurkCampaign.begin(dataset, campaign_name, marked, files)
-            count = post(
-                turk, campaign, posts, requirements_of(turk, campaign, quiz, noisy), now, progress
-            )
+            wanted = posting.requirements_of(turk, campaign, quiz, noisy)
+            count = posting.post(turk, campaign, posts, wanted, now, progress)
     return Posted(
         campaign.name,
         count,
@@ -376,13 +378,22 @@ def annotate_pull_mturk(
     with `reject`. A bonus of the same sum and reason is paid to a worker once in a campaign,
     however often the command is given.
 
-    data: the dataset's folder. say: told every step. confirm: asked before bonuses are paid in
-    production; without it, that needs `yes=True`. progress: called with the HITs done and the HITs
-    in all. imported: called with the report of the import, before anything is paid.
+    Args:
+        data: The dataset's folder.
+        say: Told every step.
+        confirm: Asked before bonuses are paid in production; without it, that needs `yes=True`.
+        progress: Called with the HITs done and the HITs in all.
+        imported: Called with the report of the import, before anything is paid.
 
-    Returns the report and the campaign's figures. Raises UsageError for settings that make no sense
-    and for a refusal, what `metal.annotate_import` raises, and MTurkError if Mechanical Turk
-    refuses.
+    Returns:
+        The report and the campaign's figures.
+
+    Raises:
+        UsageError, DataError, UnknownName: For settings that make no sense, a refusal, bad answers.
+        MTurkError: If Mechanical Turk refuses.
+
+    Example:
+        pulled = metal.annotate_pull_mturk("datasets/news", approve=True, exclude=["A2CZ"])
     """
     from metal.building.crowdsourcing import fetching, posting
     from metal.building.crowdsourcing.mturk import MTurk

@@ -56,12 +56,21 @@ def criterion_new(
     dataset lacks, and `metal.read` takes the scales, directions and questions of a table's criteria
     from there.
 
-    name: as in commands and tables: letters, digits, `_` and `-`; or a Criterion, which says
-    everything itself. data: a dataset folder, which is changed. scale: two whole numbers at most
-    ten apart are levels, others the ends of a line of scores.
+    Args:
+        name: As in commands and tables: letters, digits, `_` and `-`; or a Criterion, which says
+            everything itself.
+        data: A dataset folder, which is changed.
+        scale: Two whole numbers at most ten apart are levels, others the ends of a line of scores.
 
-    Returns the criterion. Raises UsageError for a name that is taken or a scale that is none,
-    UnknownName for a template or criterion that is not there.
+    Returns:
+        The criterion.
+
+    Raises:
+        UsageError: For a name that is taken or a scale that is none.
+        UnknownName: For a template or criterion that is not there.
+
+    Example:
+        metal.criterion_new("tone", "datasets/news", question="Is the tone fair?", scale="1-5")
     """
     from pathlib import Path
 

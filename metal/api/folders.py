@@ -47,10 +47,19 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
     """List the datasets and runs in a folder and one level deeper, as in `runs/` or `metal-demo/`:
     kind, size, date and, of runs, the answer.
 
-    folder: where to look. progress: called with folders done and in all.
+    Args:
+        folder: Where to look.
+        progress: Called with folders done and in all.
 
-    Returns them, datasets first. A damaged one says what is wrong. Raises UsageError where there is
-    no such folder.
+    Returns:
+        Them, datasets first. A damaged one says what is wrong.
+
+    Raises:
+        UsageError: Where there is no such folder.
+
+    Example:
+        for folder in metal.ls("runs"):
+            print(folder.path, folder.answer)
     """
     start = Path(folder)
     if not start.is_dir():

@@ -62,7 +62,14 @@ class Tried:
 def judges_list() -> KnownJudges:
     """Providers with the keys they need, and the judges of judges.toml.
 
-    Returns both. Raises DataError for a judges.toml that cannot be read.
+    Returns:
+        Both.
+
+    Raises:
+        DataError: For a judges.toml that cannot be read.
+
+    Example:
+        known = metal.judges_list()
     """
     import pandas as pd
 
@@ -79,8 +86,18 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
     """Ask the judge JUDGE one small question: latency, tokens, cost, and the verdict as METAL reads
     it.
 
-    Returns the rating and what the call was like. Raises UsageError, and JudgeStopped where the
-    judge cannot be asked.
+    Args:
+        judge: PROVIDER:MODEL, or a name of judges.toml.
+
+    Returns:
+        The rating and what the call was like.
+
+    Raises:
+        UsageError: A name that is no judge, or a key that is not set.
+        JudgeStopped: Where the judge cannot be asked.
+
+    Example:
+        metal.judges_test("openai:gpt-4o-mini")
     """
     import tempfile
 
@@ -153,9 +170,17 @@ class SentPrompt:
 def prompt_list(data: Data | None = None, *, prompt_folders: PromptFolders = ()) -> pd.DataFrame:
     """Prompts and criteria there are, with the content hash of each pair.
 
-    data: a dataset, whose criteria and prompts count; METAL's five without one.
+    Args:
+        data: A dataset, whose criteria and prompts count; METAL's five without one.
 
-    Returns a table: one row per criterion, one column per prompt.
+    Returns:
+        A table: one row per criterion, one column per prompt.
+
+    Raises:
+        UnknownName, DataError: A dataset, prompt or criterion that cannot be used.
+
+    Example:
+        metal.prompt_list("datasets/news")
     """
     import pandas as pd
 
@@ -192,10 +217,17 @@ def prompt_show(
 ) -> SentPrompt:
     """Print exactly what would be sent to a judge.
 
-    data: a dataset, whose criteria and prompts count; METAL's five without one.
+    Args:
+        data: A dataset, whose criteria and prompts count; METAL's five without one.
 
-    Returns the two messages. Raises UnknownName for a criterion, a prompt or an output that is not
-    there.
+    Returns:
+        The two messages.
+
+    Raises:
+        UnknownName: For a criterion, a prompt or an output that is not there.
+
+    Example:
+        print(metal.prompt_show("datasets/news", criterion="task_quality").user)
     """
     from metal.raters.judges.rubric import described
     from metal.raters.judges.templates import variant

@@ -238,19 +238,31 @@ async def judge_async(
     it does not allow is refused, as is a passport that expired or was changed by accident (its hash
     is no guard against a forger).
 
-    data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. judge:
-    names, or any function of (source, output, criterion), sync or async, that returns a score, a
-    score and a justification, or the text of a reply; it is called and journaled as models are.
-    `module:function` names one in a module of the working folder or an installed one; LangChain
-    runnables, inspect_ai scorers, DeepEval and ragas metrics are judges as they are. callbacks: how
-    progress is shown and who is asked before something is paid; by default a bar where there is a
-    terminal or notebook, and nobody is asked: `max_cost` limits what a run may cost.
+    Args:
+        data: A dataset folder, a table of ratings with texts, or a dataset from `metal.read`.
+        judge: Names, or any function of (source, output, criterion), sync or async, that returns a
+            score, a score and a justification, or the text of a reply; it is called and journaled
+            as models are. `module:function` names one in a module of the working folder or an
+            installed one; LangChain runnables, inspect_ai scorers, DeepEval and ragas metrics are
+            judges as they are.
+        callbacks: How progress is shown and who is asked before something is paid; by default a bar
+            where there is a terminal or notebook, and nobody is asked: `max_cost` limits what a run
+            may cost.
 
-    Returns the run: its folder, ratings, and the statistics of the answers. `outcome.stopped` says
-    why a judge could not go on, or that none of its replies holds a score; such replies may have
-    been paid for and are kept. It works inside a running event loop too; there `await
-    metal.judge_async(...)` leaves the loop free. Raises UsageError, UnknownName and DataError, and
-    JudgeStopped where no call of a new run was answered, of which nothing is kept.
+    Returns:
+        The run: its folder, ratings, and the statistics of the answers. `outcome.stopped` says why
+        a judge could not go on, or that none of its replies holds a score; such replies may have
+        been paid for and are kept. It works inside a running event loop too; there `await
+        metal.judge_async(...)` leaves the loop free.
+
+    Raises:
+        UsageError: Options that do not fit each other or the data.
+        UnknownName: A criterion, language, prompt or provider that there is not.
+        DataError: The first fault in the data.
+        JudgeStopped: Where no call of a new run was answered, of which nothing is kept.
+
+    Example:
+        run = await metal.judge_async("datasets/news", "openai:gpt-4o")
     """
     options = dict(locals())
     from metal.api.asked import Judging, default_callbacks
@@ -407,7 +419,18 @@ def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging
     What they have answered by then is paid for, and is kept. The calls that are left can be made
     with `metal.judge(resume=RUN)`.
 
-    Returns the run as it is then. Raises NothingToDo, a UsageError, when it has no open batches.
+    Args:
+        run: The run folder.
+        callbacks: As of `metal.judge`.
+
+    Returns:
+        The run as it is then.
+
+    Raises:
+        NothingToDo: A UsageError: it has no open batches.
+
+    Example:
+        metal.judge_cancel("runs/news-judges")
     """
     from metal.api.asked import Judging, default_callbacks
     from metal.raters.judges.engine import EngineOptions

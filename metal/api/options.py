@@ -161,7 +161,7 @@ def by_criterion(value: Any) -> dict[str, Any]:
 
 
 def documented(function: Function) -> Function:
-    """The function with its options listed at the end of its docstring, and checked before it
+    """The function with its options among the arguments of its docstring, and checked before it
     begins. Its signature has plain types.
     """
     return documented_by()(function)
@@ -174,20 +174,37 @@ def documented_by(*records: type) -> Callable[[Function], Function]:
 
     def decorate(function: Function) -> Function:
         own, shared = _options_of(function, records), shared_options_of(function)
-        lines = [
-            f"    {name}: {option.help}" for name, (_, option, _) in own.items() if option.help
-        ]
-        if shared and function.__name__ == "read":
-            lines += [f"    {name}: {option.help}" for name, (_, option, _) in shared.items()]
+        texts = {name: option.help for name, (_, option, _) in own.items() if option.help}
+        if function.__name__ == "read":
+            texts |= {name: option.help for name, (_, option, _) in shared.items()}
         elif shared:
-            lines.append(f"    {', '.join(shared)}: how a table is read, as of `metal.read`.")
+            texts[", ".join(shared)] = "How a table is read, as of `metal.read`."
         checked = _checked(function, own, shared)
-        if lines:
-            listed = "\n".join(lines)
-            checked.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\nOptions:\n{listed}"
+        checked.__doc__ = with_arguments(inspect.getdoc(function) or "", texts)
         return checked
 
     return decorate
+
+
+def with_arguments(docstring: str, texts: Mapping[str, str]) -> str:
+    """The docstring with what its options mean among its `Args`, before its `Returns`.
+
+    >>> print(with_arguments("Do.\\n\\nReturns:\\n    It.", {"force": "Replace it."}))
+    Do.
+    <BLANKLINE>
+    Args:
+        force: Replace it.
+    <BLANKLINE>
+    Returns:
+        It.
+    """
+    text, heading, rest = docstring.partition("\n\nReturns:\n")
+    if texts and "\n\nArgs:\n" not in text:
+        text += "\n\nArgs:"
+    for name, meaning in texts.items():
+        line = f"\n    {name}: "
+        text = text.replace(line, f"{line}{meaning} ") if line in text else text + line + meaning
+    return text + heading + rest
 
 
 def _checked(
@@ -234,6 +251,8 @@ def synchronous(
         return run_to_end(function(*positional, **named))
 
     run.__name__ = run.__qualname__ = name
+    awaited = f"= await metal.{function.__name__}("
+    run.__doc__ = (function.__doc__ or "").replace(awaited, f"= metal.{name}(")
     return run
 
 

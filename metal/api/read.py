@@ -95,15 +95,26 @@ def read(
     does not meet is counted and named. Where a release numbers its sources (mqm), number n is the
     n-th source of its language in the dataset.
 
-    data: a dataset folder, which takes no option but `texts`; a table of ratings, as file (CSV,
-    TSV, JSON, JSONL, Parquet, XLSX) or DataFrame; or a release of somebody's (pariksha, thumb, ...:
-    `metal.formats()` lists them), recognized by its files or named with `format`. progress: called
-    with per cent done of reading a table, and 100.
+    Args:
+        format: The format's name, where the files do not say.
+        data: A dataset folder, which takes no option but `texts`; a table of ratings, as file (CSV,
+            TSV, JSON, JSONL, Parquet, XLSX) or DataFrame; or a release of somebody's (pariksha,
+            thumb, ...: `metal.formats()` lists them), recognized by its files or named with
+            `format`.
+        progress: Called with per cent done of reading a table, and 100.
 
-    Returns the dataset; its `report` says how it was read, line by line. Nothing is written before
-    its `save(folder)`; with `into`, `save(folder, update=True)` rewrites the folder and keeps what
-    else lies in it. Raises DataError for the first fault in the data, UsageError and UnknownName
-    for options that do not fit.
+    Returns:
+        The dataset; its `report` says how it was read, line by line. Nothing is written before its
+        `save(folder)`; with `into`, `save(folder, update=True)` rewrites the folder and keeps what
+        else lies in it.
+
+    Raises:
+        DataError: For the first fault in the data.
+        UsageError, UnknownName: For options that do not fit.
+
+    Example:
+        dataset = metal.read("ratings.csv", directions={"fluency": "higher"})
+        print(dataset.report)
     """
     from metal.data.dataset import Dataset, load_dataset
 
@@ -299,6 +310,12 @@ def _format_of(path: Path) -> str:
 def formats() -> dict[str, str]:
     """The formats that `metal.read` knows: name -> what it reads. Other packages' are among
     them.
+
+    Returns:
+        The formats by their names.
+
+    Example:
+        metal.formats()["pariksha"]
     """
     from metal.data.formats import known_formats
 

@@ -94,10 +94,19 @@ def replies(
     and what people said of the same output. Messages are not kept; they are built again from prompt
     and texts, and shown where hashes prove them to be the same.
 
-    run: a run of `metal.judge`, or an audit of one. output: the id of an output.
+    Args:
+        run: A run of `metal.judge`, or an audit of one.
+        output: The id of an output.
 
-    Returns the table and, for one output, its calls. Raises UnknownName for an output, language,
-    criterion or judge that is not there, UsageError where RUN has no replies.
+    Returns:
+        The table and, for one output, its calls.
+
+    Raises:
+        UnknownName: For an output, language, criterion or judge that is not there.
+        UsageError: Where RUN has no replies.
+
+    Example:
+        metal.replies("runs/news-judges", unread=True)
     """
     opened = [_OpenedRun.of(folder) for folder in _judges_runs(Path(run))]
     table = pd.concat([each.table for each in opened], ignore_index=True)

@@ -37,7 +37,18 @@ def open_run(run: StrPath) -> Any:
     """The run in a folder: an audit, a board, a leaderboard, ... as the function that made it
     returned it; of judges or metrics its folder, raters and ratings.
 
-    Raises UsageError when the folder is none of these, DataError when a part of it cannot be used.
+    Args:
+        run: A run folder.
+
+    Returns:
+        The run, as described.
+
+    Raises:
+        UsageError: When the folder is none of these.
+        DataError: When a part of it cannot be used.
+
+    Example:
+        metal.open_run("runs/news-audit").verdicts
     """
     from metal.runs.judges_run import COMMANDS, RatingsRun
     from metal.runs.parts import command_of
@@ -113,9 +124,18 @@ def report(
     `figures` and `latex` add to a folder what a paper needs; files of the same names that change
     are kept in NAME.replaced beside it. PDF and PNG need the extra metal-eval[figures].
 
-    progress: called with the parts drawn and the parts in all.
+    Args:
+        run: A run folder.
+        progress: Called with the parts drawn and the parts in all.
 
-    Returns what was written. Raises UsageError when the folder is not a run with a page.
+    Returns:
+        What was written.
+
+    Raises:
+        UsageError: When the folder is not a run with a page.
+
+    Example:
+        metal.report("runs/news-audit", figures=True, latex=True)
     """
     from metal.runs.parts import fitting
     from metal.runs.run import write_page

@@ -116,11 +116,17 @@ def sample(
     3.1.1). Duplicates and passages that are nearly empty are left out and counted. Histogram, seed
     and settings are kept in dataset.toml, with a picture beside it.
 
-    data: there is none yet. progress: called with a language and how many of its passages were read
-    since.
+    Args:
+        progress: Called with a language and how many of its passages were read since.
 
-    Returns the dataset, which is written to `out`. Raises UsageError where a bin holds fewer
-    passages than asked for.
+    Returns:
+        The dataset, which is written to `out`.
+
+    Raises:
+        UsageError: Where a bin holds fewer passages than asked for.
+
+    Example:
+        metal.sample("xlsum", "datasets/news", languages=["hindi", "swahili"], per_language=100)
     """
     from metal.building.sample import SampleSettings, draw
     from metal.data.dataset import Card, assemble, save_dataset

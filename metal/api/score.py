@@ -77,11 +77,21 @@ def score(
     in DATASET/outputs.jsonl (output, source, text) and DATASET/sources.jsonl (source, text,
     references), one JSON object per line.
 
-    data: a dataset folder, or a dataset from `metal.read`. progress: called with the metric, the
-    outputs done, and all.
+    Args:
+        data: A dataset folder, or a dataset from `metal.read`.
+        progress: Called with the metric, the outputs done, and all.
 
-    Returns the run: its folder, ratings, and what came of each metric. Raises UnknownName,
-    UsageError, MissingExtra.
+    Returns:
+        The run: its folder, ratings, and what came of each metric.
+
+    Raises:
+        UnknownName: A metric, language or criterion that there is not.
+        UsageError: Options that do not fit each other or the data.
+        MissingExtra: A metric whose package is not installed.
+
+    Example:
+        run = metal.score("datasets/news", ["chrf", "rouge-l"])
+        metal.billboard("datasets/news", run)
     """
     from metal.boards.history import standing
     from metal.boards.store import read_history, read_submission
@@ -169,7 +179,11 @@ class CheckedMetric:
 def metric_list() -> list[KnownMetric]:
     """Metrics: what they are, what they need, and what is to be installed.
 
-    Returns METAL's, then those of other packages, which are not loaded for it.
+    Returns:
+        METAL's, then those of other packages, which are not loaded for it.
+
+    Example:
+        [metric.name for metric in metal.metric_list()]
     """
     return [_known(name, summary) for name, summary in known_metrics().items()]
 
@@ -200,8 +214,17 @@ def metric_check(
     odd texts do no harm, the same texts get the same scores, Unicode forms make no difference. What
     does not hold does not prove a bad metric; it is something a reader of its scores should know.
 
-    Returns what each trial found. Raises UnknownName and MissingExtra for a metric that cannot be
-    had.
+    Args:
+        metric: A name, as in `metal.metric_list()`.
+
+    Returns:
+        What each trial found.
+
+    Raises:
+        UnknownName, MissingExtra: For a metric that cannot be had.
+
+    Example:
+        metal.metric_check("chrf")
     """
     import time
 

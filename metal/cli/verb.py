@@ -323,17 +323,6 @@ def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:
 
 
 def _help(function: Callable[..., Any]) -> str:
-    """The docstring up to the paragraph that speaks of parameters and results."""
-    text = inspect.cleandoc(function.__doc__ or "")
-    ends = (
-        "Returns ",
-        "Raises ",
-        "Options:",
-        *(f"{name}: " for name in inspect.signature(function).parameters),
-    )
-    paragraphs = []
-    for paragraph in text.split("\n\n"):
-        if paragraph.startswith(ends):
-            break
-        paragraphs.append(paragraph)
-    return "\n\n".join(paragraphs)
+    """The docstring up to what it says of arguments and results."""
+    text = inspect.getdoc(function) or ""
+    return re.split(r"\n\n(?:Args|Returns|Raises|Example):\n", text)[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import fields, is_dataclass
 from pathlib import Path
@@ -103,14 +104,29 @@ def _signature(function: Callable[..., Any]) -> str:
 
 
 def _prose(text: str) -> str:
-    """A docstring as Markdown: options are a list, and what stands as it is stands as it is."""
-    options = re.sub(
-        r"^ {4}(\w+): ",
-        r"- `\1`: ",
-        text.replace("\nOptions:\n", "\nOptions:\n\n"),
-        flags=re.MULTILINE,
+    """A docstring as Markdown: arguments and errors are lists, an example is code, and what stands
+    as it is stands as it is.
+    """
+    text = re.sub(
+        r"^(Args|Raises):\n(.*?)(?=\n\n|\Z)", _listed, text, flags=re.MULTILINE | re.DOTALL
     )
-    return re.sub(r"\x08\n(.*?)(?=\n\n|\Z)", r"```text\n\1\n```", options, flags=re.DOTALL)
+    text = re.sub(r"^Returns:\n", "Returns:\n\n", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^Example:\n(.*)\Z",
+        lambda example: f"```py\n{textwrap.dedent(example[1]).strip()}\n```",
+        text,
+        flags=re.MULTILINE | re.DOTALL,
+    )
+    text = re.sub(r"^    (?=\S)", "", text, flags=re.MULTILINE)
+    return re.sub(r"\x08\n(.*?)(?=\n\n|\Z)", r"```text\n\1\n```", text, flags=re.DOTALL)
+
+
+def _listed(section: re.Match[str]) -> str:
+    """A section of a docstring as a list, an item a line."""
+    joined = re.sub(r"\n {8}", " ", section[2])
+    return f"{section[1]}:\n\n" + re.sub(
+        r"^ {4}(\w+(?:, \w+)*): ", r"- `\1`: ", joined, flags=re.MULTILINE
+    )
 
 
 def _members(value: type) -> Iterator[str]:

@@ -403,7 +403,7 @@ def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:
         (("--qualification", "a/b"), "is not ID or ID=LOWEST"),
         (("-l", "sw"), "no tasks in 'sw'"),
         (("--endpoint-url", "http://me:password@127.0.0.1"), "without a name or password"),
-        (("--print-start",), "`print_start` says when `start` is"),
+        (("--print-start",), "`print_start` needs `start`"),
     ],
 )
 def test_what_is_asked_wrongly(crowd: Crowd, options: tuple[str, ...], words: str) -> None:

@@ -19,9 +19,14 @@ def demo(*, progress: Progress | None = None) -> dict[str, Audit]:
     `demo`: summaries in four languages, people and four judges, all constructed so that every
     verdict occurs.
 
-    progress: called with the cells done and the cells in all, of one audit after the other.
+    Args:
+        progress: Called with the cells done and the cells in all, of one audit after the other.
 
-    Returns the audits by the dataset's name. Nothing is written before `save`.
+    Returns:
+        The audits by the dataset's name. Nothing is written before `save`.
+
+    Example:
+        audits = metal.demo()
     """
     from metal.data.files import bundled
     from metal.questions.audit.verb import audit

@@ -48,12 +48,23 @@ def audit(
     (`metal.bias_language`, `metal.correct`, ...), folders or results: what they say of a judge
     stands in the verdicts that it bears on, and changes none.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
-    progress: called with the cells done and the cells in all.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`.
+        progress: Called with the cells done and the cells in all.
 
-    Returns the audit: verdicts, judges, people and all other tables as DataFrames, plots, the page.
-    Nothing is written before `save`. Raises UsageError where no criterion has two people, and what
-    `metal.read` raises.
+    Returns:
+        The audit: verdicts, judges, people and all other tables as DataFrames, plots, the page.
+        Nothing is written before `save`.
+
+    Raises:
+        UsageError: Where no criterion has two people.
+        DataError, UnknownName: As `metal.read`.
+
+    Example:
+        audit = metal.audit("ratings.csv", criteria=["fluency"])
+        audit.verdicts
+        audit.save("runs/fluency")
     """
     from metal.api.report import told_apart
     from metal.auditing.audit import audit as audited

@@ -102,14 +102,21 @@ def bias_language(
     `judges="people"` asks the same of people's own mean: how far they put languages apart on the
     same contents.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
-    progress: called with the parts done and the parts in all.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`; `ratings` are run folders whose ratings are added.
+        progress: Called with the parts done and the parts in all.
 
-    Where the gap could be people's, the table `anchors` says how many contents that all panels rate
-    would tell.
+    Returns:
+        The tables `language_bias`, `conditions`, `severity` and `anchors`, plots and the page.
+        Where the gap could be people's, `anchors` says how many contents that all panels rate would
+        tell. Nothing is written before `save`.
 
-    Returns the tables `language_bias`, `conditions`, `severity` and `anchors`, plots and the page.
-    Nothing is written before `save`. Raises UsageError where there are fewer than two languages.
+    Raises:
+        UsageError: Where there are fewer than two languages.
+
+    Example:
+        metal.bias_language("runs/news-judges-pairs", "runs/news-judges").language_bias
     """
     import pandas as pd
 
@@ -215,9 +222,18 @@ def bias_plan(
     translated, `metal.generate(out, quality="translation")` has a model do that, and with
     `translations` the dataset with the new outputs is written.
 
-    data: a dataset folder; `ratings` are run folders whose ratings are added.
+    Args:
+        data: A dataset folder; `ratings` are run folders whose ratings are added.
 
-    Returns the table of conditions; nothing is asked. Raises UsageError and DataError.
+    Returns:
+        The table of conditions; nothing is asked.
+
+    Raises:
+        UsageError: Options that do not fit each other or the data.
+        DataError: The first fault in the data.
+
+    Example:
+        plan = metal.bias_plan("datasets/news", "runs/news-judges", pivot="en")
     """
     import pandas as pd
 

@@ -92,12 +92,22 @@ def billboard(
     A dataset folder keeps its history in board/: it gets a new version whenever its data change or
     something is submitted (`metal.submit`), and `at` shows what it was like.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`;
-    one that has no folder has no history either. progress: called with the cells done and the cells
-    in all.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`; one that has no folder has no history either.
+        progress: Called with the cells done and the cells in all.
 
-    Returns the board: rankings and all other tables as DataFrames, plots, the page. Its folder is
-    not written before `save`. Raises UsageError and DataError.
+    Returns:
+        The board: rankings and all other tables as DataFrames, plots, the page. Its folder is not
+        written before `save`.
+
+    Raises:
+        UsageError: Options that do not fit, or nobody to rank.
+        DataError: The first fault in the data.
+
+    Example:
+        board = metal.billboard("datasets/cnndm", "runs/cnndm-scores")
+        board.save("runs/cnndm-board")
     """
     from metal.boards.board import billboard as ranked
     from metal.boards.store import (
@@ -208,9 +218,20 @@ def submit_generator(
     a table with the column source and one for each metric, as on the board (higher is better). The
     rest are named.
 
-    Returns the board after the submission, which is a new version of it. progress: called with
-    steps done and in all, first of scoring, then of ranking. Raises UsageError for a name that is
-    taken, DataError that names every fault of the file; nothing is written then.
+    Args:
+        board: The board's dataset folder.
+        outputs: The file of its outputs.
+        progress: Called with steps done and in all, first of scoring, then of ranking.
+
+    Returns:
+        The board after the submission, which is a new version of it.
+
+    Raises:
+        UsageError: For a name that is taken.
+        DataError: That names every fault of the file; nothing is written then.
+
+    Example:
+        metal.submit_generator("datasets/cnndm", "outputs.jsonl", name="our-model", by="our lab")
     """
     from metal.boards import submitting
 
@@ -260,10 +281,20 @@ def submit_metric(
 
     A table has the columns output and score, or source, generator and score.
 
-    Returns the board after the submission, which is a new version of it. progress: called with
-    steps done and in all, first of scoring, then of ranking. Raises UsageError for a name that is
-    taken and for a metric that gives no output a score, DataError for a table that cannot be used;
-    nothing is written then.
+    Args:
+        board: The board's dataset folder.
+        metric: Its scores, a file, or the name of a metric that METAL runs.
+        progress: Called with steps done and in all, first of scoring, then of ranking.
+
+    Returns:
+        The board after the submission, which is a new version of it.
+
+    Raises:
+        UsageError: For a name that is taken and for a metric that gives no output a score.
+        DataError: For a table that cannot be used; nothing is written then.
+
+    Example:
+        metal.submit_metric("datasets/cnndm", "our-metric.csv", name="our-metric", by="our lab")
     """
     from metal.boards import submitting
 
@@ -290,9 +321,19 @@ def submit_withdraw(
     """Take the submission `name` off `board`. It stays in the history, and in every version it was
     part of.
 
-    progress: called with the cells done and the cells in all.
+    Args:
+        board: The board's dataset folder.
+        name: What was submitted under this name.
+        progress: Called with the cells done and the cells in all.
 
-    Returns the board after it. Raises UnknownName where the board has no submission of this name.
+    Returns:
+        The board after it.
+
+    Raises:
+        UnknownName: Where the board has no submission of this name.
+
+    Example:
+        metal.submit_withdraw("datasets/cnndm", "our-metric")
     """
     from metal.boards import submitting
 

@@ -79,12 +79,20 @@ def billboard_crowd(
     people disagree most: one puts it in the bottom part of the people's scale (`area`), the other
     in the top part. Metrics have no such areas, since their scores are on a scale of their own.
 
-    data: a board's dataset folder, or a dataset from `metal.read`. progress: called with cells done
-    and in all.
+    Args:
+        data: A board's dataset folder, or a dataset from `metal.read`.
+        progress: Called with cells done and in all.
 
-    Returns tables, described at metal.boards.crowd.crowd, and notes. Raises UsageError where there
-    is nobody to compare, UnknownName for a name that does not occur. Source: Billboard 2.5, Figure
-    2.
+    Returns:
+        Tables, described at metal.boards.crowd.crowd, and notes.
+        Source: Billboard 2.5, Figure 2.
+
+    Raises:
+        UsageError: Where there is nobody to compare.
+        UnknownName: For a name that does not occur.
+
+    Example:
+        metal.billboard_crowd("datasets/cnndm").tables
     """
     from metal.boards.crowd import crowd
     from metal.show.charts.scatter import crowd_charts
@@ -150,11 +158,19 @@ def billboard_references(
     of its outputs. Only outputs that the people rated are scored, equal texts once. Metrics that
     need no references, and raters named in `beside`, are lines.
 
-    data: a board's dataset folder, or a dataset from `metal.read`. progress: called with texts
-    scored and in all.
+    Args:
+        data: A board's dataset folder, or a dataset from `metal.read`.
+        progress: Called with texts scored and in all.
 
-    Returns the curve, whose table is described at metal.boards.references.reference_curve. Raises
-    UsageError where no source has references, or as many as asked for. Source: Billboard, Figure 3.
+    Returns:
+        The curve, whose table is described at metal.boards.references.reference_curve.
+        Source: Billboard, Figure 3.
+
+    Raises:
+        UsageError: Where no source has references, or as many as asked for.
+
+    Example:
+        metal.billboard_references("datasets/cnndm", metric="rouge-l").table
     """
     from metal.boards.references import COLUMNS, reference_curve
     from metal.running.scoring import find_metrics
@@ -238,15 +254,24 @@ def billboard_apply(
     """Score `outputs` with the ensemble that has this `signature`, on a board's current version or
     an older one.
 
-    signature: such as ensemble.cnndm+refs.AB+version.1, or a part of it that only one ensemble has.
-    outputs: one of a table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one for each
-    member of the ensemble, scores as on the board, higher is better; a folder with ratings by the
-    members, a dataset or a run of `metal.score`; a table with the columns source and text, for
-    sources of the board, where the members are run if they can be.
+    Args:
+        signature: Such as ensemble.cnndm+refs.AB+version.1, or a part of it that only one ensemble
+            has.
+        outputs: One of a table (CSV, TSV, JSONL, Parquet, XLSX) with the column output and one for
+            each member of the ensemble, scores as on the board, higher is better; a folder with
+            ratings by the members, a dataset or a run of `metal.score`; a table with the columns
+            source and text, for sources of the board, where the members are run if they can be.
 
-    Returns output, score, and the reason where there is none. Raises UnknownName for an ensemble
-    that does not exist, UsageError where several fit or the members cannot be run, DataError for a
-    file that cannot be used.
+    Returns:
+        Output, score, and the reason where there is none.
+
+    Raises:
+        UnknownName: For an ensemble that does not exist.
+        UsageError: Where several fit or the members cannot be run.
+        DataError: For a file that cannot be used.
+
+    Example:
+        metal.billboard_apply("ensemble.cnndm+refs.AB+version.1", "scores.csv", board="runs/board")
     """
     from metal.boards.ensemble_records import apply_ensemble, find_ensemble, members
 
@@ -344,11 +369,19 @@ def _table_scores(path: Path, members: list[str], board: Path | None) -> pd.Data
 def billboard_history(data: StrPath) -> pd.DataFrame:
     """Show the versions of `data`: what joined, what was withdrawn, when its data changed.
 
-    Returns one row per version: version, what (data, generator, metric, withdrawn), name, by, at,
-    about.
+    Args:
+        data: A board's dataset folder.
 
-    name: of what joined or was withdrawn; the dataset's where its data are new or changed. at: UTC,
-    as in ISO 8601. about: what else was recorded (outputs, signature, direction, ...).
+    Returns:
+        One row per version: version, what (data, generator, metric, withdrawn), name (of what
+        joined or was withdrawn; the dataset's where its data are new or changed), by, at (UTC, as
+        in ISO 8601), about (what else was recorded: outputs, signature, direction, ...).
+
+    Raises:
+        UsageError: The folder is no board.
+
+    Example:
+        metal.billboard_history("datasets/cnndm")
     """
     import pandas as pd
 

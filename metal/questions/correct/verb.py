@@ -83,13 +83,22 @@ def correct(
     a test set that was chosen otherwise: then shares of classes are corrected for the mistakes that
     the judge makes there (Rogan and Gladen).
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`;
-    `ratings` are runs of `metal.judge`. progress: called with the parts done and the parts in all.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`; `ratings` are runs of `metal.judge`.
+        progress: Called with the parts done and the parts in all.
 
-    Returns the tables `corrected` (with the rank of each generator and the ranks that it may have),
-    `differences` (of generators, on the same sources) and `classes`, and the page, as shares of the
-    scale: 0 its low end, 1 its high end. Nothing is written before `save`. Raises UsageError where
-    nothing was rated by people and a judge, or `labelled="drawn"` without a draw.
+    Returns:
+        The tables `corrected` (with the rank of each generator and the ranks that it may have),
+        `differences` (of generators, on the same sources) and `classes`, and the page, as shares of
+        the scale: 0 its low end, 1 its high end. Nothing is written before `save`.
+
+    Raises:
+        UsageError: Where nothing was rated by people and a judge, or `labelled="drawn"` without a
+            draw.
+
+    Example:
+        metal.correct("datasets/news", "runs/news-judges", labelled="drawn").corrected
     """
     from metal.building.store import read_drawn
     from metal.data.pairs import one_item_per_pair, originals

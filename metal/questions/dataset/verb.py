@@ -98,9 +98,18 @@ def check(data: Data, *ratings: Ratings, **reading: Unpack[ReadingOptions]) -> C
     vectors under two names, judges and people who never rate the same output, missing answers.
     `ratings` are run folders.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`.
 
-    Returns tables and warnings. Raises DataError for the first fault.
+    Returns:
+        Tables and warnings.
+
+    Raises:
+        DataError: For the first fault.
+
+    Example:
+        print(metal.check("ratings.csv").warnings)
     """
     from metal.auditing.check import lint, profile
     from metal.genie.exclusion import warnings_of_tests
@@ -183,9 +192,18 @@ def describe(
     Table 1), and the classes people gave to good and bad outputs, as counts and as rates (Table 2,
     Figure 2); of criteria without classes, the numbers they gave.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`.
 
-    Returns the tables. Nothing is written before `save`.
+    Returns:
+        The tables. Nothing is written before `save`.
+
+    Raises:
+        DataError, UsageError, UnknownName: As `metal.read`.
+
+    Example:
+        metal.describe("datasets/news").save("runs/news-described")
     """
     from metal.building.describe import classes, lengths, numbers, reversals, table_1, table_2
     from metal.data.tokens import ENCODING, count_text, load_encoding
@@ -271,13 +289,22 @@ def compare(
     some of the sources only: the judge that rated all stands in for them elsewhere, and is
     corrected by where they differ.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
-    progress: called with the raters done and all of them.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`.
+        progress: Called with the raters done and all of them.
 
-    Returns a table with language, criterion, rater, generator, paired (whether the sources are
-    shared by all generators), sources, sources_left_out, mean, mean_low, mean_high, undefined (why
-    there is no mean) and signature. Raises UnknownName for a name that does not occur, UsageError
-    with fewer than two generators.
+    Returns:
+        A table with language, criterion, rater, generator, paired (whether the sources are shared
+        by all generators), sources, sources_left_out, mean, mean_low, mean_high, undefined (why
+        there is no mean) and signature.
+
+    Raises:
+        UnknownName: For a name that does not occur.
+        UsageError: With fewer than two generators.
+
+    Example:
+        metal.compare("datasets/news", generators=["good", "bad"]).table
     """
     from metal.building.store import read_drawn
     from metal.data.pairs import originals
@@ -326,10 +353,21 @@ def export(
     start of a text or after a line break, tab or semicolon in it). `metal.read` takes it away
     again; the other formats hold every text as it is. `ratings` are run folders.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
-    progress: called with the blocks of rows written and all of them.
+    Args:
+        to: What is written; hf is a folder for `datasets.load_from_disk`.
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`.
+        progress: Called with the blocks of rows written and all of them.
 
-    Returns the table that was written; `attrs["warnings"]` says who was left out.
+    Returns:
+        The table that was written; `attrs["warnings"]` says who was left out.
+
+    Raises:
+        DataError, UsageError, UnknownName: As `metal.read`; UsageError for a format that cannot
+            hold the data.
+
+    Example:
+        metal.export("datasets/news", "runs/news-judges", to="parquet", out="news.parquet")
     """
     out = Path(out)
     if to == "hf":

@@ -64,10 +64,20 @@ def design(
     simulates it, drawing the sources that were rated again and again. With `pay` and `seconds`,
     what that costs at the upper end.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
-    progress: called with the simulations done and all of them.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`.
+        progress: Called with the simulations done and all of them.
 
-    Returns the study: its tables as DataFrames, plots, the page. Nothing is written before `save`.
+    Returns:
+        The study: its tables as DataFrames, plots, the page. Nothing is written before `save`.
+
+    Raises:
+        UsageError: Nothing was rated by two people, or by people and a judge.
+
+    Example:
+        design = metal.design("ratings.csv", judges=["gpt-4"])
+        design.needs
     """
     from metal.genie.exclusion import with_exclusions, without_noisy
     from metal.questions.design.run import Design, measured_seconds

@@ -82,11 +82,18 @@ def design_anchors(
     `metal.annotate_export(..., drawn=True)` hands them out. A larger number keeps what a smaller
     one drew.
 
-    data: the dataset's folder; `ratings` are run folders whose ratings are added.
+    Args:
+        data: The dataset's folder; `ratings` are run folders whose ratings are added.
 
-    Returns what is needed and what was drawn. Raises UsageError where no content is in every
-    language, where nothing says how many it takes and `contents` is not given, and where another
-    draw would be lost (unless `force`).
+    Returns:
+        What is needed and what was drawn.
+
+    Raises:
+        UsageError: Where no content is in every language, where nothing says how many it takes and
+            `contents` is not given, and where another draw would be lost (unless `force`).
+
+    Example:
+        metal.design_anchors("datasets/news", pivot="en", contents=60)
     """
     import pandas as pd
 

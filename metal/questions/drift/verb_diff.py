@@ -70,11 +70,20 @@ def diff(
     or more, answers that change are compared with how often they did when the judge was only asked
     again.
 
-    run, baseline: run folders of `metal.judge` or `metal.audit`, an audit, or tables with people
-    and judges. The dataset is where they were made; its ratings must be those of then.
+    Args:
+        run, baseline: Run folders of `metal.judge` or `metal.audit`, an audit, or tables with
+            people and judges. The dataset is where they were made; its ratings must be those of
+            then.
 
-    Returns the tables `drift` and `signature`, the page, and `assert_not_worse` for tests. Raises
-    UsageError where the two have no output in common, or their data changed or are gone.
+    Returns:
+        The tables `drift` and `signature`, the page, and `assert_not_worse` for tests.
+
+    Raises:
+        UsageError: Where the two have no output in common, or their data changed or are gone.
+
+    Example:
+        diff = metal.diff("runs/news-judges-new", "runs/news-judges")
+        diff.assert_not_worse()
     """
     from metal.questions.drift.compute import drift, judge_pairs
     from metal.questions.drift.run import Diff

@@ -155,11 +155,20 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
     *Equivalent* if every language passes (intersection-union), *worse* or *different* if a change
     is shown (Holm's correction over all checks), else *undecided*, with the outputs that it needs.
 
-    gate: the file, from `metal.gate_init`. run: a run of `metal.judge` on the anchors.
+    Args:
+        gate: The file, from `metal.gate_init`.
+        run: A run of `metal.judge` on the anchors.
 
-    Returns the tables `drift` and `signature`, the page, `verdict`, `exit_code` and `junit()`.
-    Raises UsageError where the anchors or the baseline changed, a language was not judged again, or
-    there are too few anchors.
+    Returns:
+        The tables `drift` and `signature`, the page, `verdict`, `exit_code` and `junit()`.
+
+    Raises:
+        UsageError: Where the anchors or the baseline changed, a language was not judged again, or
+            there are too few anchors.
+
+    Example:
+        result = metal.gate("gate.toml", "runs/anchors-today")
+        raise SystemExit(result.exit_code)
     """
     from metal.api.read import folder_of
     from metal.auditing.settings import AuditSettings

@@ -107,12 +107,21 @@ def gate_init(
     watch may have: one of agreement and one of the system's scores for each judge, language and
     criterion of the baseline, or more.
 
-    anchors: the dataset folder with people's ratings. baseline: the run of `metal.judge` on it,
-    with `repeat=2`.
+    Args:
+        anchors: The dataset folder with people's ratings.
+        baseline: The run of `metal.judge` on it, with `repeat=2`.
 
-    Returns what the gate can show, in sentences: the promise of a watch, which losses it will find
-    and how many anchors others take, how many anchors a PASS takes because the unchanged judge
-    changes answers by itself, and where there are too few.
+    Returns:
+        What the gate can show, in sentences: the promise of a watch, which losses it will find and
+        how many anchors others take, how many anchors a PASS takes because the unchanged judge
+        changes answers by itself, and where there are too few.
+
+    Raises:
+        UsageError, DataError: The baseline is not of the anchors, or holds too little.
+
+    Example:
+        for sentence in metal.gate_init("datasets/anchors", "runs/anchors-judges", out="gate.toml"):
+            print(sentence)
     """
     import tomli_w
 

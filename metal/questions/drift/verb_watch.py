@@ -135,10 +135,19 @@ def gate_watch(
     The outputs of a source are one step. The file is a line a step: a run that was killed goes on
     where it stood, and a batch counts once.
 
-    gate: the file, from `metal.gate_init`. run: a run of `metal.judge`, the next batch.
+    Args:
+        gate: The file, from `metal.gate_init`.
+        run: A run of `metal.judge`, the next batch.
 
-    Returns the streams; `headline` says who drifted. Raises what `metal.gate` raises of the gate's
-    file, and UsageError where it declares fewer streams than there are.
+    Returns:
+        The streams; `headline` says who drifted.
+
+    Raises:
+        DataError: A gate's file that cannot be used.
+        UsageError: Where it declares fewer streams than there are.
+
+    Example:
+        metal.gate_watch("gate.toml", "runs/anchors-today").headline
     """
     from metal.auditing.settings import AuditSettings
     from metal.questions.drift.store import WatchFile

@@ -92,11 +92,21 @@ async def generate_async(
 
     Every reply is on disk before it counts, and a run that was stopped goes on with `resume`.
 
-    data: a dataset folder; the outputs are added to it. callbacks: how progress is shown, and who
-    is asked before something is paid; see `metal.judge`.
+    Args:
+        data: A dataset folder; the outputs are added to it.
+        callbacks: How progress is shown, and who is asked before something is paid; see
+            `metal.judge`.
 
-    Returns the run: its folder, the outputs, and the statistics of the answers. Raises UsageError,
-    UnknownName and DataError.
+    Returns:
+        The run: its folder, the outputs, and the statistics of the answers.
+
+    Raises:
+        UsageError: Options that do not fit each other or the data.
+        UnknownName: A criterion, language, prompt or provider that there is not.
+        DataError: The first fault in the data.
+
+    Example:
+        run = await metal.generate_async("datasets/news", "openai:gpt-4o")
     """
     from metal.api.asked import default_callbacks
     from metal.questions.generate.run import GeneratedTexts, Generating

@@ -60,13 +60,23 @@ def jury(
     better is measured against the member that is the best on other sources than those compared;
     elsewhere, ask that member instead. What a jury costs is what its members cost together.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`;
-    `ratings` are runs of `metal.judge`. progress: called with the parts done and the parts in all.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`; `ratings` are runs of `metal.judge`.
+        progress: Called with the parts done and the parts in all.
 
-    Returns the table `jury`, the ratings and the page. Nothing is written before `save`;
-    `metal.audit(DATA, RUNS, FOLDER)` puts what was saved beside its members, with a verdict of its
-    own. Raises UsageError where nothing was rated, for a rule that a criterion is not made for, or
-    for a name that a rater has; UnknownName for a judge that there is not.
+    Returns:
+        The table `jury`, the ratings and the page. Nothing is written before `save`;
+        `metal.audit(DATA, RUNS, FOLDER)` puts what was saved beside its members, with a verdict of
+        its own.
+
+    Raises:
+        UsageError: Where nothing was rated, for a rule that a criterion is not made for, or for a
+            name that a rater has.
+        UnknownName: For a judge that there is not.
+
+    Example:
+        metal.jury("datasets/news", "runs/news-judges", by="weights").save("runs/news-jury")
     """
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings

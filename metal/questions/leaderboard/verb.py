@@ -52,11 +52,20 @@ def leaderboard(
     The sample is drawn by `seed`; growing it keeps the sources that were in it. `ratings` are run
     folders (from `metal.judge` and `metal.score`) whose ratings are added.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
-    progress: called with the parts done and the parts in all.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`.
+        progress: Called with the parts done and the parts in all.
 
-    Returns the leaderboard: its tables as DataFrames, plots, the page. Nothing is written before
-    `save`. Raises UsageError where no criterion that people rated has ends.
+    Returns:
+        The leaderboard: its tables as DataFrames, plots, the page. Nothing is written before
+        `save`.
+
+    Raises:
+        UsageError: Where no criterion that people rated has ends.
+
+    Example:
+        metal.leaderboard("datasets/news", "runs/news-judges", corrected=True).leaderboard
     """
     from metal.auditing.settings import AuditSettings
     from metal.building.store import read_drawn

@@ -40,10 +40,18 @@ def passport(
     accidents, not against a forger. `metal.judge(require="passport.json")` asks for no more than it
     allows.
 
-    run: an audit, or the run folder of one.
+    Args:
+        runs: Further runs that are to stand in it.
+        run: An audit, or the run folder of one.
 
-    Returns the passport, with tables, page and `content`; nothing is written before `save`. Raises
-    UsageError for a run that is no audit or has no judges.
+    Returns:
+        The passport, with tables, page and `content`; nothing is written before `save`.
+
+    Raises:
+        UsageError: For a run that is no audit or has no judges.
+
+    Example:
+        metal.passport("runs/news-audit", days=90).save("runs/news-passport")
     """
     from metal.api.report import told_apart
     from metal.questions.audit.remarks import with_remarks

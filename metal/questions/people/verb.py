@@ -74,11 +74,20 @@ def monitor(
     Nothing is removed. `exclude_noisy` of audit, billboard, leaderboard and design leaves noisy
     people out.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
-    progress: called with the parts done and the parts in all.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`.
+        progress: Called with the parts done and the parts in all.
 
-    Returns what is known of the raters: tables as DataFrames, plots, the page. Nothing is written
-    before `save`.
+    Returns:
+        What is known of the raters: tables as DataFrames, plots, the page. Nothing is written
+        before `save`.
+
+    Raises:
+        DataError, UsageError, UnknownName: As `metal.read`.
+
+    Example:
+        metal.monitor("datasets/news", model="rate-learned-2").raters
     """
     from metal.auditing.check import lint
     from metal.auditing.people import quick_rows
@@ -174,10 +183,19 @@ def monitor_simulate(
     beside. Workers are drawn as appendix B.2 of the paper (GENIE) says. Use it to choose a model,
     or to see what fewer questions would cost.
 
-    Returns one row per model and bucket (test questions a worker answered): precision, recall,
-    their standard errors, workers flagged, noisy and in all; paper_precision and paper_recall, as
-    printed in Table 1. Shares are NaN where nobody was flagged, or nobody was noisy. progress:
-    called with simulations done and in all. Raises UnknownName for a model that does not exist.
+    Args:
+        progress: Called with simulations done and in all.
+
+    Returns:
+        One row per model and bucket (test questions a worker answered): precision, recall, their
+        standard errors, workers flagged, noisy and in all; paper_precision and paper_recall, as
+        printed in Table 1. Shares are NaN where nobody was flagged, or nobody was noisy.
+
+    Raises:
+        UnknownName: For a model that does not exist.
+
+    Example:
+        metal.monitor_simulate(model="rate-learned-2", seeds=10)
     """
     from metal.genie.noisy import MODELS, PRINTED, simulate
 

@@ -89,12 +89,19 @@ def probe_plan(
     The dataset holds both, and says what must come of each change. `metal.probe_run` plans and
     judges in one.
 
-    data: a dataset folder, a table of ratings with texts, or a dataset from `metal.read`. progress:
-    called with outputs done and in all.
+    Args:
+        data: A dataset folder, a table of ratings with texts, or a dataset from `metal.read`.
+        progress: Called with outputs done and in all.
 
-    Returns the dataset, which is written to `out`, and how many outputs were changed. Raises
-    UsageError where there is nothing to change, UnknownName for a probe, criterion, language or
-    aspect that there is not.
+    Returns:
+        The dataset, which is written to `out`, and how many outputs were changed.
+
+    Raises:
+        UsageError: Where there is nothing to change.
+        UnknownName: For a probe, criterion, language or aspect that there is not.
+
+    Example:
+        metal.probe_plan("datasets/news", probes=["negation"], per_language=50)
     """
     from metal.building.probe_plan import plan_probes
     from metal.building.probes import load_probes
@@ -153,10 +160,20 @@ def probe_run(
     paid twice. The same call with more judges asks only those. `metal.probe_report(FOLDER, RUN)`
     says what a judge is blind to.
 
-    data: as of `metal.probe_plan`. callbacks: as of `metal.judge`.
+    Args:
+        data: As of `metal.probe_plan`.
+        callbacks: As of `metal.judge`.
 
-    Returns the run of the judges. Raises what the two functions raise, and UsageError where
-    `folder` holds another dataset.
+    Returns:
+        The run of the judges.
+
+    Raises:
+        UnknownName, DataError, JudgeStopped: As the two functions.
+        UsageError: Where `folder` holds another dataset.
+
+    Example:
+        run = metal.probe_run("datasets/news", "openai:gpt-4o", per_language=50)
+        metal.probe_report(run.folder.parent, run)
     """
     import tempfile
 
@@ -227,12 +244,20 @@ def probe_report(
     Graded changes decide something only where people who rated the changed outputs were shown to
     notice them.
 
-    data: a dataset folder of `metal.probe_plan`, or such a dataset; `ratings` are runs of judges
-    over it. progress: called with the parts done and the parts in all.
+    Args:
+        data: A dataset folder of `metal.probe_plan`, or such a dataset; `ratings` are runs of
+            judges over it.
+        progress: Called with the parts done and the parts in all.
 
-    Returns the tables `probes` and `trends` (whether scores fall with the dose), plots and the
-    page. Nothing is written before `save`. Raises UsageError for a dataset without probes, or
-    without judges.
+    Returns:
+        The tables `probes` and `trends` (whether scores fall with the dose), plots and the page.
+        Nothing is written before `save`.
+
+    Raises:
+        UsageError: For a dataset without probes, or without judges.
+
+    Example:
+        metal.probe_report("datasets/news-probes", "runs/news-probes-judges").probes
     """
     from metal.questions.probe.compute import probe_tables
     from metal.questions.probe.run import ProbeReport

@@ -88,12 +88,21 @@ def select(
     else the share of answers like it: of the judge asked again (`metal.judge(repeat=...)`), of
     pairs in both orders, with other prompts, in other languages, of the other judges.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`;
-    `ratings` are runs of `metal.judge`. progress: called with the parts done and the parts in all.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`; `ratings` are runs of `metal.judge`.
+        progress: Called with the parts done and the parts in all.
 
-    Returns the tables `selection`, `calibration` and `curve`, and the page. Nothing is written
-    before `save`. Raises UsageError where people and a judge, or all of a cascade, rated nothing,
-    or for a source of confidence that is none.
+    Returns:
+        The tables `selection`, `calibration` and `curve`, and the page. Nothing is written before
+        `save`.
+
+    Raises:
+        UsageError: Where people and a judge, or all of a cascade, rated nothing, or for a source of
+            confidence that is none.
+
+    Example:
+        metal.select("datasets/news", "runs/news-judges", alpha=0.1).selection
     """
     from metal.data.analysed import Analysed
     from metal.data.pairs import one_item_per_pair, originals, swapped_pairs

@@ -57,11 +57,19 @@ def design_labels(
     With `pay` and `judge_price` the plan also says how many sources the judge should rate for each
     label.
 
-    data: a dataset folder, a table of ratings (file or DataFrame), or a dataset from `metal.read`.
-    progress: called with the parts done and the parts in all.
+    Args:
+        data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
+            `metal.read`; `ratings` are run folders whose ratings are added.
+        progress: Called with the parts done and the parts in all.
 
-    Returns the table `labels` and the page. Nothing is written before `save`. Raises UsageError
-    where people and a judge rated nothing in common.
+    Returns:
+        The table `labels` and the page. Nothing is written before `save`.
+
+    Raises:
+        UsageError: Where people and a judge rated nothing in common.
+
+    Example:
+        metal.design_labels("datasets/news", "runs/news-judges", half_width=0.05).labels
     """
     from metal.data.pairs import one_item_per_pair
     from metal.questions.design.labels.compute import plan_labels

@@ -60,10 +60,19 @@ def sample_labels(
     people say by them. A larger `labels` keeps the sources of a smaller one. `ratings` are run
     folders with the judge's ratings.
 
-    data: the dataset's folder.
+    Args:
+        data: The dataset's folder.
 
-    Returns what was drawn. Raises UsageError where sources that were drawn before would no longer
-    be (unless `force`), or nothing can be drawn; UnknownName for an unknown judge or language.
+    Returns:
+        What was drawn.
+
+    Raises:
+        UsageError: Where sources that were drawn before would no longer be (unless `force`), or
+            nothing can be drawn.
+        UnknownName: For an unknown judge or language.
+
+    Example:
+        metal.sample_labels("datasets/news", "runs/news-judges", labels=200)
     """
     import pandas as pd
 
