@@ -137,13 +137,11 @@ def _typed(flag: str, value: ast.expr) -> list[str]:
     if isinstance(value, ast.Constant) and value.value is True:
         return [flag]
     if isinstance(value, ast.Dict):
-        pairs = zip(value.keys, value.values, strict=True)
-        return [
-            part
-            for key, item in pairs
-            if key
-            for part in (flag, shlex.quote(f"{_text(key)}={_text(item)}"))
-        ]
+        parts = []
+        for key, item in zip(value.keys, value.values, strict=True):
+            if key:
+                parts += [flag, shlex.quote(f"{_text(key)}={_text(item)}")]
+        return parts
     if isinstance(value, ast.List | ast.Tuple):
         return [flag, ",".join(map(_item, value.elts))]
     return [flag, _word(value)]

@@ -4,7 +4,7 @@ to \\input.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -136,10 +136,12 @@ def to_latex(table: TableView) -> str:
     parts = _parts(table)
     lines = [HEAD.format(title=" ".join(escape(table.title).split()))]
     for place, rows in enumerate(parts):
-        last = place == len(parts) - 1
-        lines += _part(
-            table, rows, "" if len(parts) == 1 else f" ({place + 1} of {len(parts)})", notes=last
-        )
+        part = f" ({place + 1} of {len(parts)})" if parts[1:] else ""
+        label = f"{table.name.replace('_', '-')}-{place + 1}" if part else table.name
+        lines += _part(table, rows, part, label.replace("_", "-"))
+        if place == len(parts) - 1:
+            lines += [rf"\par\smallskip\footnotesize {escape(note)}" for note in table.remarks]
+        lines.append(r"\end{table}")
     if table.signature:
         lines.append("% " + " ".join(printable(table.signature).split()))
     return "\n".join(lines) + "\n"
@@ -160,36 +162,44 @@ def _parts(table: TableView) -> list[list[tuple[Cell, ...]]]:
     return parts
 
 
-def _part(table: TableView, rows: list[tuple[Cell, ...]], part: str, *, notes: bool) -> list[str]:
+def _part(
+    table: TableView, rows: Sequence[tuple[Cell, ...]], part: str, label: str
+) -> Iterator[str]:
+    """The lines of an environment up to its notes. part: which it is of several."""
     columns = "".join("l" if left else "r" for left in table.flush_left)
     wide = _width(table) > PAGE_CHARACTERS
-    label = f"tab:{table.name.replace('_', '-')}{part.split()[0].replace('(', '-') if part else ''}"
-    lines = [
-        r"\begin{table}[p]" if part else r"\begin{table}",
-        r"\centering\small",
-        rf"\caption{{{escape(table.title)}{part}}}",
-        rf"\label{{{label}}}",
-        *([r"\resizebox{\textwidth}{!}{%"] if wide else []),
-        rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
-        r"\toprule",
-        " & ".join(escape(column) for column in table.columns) + r" \\",
-        r"\midrule",
-    ]
+    yield r"\begin{table}[p]" if part else r"\begin{table}"
+    yield r"\centering\small"
+    yield rf"\caption{{{escape(table.title)}{part}}}"
+    yield rf"\label{{tab:{label}}}"
+    if wide:
+        yield r"\resizebox{\textwidth}{!}{%"
+    yield rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}"
+    yield r"\toprule"
+    yield " & ".join(map(escape, table.columns)) + r" \\"
+    yield r"\midrule"
     before = None
     for row in rows:
-        if table.heads > 1 and before is not None and row[0].text != before:
-            lines.append(r"\addlinespace")
-        first = Cell("") if table.heads > 1 and row[0].text == before else row[0]
+        first = row[0]
+        if table.heads > 1 and first.text == before:
+            first = Cell("")
+        elif table.heads > 1 and before is not None:
+            yield r"\addlinespace"
         before = row[0].text
-        lines.append(" & ".join(_cell(cell) for cell in (first, *row[1:])) + r" \\")
-        if any(cell.below for cell in row):
-            below = (rf"\scriptsize {escape(cell.below)}" if cell.below else "" for cell in row)
-            lines[-1] += "[-2pt]"
-            lines.append(" & ".join(below) + r" \\[1pt]")
-    lines += [r"\bottomrule", r"\end{tabular}" + ("}" if wide else "")]
-    if notes:
-        lines += [rf"\par\smallskip\footnotesize {escape(note)}" for note in table.remarks]
-    return [*lines, r"\end{table}"]
+        yield from _lines((first, *row[1:]))
+    yield r"\bottomrule"
+    yield r"\end{tabular}" + ("}" if wide else "")
+
+
+def _lines(row: Sequence[Cell]) -> Iterator[str]:
+    """A row, and what stands below in its cells as a row of its own."""
+    texts = " & ".join(map(_cell, row))
+    if not any(cell.below for cell in row):
+        yield texts + r" \\"
+        return
+    yield texts + r" \\[-2pt]"
+    below = (rf"\scriptsize {escape(cell.below)}" if cell.below else "" for cell in row)
+    yield " & ".join(below) + r" \\[1pt]"
 
 
 def _width(table: TableView) -> float:

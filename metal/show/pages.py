@@ -101,10 +101,15 @@ class Room:
     cells: int | None = None
 
 
+def _tables(sections: Iterable[Section]) -> list[TableView]:
+    """The tables of all sections and their parts, in their order."""
+    parts = [part for section in sections for part in section.every]
+    return [table for part in parts for table in part.tables]
+
+
 def fitted(sections: Sequence[Section], room: Room) -> list[Section]:
     """The sections with what the page has room for; each says what it had to leave out."""
-    views = [table for section in sections for part in section.every for table in part.tables]
-    shown = [table.first(PAGE_ROWS) for table in views]
+    shown = [table.first(PAGE_ROWS) for table in _tables(sections)]
     cut = iter(shown if room.cells is None else cut_to_cells(shown, room.cells))
     left = room.charts
 
@@ -326,8 +331,8 @@ def tables(run: Run) -> list[TableView]:
     face = page_of(run)
     answer = face.answer(run)
     first = [answer] if isinstance(answer, TableView) else []
-    parts = [part for section in face.sections(run) for part in section.every]
-    return first + [table for part in parts for table in part.tables if table != answer]
+    rest = _tables(face.sections(run))
+    return first + [table for table in rest if table != answer]
 
 
 def _screen(run: Run, by: Sequence[str]) -> Screen:
@@ -347,13 +352,11 @@ def _screen(run: Run, by: Sequence[str]) -> Screen:
             yield from (table.first(PAGE_ROWS) for table in part.tables if table != answer)
             for remark in part.remarks:
                 yield from _remark(remark)
+    sliced = {slice_ for part in every for slice_ in part.by}
     for slice_ in by:
-        if not any(slice_ in part.by for part in every):
+        if slice_ not in sliced:
             yield Paragraph(f"By {slice_}: there is only one.")
-    for card in face.cards(run):
-        yield Paragraph(f"{card.title}: {card.words}")
-        if card.command:
-            yield Paragraph(f"  {card.command}", copied=True)
+    yield from _cards(face.cards(run))
     yield from closing(run)
 
 
@@ -362,6 +365,13 @@ def _remark(remark: Remark) -> Screen:
         yield Paragraph(f"{remark.title}: {remark.words}", soft=True)
     if remark.command:
         yield Paragraph(remark.command, copied=True)
+
+
+def _cards(cards: Iterable[Remark]) -> Screen:
+    for card in cards:
+        yield Paragraph(f"{card.title}: {card.words}")
+        if card.command:
+            yield Paragraph(f"  {card.command}", copied=True)
 
 
 def screen(run: Run, by: Sequence[str] = (), *, verbose: bool = False) -> Screen:

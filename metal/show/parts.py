@@ -8,6 +8,7 @@ import shlex
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import PurePath
 from typing import Any
 
@@ -69,21 +70,18 @@ def across_languages(
         keys = {key: heading for key, heading in keys.items() if key != "judge"}
     groups: dict[tuple[str, ...], dict[str, list[Row]]] = {}
     for row in rows:
-        groups.setdefault(tuple(row[key] for key in keys), {}).setdefault(
-            row["language"], []
-        ).append(row)
+        by_language = groups.setdefault(tuple(row[key] for key in keys), {})
+        by_language.setdefault(row["language"], []).append(row)
     languages = languages or sorted({row["language"] for row in rows}, key=language_name)
+    forms = [run.criterion if key == "criterion" else name for key in keys]
     shown: Rows = []
-    for group, by in groups.items():
-        heads = (
-            run.criterion(of) if key == "criterion" else name(of)
-            for key, of in zip(keys, group, strict=True)
-        )
-        cells = {language: cell(of_language) for language, of_language in by.items()}
-        begun = {
-            language: replace(made, text=capital(made.text)) for language, made in cells.items()
-        }
-        shown.append((*heads, *(begun.get(language, UNDEFINED) for language in languages)))
+    for group, by_language in groups.items():
+        heads = (form(head) for form, head in zip(forms, group, strict=True))
+        cells: dict[str, Cell | str] = dict.fromkeys(languages, UNDEFINED)
+        for language, rows_there in by_language.items():
+            filled = cell(rows_there)
+            cells[language] = replace(filled, text=capital(filled.text))
+        shown.append((*heads, *map(cells.__getitem__, languages)))
     columns = (*keys.values(), *(name(language_name(language)) for language in languages))
     options = {"turns": len(keys) == 1, **options}
     return TableView.of(run, source, title, columns, shown, heads=len(keys), **options)
@@ -241,26 +239,23 @@ class Heat:
         column: what stands in columns, and how that is called. order: of the columns, as in the
         rows where not given.
         """
-        columns = list(dict.fromkeys(row[column] for row in rows))
-        if len(columns) < least:
-            return None
-        columns = [head for head in order if head in columns] or columns
         values = {(row[self.who], row[column]): row for row in rows}
-        present = dict.fromkeys(who for who, _ in values)
-        names = [who for who in dict.fromkeys([*self.order, *present]) if who in present]
+        present = dict.fromkeys(head for _, head in values)
+        if len(present) < least:
+            return None
+        columns = [head for head in order if head in present] or list(present)
+        raters = dict.fromkeys(who for who, _ in values)
+        names = [who for who in dict.fromkeys([*self.order, *raters]) if who in raters]
         heads = columns[:MOST_COLUMNS]
         body = [
             (self.head(who), *(self._cell(values.get((who, head))) for head in heads))
             for who in names[: self.most]
         ]
-        without = (row for row in rows if not known(row[self.figure]))
-        undefined = (
-            {**row, self.who: f"{row[self.who]} on {called(row[column])}"} for row in without
-        )
-        notes = [*reasons(self.run, source, undefined, self.who, {self.figure})]
-        if any((who, head) not in values for who in names for head in columns):
+        named = ({**row, self.who: f"{row[self.who]} on {called(row[column])}"} for row in rows)
+        notes = [*reasons(self.run, source, named, self.who, {self.figure})]
+        if not values.keys() >= set(product(names, columns)):
             notes.append(f"{UNDEFINED}: {self.blank}")
-        if len(columns) > MOST_COLUMNS or len(names) > self.most:
+        if (len(heads), len(body)) != (len(columns), len(names)):
             notes.append(
                 f"Cut to {len(body)} of {len(names)} {self.who}s and {len(heads)} of {len(columns)}"
                 " columns; the CSV has all."

@@ -401,7 +401,6 @@ def cell_key_and_label(what: str, criterion: str, language: str, title: str) -> 
     """Name and title of a picture of one criterion, of this title, and language; "" is all
     languages.
     """
-    return (
-        f"{what}_{slug(criterion)}_{slug(language) if language else 'all'}",
-        f"{title}, {language_name(language) if language else 'all languages'}",
-    )
+    if not language:
+        return f"{what}_{slug(criterion)}_all", f"{title}, all languages"
+    return f"{what}_{slug(criterion)}_{slug(language)}", f"{title}, {language_name(language)}"

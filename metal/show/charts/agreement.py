@@ -5,7 +5,7 @@ against kappa.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from metal.data.languages import language_name
@@ -107,18 +107,36 @@ def dots(shown: CriterionF1) -> Chart:
 
 def _finding(shown: CriterionF1) -> str:
     """How often judges are below people, and how often no better than the most frequent class."""
-    pairs = [
-        (language, value)
-        for of in shown.judges.values()
-        for language, (value, *_) in of.items()
-        if known(value)
-    ]
-    below = sum(value < shown.ceiling.get(language, math.nan) for language, value in pairs)
-    floored = sum(value <= shown.floor.get(language, math.nan) for language, value in pairs)
+    cases = below = floored = 0
+    for by_language in shown.judges.values():
+        for language, (value, *_) in by_language.items():
+            if known(value):
+                cases += 1
+                below += value < shown.ceiling.get(language, math.nan)
+                floored += value <= shown.floor.get(language, math.nan)
     return (
-        f"In {below} of {plural(len(pairs), 'case')} F1 is below people's, in {floored} not above"
+        f"In {below} of {plural(cases, 'case')} F1 is below people's, in {floored} not above"
         " that of the most frequent class."
     )
+
+
+def _ring(
+    languages: Sequence[str],
+    values: Mapping[str, float],
+    at: Callable[[int, float], tuple[float, float]],
+    class_: str,
+) -> str:
+    """A line around the radar, open where a value is missing. at: the place of a value on an
+    axis.
+    """
+    steps, drawing = [], False
+    for position, language in [*enumerate(languages), (0, languages[0])]:
+        value = values.get(language, math.nan)
+        if known(value):
+            x, y = at(position, max(value, 0.0))
+            steps.append(f"{'L' if drawing else 'M'}{x:.1f} {y:.1f}")
+        drawing = known(value)
+    return svg.element("path", d="".join(steps), class_=class_) if steps else ""
 
 
 def radar(shown: CriterionF1) -> Chart | None:
@@ -142,26 +160,11 @@ def radar(shown: CriterionF1) -> Chart | None:
             turn
         )
 
-    def ring(values: Mapping[str, float], class_: str) -> str:
-        """A line around the radar, open where a value is missing."""
-        places = [
-            at(position, max(values[code], 0.0)) if known(values.get(code, math.nan)) else None
-            for position, code in enumerate(languages)
-        ]
-        steps = [
-            f"{'M' if before is None else 'L'}{place[0]:.1f} {place[1]:.1f}"
-            for before, place in zip([None, *places], [*places, places[0]], strict=True)
-            if place
-        ]
-        return svg.element("path", d="".join(steps), class_=class_) if steps else ""
-
     parts = [head]
     for tick in SHARES[1:]:
-        corners = " ".join(
-            f"{x:.1f},{y:.1f}"
-            for x, y in (at(position, tick) for position in range(len(languages)))
-        )
-        parts.append(svg.element("polygon", points=corners, class_="grid"))
+        corners = (at(position, tick) for position in range(len(languages)))
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in corners)
+        parts.append(svg.element("polygon", points=points, class_="grid"))
     for position, language in enumerate(languages):
         parts.append(svg.line(centre_x, centre_y, *at(position, 1), "grid"))
         x, y = at(position, 1.1)
@@ -173,10 +176,10 @@ def radar(shown: CriterionF1) -> Chart | None:
         parts.append(
             svg.text(centre_x + 3, at(0, tick)[1] - 2, svg.tick_text(tick, SHARES), class_="soft")
         )
-    parts.append(ring(shown.ceiling, "ceiling"))
+    parts.append(_ring(languages, shown.ceiling, at, "ceiling"))
     for series, (judge, by_language) in enumerate(shown.judges.items()):
         values = {language: value for language, (value, _, _) in by_language.items()}
-        parts.append(ring(values, svg.way(series)))
+        parts.append(_ring(languages, values, at, svg.way(series)))
         for position, language in enumerate(languages):
             if known(values.get(language, math.nan)):
                 words = f"{within(judge)}, {language_name(language)}: {figure(values[language])}"

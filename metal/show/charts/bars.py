@@ -52,10 +52,10 @@ def class_bars(key: str, criterion: Criterion, bars: Sequence[Bar]) -> Chart:
         level: svg.class_fill(place, len(levels), lower_is_better=lower)
         for place, level in enumerate(levels)
     }
-    others = dict.fromkeys(
-        level for bar in bars for level, items in bar.counts.items() if items and level not in fills
-    )
-    fills |= dict.fromkeys(others, GREY)
+    for bar in bars:
+        for level, items in bar.counts.items():
+            if items:
+                fills.setdefault(level, GREY)
     alt = f"Bars of the classes given on {label}: {_in_words(bars, list(fills))}"
     numbers = _numbers(key, label, bars, list(fills))
     if len(levels) > MOST_CLASSES:

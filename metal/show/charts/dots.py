@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any, Self
 
 from metal.data.languages import language_name
@@ -121,23 +121,26 @@ def generator_dots(
         for row in ranked
     ]
     best, *others = rows[:most]
-    ends = f": {within(best.label)} {form(best.value)}"
+    first = f"{within(best.label)} {form(best.value)}"
+    ends, finding, looks = f": {first}", "", GENERATORS
     if others:
-        ends = (
-            f", best first: from{ends[1:]} to {within(others[-1].label)} {form(others[-1].value)}"
-        )
+        last = f"{within(others[-1].label)} {form(others[-1].value)}"
+        ends = f", best first: from {first} to {last}"
+        finding = f"{within(best.label)} is first with {form(best.value)}."
+    if all(row.look == "machine" for row in rows):
+        looks = {"machine": (0, "")}
     return dots_chart(
         key,
         f"What people give: {run.where(run.main, run.language)}",
         f"Dots with 95% intervals, {score} that people give to each of"
         f" {plural(len(rows[:most]), 'generator')}{ends}.",
         rows,
-        GENERATORS if any(row.look == "human" for row in rows) else {"machine": (0, "")},
+        looks,
         label="generator",
         value=value,
         between={"ranks": lambda row: row.ranks},
         source=source,
-        finding=f"{within(best.label)} is first with {form(best.value)}." if others else "",
+        finding=finding,
         form=form,
         most=most,
         beside="ranks",
@@ -160,48 +163,57 @@ def interval_dots(
     drawn ("") where no row has a figure.
     """
     rows = rows[:MOST_DOTS]
-    values = [value for row in rows if known(row.value) for value in row.figures if known(value)]
+    figures = chain.from_iterable(row.figures for row in rows if known(row.value))
+    values = list(filter(known, figures))
     if not values:
         return ""
-    used = [look for look in looks if any(row.look == look for row in rows)]
-    entries = [
-        (svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in used if looks[look][1]
-    ]
-    if mark:
-        values.append(mark[0])
-        entries.append((svg.line(12, -6, 12, 6, "ceiling"), mark[1]))
+    head, top = svg.legend(_entries(rows, looks, mark))
+    values += [mark[0]] if mark else []
+    values += [0.0] if sides else []
     left = svg.beside(name(row.label) for row in rows)
-    axis = Axis.around(
-        [*values, *([0.0] if sides else [])],
-        left,
-        svg.WIDTH - (62.0 if beside else 22.0),
-        form=form,
-    )
-    head, top = svg.legend(entries)
+    axis = Axis.around(values, left, svg.WIDTH - (62.0 if beside else 22.0), form=form)
     top += 28 if sides else 14
     heights = (STEP + svg.LINE * (len(svg.folded(name(row.label))) - 1) for row in rows)
     *edges, bottom = accumulate(heights, initial=top)
+    numbers = [axis.grid(top, bottom), axis.numbers(top, above=True), axis.numbers(bottom)]
     parts = [head]
     if beside:
         parts.append(svg.text(svg.WIDTH, edges[0] - 4, beside, class_="soft", anchor="end"))
     if sides:
         parts.append(arrows(*sides, left, svg.WIDTH, top - 17))
-    parts += [axis.grid(top, bottom), axis.numbers(top, above=True), axis.numbers(bottom)]
-    if sides:
-        parts.append(axis.line(0, top, bottom, "floor"))
+        numbers.append(axis.line(0, top, bottom, "floor"))
     if mark:
-        parts.append(axis.line(mark[0], top, bottom, "ceiling", f"{mark[1]}: {form(mark[0])}"))
+        numbers.append(axis.line(mark[0], top, bottom, "ceiling", f"{mark[1]}: {form(mark[0])}"))
+    parts += numbers
     for row, (upper, lower) in zip(rows, pairwise([*edges, bottom]), strict=True):
         y = (upper + lower) / 2
         parts.append(svg.lines(2, y + 4, name(row.label)))
         if beside:
             parts.append(svg.text(svg.WIDTH, y + 4, row.ranks, class_="soft", anchor="end"))
-        if known(row.value):
-            series = looks.get(row.look, (0, ""))[0]
-            parts.append(axis.estimate(y, within(row.label), row.figures, series))
-        else:
-            parts.append(svg.text(left + 4, y + 4, UNDEFINED, class_="soft"))
+        parts.append(_estimate(axis, row, looks, left, y))
     return svg.drawing(bottom + 18, *parts)
+
+
+def _used(looks: Looks, occurring: Iterable[str]) -> Looks:
+    """The looks that occur."""
+    names = set(occurring)
+    return {look: entry for look, entry in looks.items() if look in names}
+
+
+def _entries(
+    rows: Sequence[Dot], looks: Looks, mark: tuple[float, str] | None
+) -> list[tuple[str, str]]:
+    """The legend: the looks that occur, and what the line through all rows is."""
+    used = _used(looks, (row.look for row in rows)).values()
+    entries = [(svg.marker(12, 0, series), words) for series, words in used if words]
+    return [*entries, (svg.line(12, -6, 12, 6, "ceiling"), mark[1])] if mark else entries
+
+
+def _estimate(axis: Axis, row: Dot, looks: Looks, left: float, y: float) -> str:
+    """A row's figure with its interval; a dash where it has none."""
+    if not known(row.value):
+        return svg.text(left + 4, y + 4, UNDEFINED, class_="soft")
+    return axis.estimate(y, within(row.label), row.figures, looks.get(row.look, (0, ""))[0])
 
 
 def forest(
@@ -212,7 +224,8 @@ def forest(
     ahead: what below and above 0 means.
     """
     drawn = [(pair, row) for pair, row in pairs if known(row["difference"])]
-    reach = max([0.1, *(abs(value) for _, row in drawn for value in _ends(row) if known(value))])
+    ends = filter(known, chain.from_iterable(_ends(row) for _, row in drawn))
+    reach = max([0.1, *map(abs, ends)])
     left = 8 + svg.beside(language_name(row["language"]) for _, row in drawn)
     axis = Axis.around([-reach, reach], left, FOREST_RIGHT, form=signed)
     entries = [
@@ -277,18 +290,18 @@ def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
     panels: a design's rows of the table `designs`, one below the other on one scale, a line for
     each population. looks: by labelling. "" where nothing has a score.
     """
-    drawn = [row for rows in panels.values() for row in rows if known(row["mean"])]
+    rows = list(chain.from_iterable(panels.values()))
+    drawn = [row for row in rows if known(row["mean"])]
     if not drawn:
         return ""
-    used = [look for look in looks if any(row["labelling"] == look for row in drawn)]
-    head, y = svg.legend([(svg.marker(12, 0, looks[look][0]), looks[look][1]) for look in used])
-    values = [value for row in drawn for value in _central(row) if known(value)]
-    populations = list(
-        dict.fromkeys(row["population"] for rows in panels.values() for row in rows)
-    )[:MOST_POPULATIONS]
-    axis = Axis.around(values, svg.beside(map(name, populations)), svg.WIDTH - 22.0)
+    used = _used(looks, (row["labelling"] for row in drawn))
+    head, y = svg.legend([(svg.marker(12, 0, series), words) for series, words in used.values()])
+    asides = {look: (place - (len(used) - 1) / 2) * 10 for place, look in enumerate(used)}
+    populations = list(dict.fromkeys(row["population"] for row in rows))[:MOST_POPULATIONS]
+    values = filter(known, chain.from_iterable(map(_central, drawn)))
+    axis = Axis.around(list(values), svg.beside(map(name, populations)), svg.WIDTH - 22.0)
     parts = [head]
-    for title, rows in panels.items():
+    for title, panel in panels.items():
         y += 20
         bottom = y + 6 + POPULATION_STEP * len(populations)
         parts += [
@@ -296,17 +309,17 @@ def population_panels(panels: Mapping[str, Sequence[Row]], looks: Looks) -> str:
             axis.grid(y + 6, bottom),
             axis.numbers(bottom),
         ]
-        for place, population in enumerate(populations):
-            middle = y + 6 + POPULATION_STEP * (place + 0.5)
+        middles = {
+            population: y + 6 + POPULATION_STEP * (place + 0.5)
+            for place, population in enumerate(populations)
+        }
+        for population, middle in middles.items():
             parts.append(svg.lines(2, middle + 4, name(population)))
-            for row in rows:
-                if row["population"] == population and known(row["mean"]):
-                    at = middle + (used.index(row["labelling"]) - (len(used) - 1) / 2) * 10
-                    parts.append(
-                        axis.estimate(
-                            at, name(population), _central(row), looks[row["labelling"]][0]
-                        )
-                    )
+        for row in panel:
+            if row["population"] in middles and known(row["mean"]):
+                at = middles[row["population"]] + asides[row["labelling"]]
+                series, _ = looks[row["labelling"]]
+                parts.append(axis.estimate(at, name(row["population"]), _central(row), series))
         y = bottom + 18
     return svg.drawing(y, *parts)
 

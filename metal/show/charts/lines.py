@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from metal.data.text import UNDEFINED, count, figure, known, name, plural, within
+from metal.runs.columns import Row
 from metal.show import svg
 from metal.show.svg import Axis, cell_key_and_label
 from metal.show.view import Chart, TableView
@@ -89,16 +90,22 @@ def design_curve(
         if curve.needed and least <= curve.needed <= most:
             at = x(math.log10(curve.needed))
             parts.append(svg.line(at, y(target), at, bottom, f"way s{series} d2"))
-        places = [(x(math.log10(items)), y(height)) for items, height in curve.points]
-        beyond = [items > curve.now * 1.001 for items, _ in curve.points]
-        for (start, end), dashed in zip(pairwise(places), beyond[1:], strict=True):
-            parts.append(svg.line(*start, *end, f"way s{series}{' d2' if dashed else ''}"))
-        for (items, height), place, hollow in zip(curve.points, places, beyond, strict=True):
-            words = (
-                f"{plural(curve.people, 'person', 'people')}, {count(items)} items: {form(height)}"
-            )
-            parts.append(svg.marker(*place, series, words, hollow=hollow))
+        parts += _curve(series, curve, x, y, form)
     return svg.drawing(bottom + 34, *parts)
+
+
+def _curve(
+    series: int, curve: ItemsCurve, x: Axis, y: Axis, form: Callable[[Any], str]
+) -> Iterator[str]:
+    """The lines of a curve, then its points."""
+    points = [(x(math.log10(items)), y(height)) for items, height in curve.points]
+    beyond = [items > curve.now * 1.001 for items, _ in curve.points]
+    for (start, end), dashed in zip(pairwise(points), beyond[1:], strict=True):
+        yield svg.line(*start, *end, f"way s{series}{' d2' if dashed else ''}")
+    people = plural(curve.people, "person", "people")
+    for (items, height), point, hollow in zip(curve.points, points, beyond, strict=True):
+        words = f"{people}, {count(items)} items: {form(height)}"
+        yield svg.marker(*point, series, words, hollow=hollow)
 
 
 def _round_logarithms(low: float, high: float) -> list[float]:
@@ -154,25 +161,14 @@ def references_chart(
     Steps have `references`, `pearson` and `spread`, the standard deviation over draws, NaN with one
     draw.
     """
-    shown = [
-        (metric, level, [step for step in steps if known(step["pearson"])])
-        for metric, level, steps in metrics
-    ]
-    shown = [(metric, level, steps) for metric, level, steps in shown if steps or known(level)]
+    shown = list(_with_values(metrics))
     if not shown:
         return None
     drawn = [step for _, _, steps in shown for step in steps]
-    values = [
-        step["pearson"] + reach for step in drawn for reach in (-_spread(step), _spread(step))
-    ]
+    values = [step["pearson"] + sign * _spread(step) for step in drawn for sign in (-1, 1)]
     values += [level for _, level, _ in shown if known(level)]
     most = max([2, *(step["references"] for step in drawn)])
-    entries = []
-    for series, (metric, level, _) in enumerate(shown):
-        colour = f"way s{series % svg.SERIES}"
-        look = svg.line_symbol(svg.way(series)) if known(level) else svg.line_symbol(colour, series)
-        entries.append((look, name(metric, svg.LEGEND_LENGTH)))
-    head, top = svg.legend(entries)
+    head, top = svg.legend([_entry(series, *each) for series, each in enumerate(shown)])
     top += 16
     bottom = top + REFERENCES_HEIGHT
     left, right = REFERENCES_LEFT, REFERENCES_RIGHT
@@ -185,23 +181,45 @@ def references_chart(
         svg.text(right, bottom + 29, "references →", class_="soft", anchor="end"),
     ]
     for series, (metric, level, steps) in enumerate(shown):
-        colour = f"s{series % svg.SERIES}"
         if known(level):
             parts.append(y.line(level, left, right, svg.way(series)))
-        places = [(x(step["references"]), y(step["pearson"])) for step in steps]
-        parts += [svg.line(*start, *end, f"way {colour}") for start, end in pairwise(places)]
-        for step, place in zip(steps, places, strict=True):
-            if spread := _spread(step):
-                ends = (y(step["pearson"] - spread), y(step["pearson"] + spread))
-                parts.append(svg.line(place[0], ends[0], place[0], ends[1], f"ci {colour}"))
-            words = f"{within(metric)}, {count(step['references'])}: {figure(step['pearson'])}"
-            parts.append(svg.marker(*place, series, words))
+        parts += _steps(series, metric, steps, x, y)
     picture = svg.drawing(bottom + 36, *parts)
     words, numbers = _references_in_words(label, shown, people), _numbers(key, label, metrics)
     return Chart(key, label, words, picture, numbers, _NOTES, _references_finding(shown))
 
 
-def _spread(step: dict[Any, Any]) -> float:
+def _with_values(metrics: Sequence[MetricOfCell]) -> Iterator[MetricOfCell]:
+    """Metrics that have a value, with the steps that have one."""
+    for metric, level, steps in metrics:
+        steps = [step for step in steps if known(step["pearson"])]
+        if steps or known(level):
+            yield metric, level, steps
+
+
+def _entry(series: int, metric: str, level: float, steps: Sequence[Row]) -> tuple[str, str]:
+    """A metric in the legend: a line alone where it needs no references."""
+    symbol = svg.line_symbol(svg.way(series))
+    if not known(level):
+        symbol = svg.line_symbol(f"way s{series % svg.SERIES}", series)
+    return symbol, name(metric, svg.LEGEND_LENGTH)
+
+
+def _steps(series: int, metric: str, steps: Sequence[Row], x: Axis, y: Axis) -> Iterator[str]:
+    """A metric's curve, then its points with the spread of their draws."""
+    colour = f"s{series % svg.SERIES}"
+    points = [(x(step["references"]), y(step["pearson"])) for step in steps]
+    for start, end in pairwise(points):
+        yield svg.line(*start, *end, f"way {colour}")
+    for step, (across, height) in zip(steps, points, strict=True):
+        if spread := _spread(step):
+            ends = (y(step["pearson"] - spread), y(step["pearson"] + spread))
+            yield svg.line(across, ends[0], across, ends[1], f"ci {colour}")
+        words = f"{within(metric)}, {count(step['references'])}: {figure(step['pearson'])}"
+        yield svg.marker(across, height, series, words)
+
+
+def _spread(step: Row) -> float:
     return float(step["spread"]) if known(step["spread"]) else 0.0
 
 

@@ -132,20 +132,15 @@ def _panel(
     y = Axis(*up, bottom, top, upright=True)
     middle = top - 8 - svg.LINE * (len(svg.folded(_title(panel), TITLE_LENGTH)) - 1) / 2
     parts = [svg.lines(left - 26, middle, _title(panel), TITLE_LENGTH)]
-    if same_scale:
-        parts.append(svg.rect(left, top, corner, corner, class_="band"))
-        parts.append(svg.rect(right - corner, bottom - corner, corner, corner, class_="band"))
-    parts.append(svg.rect(left, top, SIDE, SIDE, class_="grid"))
-    if same_scale:
-        parts.append(svg.line(left, bottom, right, top, "floor"))
+    frame = svg.rect(left, top, SIDE, SIDE, class_="grid")
+    parts += _bands(left, top, corner, frame) if same_scale else [frame]
     parts += _labels(x, y, people)
     widest = _radius({x(score) for score in scores}, {y(score) for score in theirs})
     edge = corner + 1e-6
     for score, their, outputs in sorted(panel.pairs, key=lambda pair: -pair[2]):
         px, py = x(score), y(their)
-        marked = same_scale and (
-            (px <= left + edge and py <= top + edge) or (px >= right - edge and py >= bottom - edge)
-        )
+        to_ends = max(px - left, py - top), max(right - px, bottom - py)
+        marked = same_scale and min(to_ends) <= edge
         words = f"{within(panel.rater)} {score:.4g}, {people} {their:.4g}: {count(outputs)}"
         radius = max(SMALLEST, widest * math.sqrt(outputs / max(numbers)))
         parts.append(_circle(px, py, radius, "m1" if marked else "m0", svg.title(words)))
@@ -157,6 +152,17 @@ def _panel(
             )
         )
     return parts
+
+
+def _bands(left: float, top: float, corner: float, frame: str) -> list[str]:
+    """The corners where rater and people are far apart, the frame, and the line of equal scores."""
+    right, bottom = left + SIDE, top + SIDE
+    return [
+        svg.rect(left, top, corner, corner, class_="band"),
+        svg.rect(right - corner, bottom - corner, corner, corner, class_="band"),
+        frame,
+        svg.line(left, bottom, right, top, "floor"),
+    ]
 
 
 def _labels(x: Axis, y: Axis, people: str) -> list[str]:

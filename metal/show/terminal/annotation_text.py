@@ -11,6 +11,8 @@ from metal.show.commands import next_command
 from metal.show.terminal import console as show
 
 if TYPE_CHECKING:
+    from metal.building.tasks import Assignment
+    from metal.data.records import Criterion
     from metal.genie.monitoring import Monitoring
     from metal.running.annotating import HandedOut, ImportReport, Posted
 
@@ -32,40 +34,25 @@ def _say_moved() -> None:
 def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
     """How many tasks go to whom, what their test questions are judged by, and how to go on."""
     from metal.building.store import FOLDER
-    from metal.genie.gold_questions import NEGATIVE, POSITIVE, tells
+    from metal.genie.gold_questions import NEGATIVE, POSITIVE
 
     dataset, out, assignments = handed_out.dataset, handed_out.out, handed_out.assignments
     if handed_out.added:
         show.say(f"Added to {dataset / 'dataset.toml'}: {', '.join(handed_out.added)}", wrap=False)
         if inside:
             _say_moved()
-    rows = []
-    for language in dict.fromkeys(assignment.language for assignment in assignments):
-        group = [assignment for assignment in assignments if assignment.language == language]
-        loads = sorted({len(assignment.tasks) for assignment in group})
-        count = len({task.task for assignment in group for task in assignment.tasks})
-        names = f"{group[0].rater} to {group[-1].rater}" if len(group) > 1 else group[0].rater
-        rows.append([language, f"{count:,}", names, " or ".join(map(str, loads))])
     asked = [rubric.criterion for rubric in assignments[0].rubrics.values()]
     title = f"Tasks for people: {', '.join(criterion.short for criterion in asked)}"
-    show.table(title, ["", "tasks", "people", "each rates"], rows)
+    show.table(title, ["", "tasks", "people", "each rates"], _loads(assignments))
     if handed_out.questions:
-        by = {
-            side: (
-                ", ".join(criterion.short for criterion in asked if tells(criterion, side))
-                or "nothing"
-            )
-            for side in (POSITIVE, NEGATIVE)
-        }
         show.say(
             f"{plural(len(handed_out.questions), 'test question')} among them: positive ones tell"
-            f" by {by[POSITIVE]}, negative ones by {by[NEGATIVE]} (of_source in dataset.toml)"
+            f" by {_telling(asked, POSITIVE)}, negative ones by {_telling(asked, NEGATIVE)}"
+            " (of_source in dataset.toml)"
         )
-    guide = (
-        "README.txt there says how to go on"
-        if (out / "README.txt").is_file()
-        else "give each person their file"
-    )
+    guide = "give each person their file"
+    if (out / "README.txt").is_file():
+        guide = "README.txt there says how to go on"
     show.say(f"In {out}: {guide}", wrap=False)
     show.say(f"Who was given what is in {dataset / FOLDER}", wrap=False)
     on_platform = handed_out.form in ON_PLATFORMS
@@ -74,6 +61,27 @@ def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
     show.say(
         f"{'Or' if on_platform else 'Next'}: metal annotate import {dataset} ANSWERS...", wrap=False
     )
+
+
+def _loads(assignments: Sequence[Assignment]) -> list[list[str]]:
+    """A row a language: its tasks, its people, and how many each of them rates."""
+    by_language: dict[str, list[Assignment]] = {}
+    for assignment in assignments:
+        by_language.setdefault(assignment.language, []).append(assignment)
+    rows = []
+    for language, group in by_language.items():
+        loads = sorted({len(assignment.tasks) for assignment in group})
+        count = len({task.task for assignment in group for task in assignment.tasks})
+        people = f"{group[0].rater} to {group[-1].rater}" if group[1:] else group[0].rater
+        rows.append([language, f"{count:,}", people, " or ".join(map(str, loads))])
+    return rows
+
+
+def _telling(asked: Sequence[Criterion], side: str) -> str:
+    """The criteria by which test questions of this side tell who does not read."""
+    from metal.genie.gold_questions import tells
+
+    return ", ".join(each.short for each in asked if tells(each, side)) or "nothing"
 
 
 def show_import(report: ImportReport, *, inside: bool) -> None:

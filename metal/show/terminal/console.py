@@ -14,7 +14,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import product
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Literal
 
 from metal.data.progress import FOLLOWER
@@ -24,6 +24,7 @@ from metal.show.terminal.stages import Stages
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
 
     from metal.show.view import Cell, Paragraph, TableView
 
@@ -201,10 +202,9 @@ def _show_table(part: TableView, widths: Sequence[int] | None = None) -> None:
         if part.heads > 1 and row[0] == above:
             row[0] = ""
     styles = {
-        (line, place): STYLES[cell.mark]
+        (line, place): STYLES.get(cell.mark, "")
         for line, row in enumerate(part.rows)
         for place, cell in enumerate(row)
-        if cell.mark in STYLES
     }
     left = () if widths else part.flush_left
     table(
@@ -299,9 +299,6 @@ def table(
     left: of each column, whether it stands flush left; all with widths, else those kept. brief: the
     first of these tables, and how many columns are left out.
     """
-    from rich import box
-    from rich.cells import cell_len
-    from rich.table import Table
     from rich.text import Text
 
     out = console()
@@ -310,42 +307,63 @@ def table(
         out.print(Text(clean(title), style="bold"))
     left = left or [bool(widths) or place < keep for place in range(len(columns))]
     widths = widths or _widths(columns, rows, out.width, keep)
+    styles = styles or {}
     groups = list(_groups(widths, out.width, keep))
-    for group in groups[: 1 if brief else None]:
-        headed = any(columns[place] for place in group)
-        shown = Table(
-            box=box.SIMPLE_HEAD,
-            show_header=headed,
-            show_edge=False,
-            pad_edge=False,
-            padding=(0, 2, 0, 0),
-        )
-        for place in group:
-            shown.add_column(
-                Text(clean(columns[place])),
-                justify="left" if left[place] else "right",
-                max_width=widths[place],
-                overflow="fold",
-            )
-        for line, row in enumerate(rows):
-            cells = [
-                (
-                    clean(row[place])
-                    if place >= keep
-                    else "\n".join(broken(clean(row[place]), widths[place], cell_len))
-                )
-                for place in group
-            ]
-            looks = [(styles or {}).get((line, place), "") for place in group]
-            shown.add_row(*map(Text, cells, looks))
+    left_out = list(chain.from_iterable(group[keep:] for group in groups[1:])) if brief else []
+    for group in groups[:1] if brief else groups:
+        shown = _drawn(columns, rows, group, widths, left, styles, keep)
         with out.capture() as drawn:
             out.print(shown)
         out.file.write("".join(f"{line.rstrip()}\n" for line in drawn.get().splitlines()))
-    if brief and groups[1:]:
-        named = [" ".join(columns[place].split()) for group in groups[1:] for place in group[keep:]]
-        say(f"With -v also: {', '.join(filter(None, named))}.", dim=True)
+    headings = [" ".join(columns[place].split()) for place in left_out]
+    if headings:
+        say(f"With -v also: {', '.join(filter(None, headings))}.", dim=True)
     if note:
         say(note, dim=True)
+
+
+def _drawn(
+    columns: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    group: Sequence[int],
+    widths: Sequence[int],
+    left: Sequence[bool],
+    styles: Mapping[tuple[int, int], str],
+    keep: int,
+) -> Table:
+    """These columns of a table."""
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    shown = Table(
+        box=box.SIMPLE_HEAD,
+        show_header=any(columns[place] for place in group),
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )
+    for place in group:
+        shown.add_column(
+            Text(clean(columns[place])),
+            justify="left" if left[place] else "right",
+            max_width=widths[place],
+            overflow="fold",
+        )
+    for line, row in enumerate(rows):
+        looks = [styles.get((line, place), "") for place in group]
+        shown.add_row(*map(Text, _cells(row, group, widths, keep), looks))
+    return shown
+
+
+def _cells(row: Sequence[str], group: Sequence[int], widths: Sequence[int], keep: int) -> list[str]:
+    """The cells of a row in these columns; what names the row is folded at words."""
+    from rich.cells import cell_len
+
+    cells = [clean(row[place]) for place in group]
+    for place in group[:keep]:
+        cells[place] = "\n".join(broken(cells[place], widths[place], cell_len))
+    return cells
 
 
 def _groups(widths: Sequence[int], width: int, keep: int) -> Iterator[list[int]]:
