@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -117,42 +117,23 @@ def audit(
             f"dataset {dataset.card.name}: no criterion was rated by"
             f" people{_of_reference(settings.reference)}"
         )
-    of_classes = [cell for cell in audited if not cell.continuous]
-    _refuse_free_text(of_classes)
+    _refuse_free_text([cell for cell in audited if not cell.continuous])
     _refuse_rule(audited, settings.aggregate)
     bootstrap = SourceBootstrap(settings.resamples, settings.seed)
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     compared = compared_judges(dataset, audited)
-    together: list[tuple[Verdict, float]] = []
+    together: list[Verdict] = []
+    least: list[float] = []
     for cell in followed(audited, progress):
-        rows["people"].append(people_row(cell, bootstrap))
-        verdicts = {judge: verdict(cell, judge) for judge in cell.judges}
-        rows["verdicts"] += [each.row() for each in verdicts.values()]
-        rows["picked"] += picked_rows(cell, [*verdicts.values()], bootstrap)
-        for each in verdicts.values():
+        verdicts = [verdict(cell, judge) for judge in cell.judges]
+        for name, of_cell in _cell_rows(cell, verdicts, bootstrap):
+            rows[name] += of_cell
+        for each in verdicts:
             if each.judge in compared:
-                together.append((each, kept_at_least(cell, each, sum(compared.values()))))
-        for judge in cell.judges:
-            beside = standing(cell, judge)
-            if isinstance(beside, ScoreStanding):
-                rows["scores"].append(score_row(beside, bootstrap))
-            if not cell.continuous:
-                judged = JudgedItems(cell, judge, bootstrap)
-                by_class = Standing(cell, judge) if cell.by_scores else beside
-                mistakes = Mistakes(by_class)
-                without = [cell.people.index(person) for person in verdicts[judge].left_out]
-                in_verdict = Standing(cell, judge, without) if without else by_class
-                rows["judges"].append(judge_row(judged, in_verdict))
-                rows["by_class"] += class_rows(mistakes)
-                rows["confusion"] += confusion_rows(mistakes)
-                rows["by_certainty"] += certainty_rows(judged)
-        if not cell.continuous:
-            rows["differences"] += difference_rows(cell, bootstrap)
-            rows["class_distribution"] += distribution_rows(cell)
+                together.append(each)
+                least.append(kept_at_least(cell, each, sum(compared.values())))
         cell.shared.clear()
-    rows["together"] += together_rows(
-        [each for each, _ in together], [least for _, least in together]
-    )
+    rows["together"] += together_rows(together, least)
     adjust(rows["differences"])
     further = {
         "self_agreement": partial(self_agreement_rows, dataset, settings, bootstrap),
@@ -165,6 +146,38 @@ def audit(
         rows[name] += made()
     kept = {name: rows[name] for name in TABLES if rows[name] or name in ALWAYS}
     return _result(dataset, items, settings, audited, kept)
+
+
+def _cell_rows(
+    cell: AuditCell, verdicts: Sequence[Verdict], bootstrap: SourceBootstrap
+) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
+    """The rows of a cell, and the table they belong to."""
+    yield "people", [people_row(cell, bootstrap)]
+    yield "verdicts", [each.row() for each in verdicts]
+    yield "picked", picked_rows(cell, verdicts, bootstrap)
+    for each in verdicts:
+        beside = standing(cell, each.judge)
+        if isinstance(beside, ScoreStanding):
+            yield "scores", [score_row(beside, bootstrap)]
+        if not cell.continuous:
+            by_class = Standing(cell, each.judge) if cell.by_scores else beside
+            yield from _class_rows(cell, each, by_class, bootstrap)
+    if not cell.continuous:
+        yield "differences", difference_rows(cell, bootstrap)
+        yield "class_distribution", distribution_rows(cell)
+
+
+def _class_rows(
+    cell: AuditCell, of_judge: Verdict, by_class: Standing, bootstrap: SourceBootstrap
+) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
+    """The rows of a judge whose answers are classes, and the table they belong to."""
+    judged, mistakes = JudgedItems(cell, of_judge.judge, bootstrap), Mistakes(by_class)
+    without = [cell.people.index(person) for person in of_judge.left_out]
+    in_verdict = Standing(cell, of_judge.judge, without) if without else by_class
+    yield "judges", [judge_row(judged, in_verdict)]
+    yield "by_class", class_rows(mistakes)
+    yield "confusion", confusion_rows(mistakes)
+    yield "by_certainty", certainty_rows(judged)
 
 
 def _refuse_free_text(audited: list[AuditCell]) -> None:

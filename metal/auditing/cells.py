@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -247,33 +248,20 @@ def cells(
     UnknownName for a judge, criterion or language that does not occur, UsageError when nobody is
     left.
     """
-    named = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
-    check_known("judge", settings.judges, named)
-    check_known("criterion", settings.criteria, dataset.criteria)
-    check_languages(settings.languages, dataset.languages)
-    scales = [
-        criterion.scale
-        for criterion in dataset.criteria.values()
-        if criterion.scale.measure == "nominal"
-    ]
-    check_known(
-        "label",
-        filter(None, [settings.bad]),
-        [level.label for scale in scales for level in scale.levels],
-    )
+    _check_names(dataset, settings)
     people, judges = people_named(dataset, settings.reference), judges_of(dataset, settings)
     groups = {name: dataset.raters[name].group for name in people}
     table = dataset.ratings.loc[:, ["source", "output", "rater", "score"]]
     grouped = _rows_of_cells(dataset, {*people, *judges})
-    rated = [
-        (language, criterion, grouped[name, language])
+    criteria = [
+        name
         for name, criterion in dataset.criteria.items()
-        if (criterion.scale.levels or continuous)
-        and (not settings.criteria or name in settings.criteria)
-        for language in settings.languages or dataset.languages
-        if (name, language) in grouped
+        if (continuous or criterion.scale.levels)
+        and name in (settings.criteria or dataset.criteria)
     ]
-    for language, criterion, rows in followed(rated, "cells"):
+    cases = product(criteria, settings.languages or dataset.languages)
+    for name, language in followed([case for case in cases if case in grouped], "cells"):
+        criterion, rows = dataset.criteria[name], grouped[name, language]
         matrix = code_matrix(table.iloc[rows], criterion)
         yield AuditCell(
             language,
@@ -285,6 +273,18 @@ def cells(
             groups,
             settings,
         )
+
+
+def _check_names(dataset: Dataset, settings: AuditSettings) -> None:
+    """Raise UnknownName for a judge, criterion, language or label that does not occur."""
+    judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
+    check_known("judge", settings.judges, judges)
+    check_known("criterion", settings.criteria, dataset.criteria)
+    check_languages(settings.languages, dataset.languages)
+    scales = [criterion.scale for criterion in dataset.criteria.values()]
+    levels = [scale.levels for scale in scales if scale.measure == "nominal"]
+    labels = [level.label for level in chain.from_iterable(levels)]
+    check_known("label", filter(None, [settings.bad]), labels)
 
 
 def _rows_of_cells(dataset: Dataset, raters: Collection[str]) -> dict[tuple[str, str], Codes]:

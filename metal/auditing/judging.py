@@ -353,14 +353,17 @@ def judge_row(judged: JudgedItems, beside: Standing) -> dict[str, Any]:
     order = order_figures(beside)
     test, test_reason = _test(cell, judge)
     p = judged.drawn.p_value(judged.lead)
+    lead_p = 1 - p / 2
+    if judged.drawn.n and judged.lead.observed > 0:
+        lead_p = p / 2
     without_one = [
         margins_of(truth, cell.by_judge(judge), cell.levels) for truth in cell.truth_without_one
     ]
     asked, answered = judged.drawn.n, int((judged.answers >= 0).sum())
-    reasons = [
-        undefined_note({**figures, **order}),
-        f"alt_test: {test_reason}" if test_reason else "",
-    ]
+    reasons = [undefined_note({**figures, **order})]
+    if test_reason:
+        reasons.append(f"alt_test: {test_reason}")
+    passed = {True: "yes", False: "no", None: ""}
     return {
         "language": cell.language,
         "criterion": cell.criterion.name,
@@ -376,8 +379,8 @@ def judge_row(judged: JudgedItems, beside: Standing) -> dict[str, Any]:
         "leniency_items": figures["leniency"].n,
         **columns(order),
         "order_items": beside.items,
-        "lead_p": p / 2 if judged.drawn.n and judged.lead.observed > 0 else 1 - p / 2,
+        "lead_p": lead_p,
         **{f"alt_test_{name}": getattr(test, name, float("nan")) for name in OF_TEST},
-        "alt_test_passed": "" if test is None else "yes" if test.passed else "no",
+        "alt_test_passed": passed[getattr(test, "passed", None)],
         "undefined": "; ".join(filter(None, reasons)),
     }

@@ -14,6 +14,7 @@ from zlib import crc32
 
 import numpy as np
 import regex
+from numpy.typing import ArrayLike
 
 from metal.auditing.cells import AuditCell
 from metal.building.flags import by_script, words_of
@@ -43,6 +44,8 @@ SHARE_OF_ENGLISH = 0.15  # of the words, from which on a text is English
 OPENING = 3  # words
 QUOTED = 12  # characters, from which on a quotation is of a text
 PREDICTED = ("predicts_score", "predicts_error")
+# shares that may be of nothing, and what is then missing
+NOTHING = {"contradicts": "no reason names a level", "quotes_found": "no quotation"}
 
 
 @dataclass(frozen=True)
@@ -127,56 +130,57 @@ def _reasons(
 def _row(
     dataset: Dataset, language: str, judge: str, reasons: Sequence[Reason], texts: Sequence[str]
 ) -> dict[str, Any]:
+    """What the justifications of a judge in a language are worth, without their counts."""
     sources = np.unique([reason.source for reason in reasons], return_inverse=True)[1]
-    spoken = [language_of(text, language) for text in texts]
-    named = [level_named(text, reason.scale) for text, reason in zip(texts, reasons, strict=True)]
-    quoted = [
-        quotes(text, dataset, reason.output) for text, reason in zip(texts, reasons, strict=True)
-    ]
+    spoken = np.array([language_of(text, language) for text in texts])
+    pairs = list(zip(texts, reasons, strict=True))
+    levels = np.array([level_named(text, reason.scale) for text, reason in pairs], dtype=np.float64)
+    names_level = ~np.isnan(levels)
+    differs = levels != [reason.score for reason in reasons]
+    hits, spans = zip(
+        *(quotes(text, dataset, reason.output) for text, reason in pairs), strict=True
+    )
     openings = Counter(" ".join(_words(text)[:OPENING]) for text in texts)
     opening, times = openings.most_common(1)[0]
-    own = sides(language)[1].split("-")[0] == "en"
+    native = ("own", "en") if sides(language)[1].split("-")[0] == "en" else ("own",)
     row: dict[str, Any] = {"language": language, "judge": judge, "read": len(reasons)}
-    differ = [
-        level is not None and level != reason.score
-        for level, reason in zip(named, reasons, strict=True)
-    ]
+    every = np.ones(len(reasons))
     # what counts, and of how many
-    shares: Mapping[str, tuple[Sequence[float], Sequence[float]]] = {
-        "in_output_language": (
-            [each == "own" or (own and each == "en") for each in spoken],
-            [1] * len(reasons),
-        ),
-        "in_english": ([each == "en" for each in spoken], [1] * len(reasons)),
-        "names_level": ([level is not None for level in named], [1] * len(reasons)),
-        "contradicts": (differ, [level is not None for level in named]),
-        "quotes_found": ([hits for hits, _ in quoted], [spans for _, spans in quoted]),
+    shares: Mapping[str, tuple[ArrayLike, ArrayLike]] = {
+        "in_output_language": (np.isin(spoken, native), every),
+        "in_english": (spoken == "en", every),
+        "names_level": (names_level, every),
+        "contradicts": (names_level & differs, names_level),
+        "quotes_found": (hits, spans),
     }
-    undefined = []
     for name, (above, below) in shares.items():
-        totals, counts = (np.bincount(sources, each).astype(np.float64) for each in (above, below))
-        if not counts.sum():
-            row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"), math.nan)
-            undefined.append(
-                f"{name}: {'no reason names a level' if name == 'contradicts' else 'no quotation'}"
-            )
-            continue
-        low, high = interval_of_mean(totals[counts > 0], counts[counts > 0])
-        row |= {name: float(totals.sum() / counts.sum()), f"{name}_low": low, f"{name}_high": high}
-    row |= {
-        "named": sum(level is not None for level in named),
-        "quotes": sum(spans for _, spans in quoted),
-    }
+        row |= _with_ends(name, _share(above, below, sources))
+    undefined = [f"{name}: {why}" for name, why in NOTHING.items() if math.isnan(row[name])]
+    row |= {"named": int(names_level.sum()), "quotes": sum(spans)}
     row |= {"opening": opening, "opening_share": times / len(reasons)}
     words = hashed(texts)
-    for name in PREDICTED:
-        target = np.array(
-            [reason.lean if name == "predicts_score" else reason.wrong for reason in reasons]
-        )
-        figures, why = _predicted(words, target, sources)
-        row |= dict(zip((name, f"{name}_low", f"{name}_high"), figures, strict=True))
+    targets = ([reason.lean for reason in reasons], [reason.wrong for reason in reasons])
+    for name, target in zip(PREDICTED, targets, strict=True):
+        figures, why = _predicted(words, np.array(target), sources)
+        row |= _with_ends(name, figures)
         undefined += [f"{name}: {why}"] if why else []
     return row | {"undefined": "; ".join(undefined)}
+
+
+def _with_ends(name: str, figures: tuple[float, float, float]) -> dict[str, float]:
+    """A figure and the ends of its interval, by their columns."""
+    return dict(zip((name, f"{name}_low", f"{name}_high"), figures, strict=True))
+
+
+def _share(above: ArrayLike, below: ArrayLike, sources: Codes) -> tuple[float, float, float]:
+    """The share with its interval over sources; NaN of nothing."""
+    totals, counts = (np.bincount(sources, each).astype(np.float64) for each in (above, below))
+    if not counts.sum():
+        return (math.nan,) * 3
+    return (
+        float(totals.sum() / counts.sum()),
+        *interval_of_mean(totals[counts > 0], counts[counts > 0]),
+    )
 
 
 def _predicted(

@@ -48,27 +48,31 @@ def own_output_rows(
     for judge in judges_of(dataset, settings):
         rater = dataset.raters[judge]
         family = family_of_judge(judge, rater.kind, rater.about)
-        own = sorted(name for name in generators if family and family_of[name] == family)
-        if not own or len(own) == len(generators):
+        own = sorted(name for name in generators if family_of[name] == family)
+        if not family or len(own) in (0, len(generators)):
             continue
         cells = [
-            figures
+            _cell(cell, judge, own, np.isin(by, own))
             for cell, by in zip(audited, writers, strict=True)
-            if judge in cell.judges and (figures := _cell(cell, judge, own, np.isin(by, own)))
+            if judge in cell.judges
         ]
-        adjusted = holm([float(shift.p[0]) for _, shift, _ in cells])
-        for (row, shift, span), p in zip(cells, adjusted, strict=True):
-            low, high = shift.interval(0)
-            value = float(shift.value[0])
-            why = str(row["undefined"]) or "too few sources"
-            figure = {
-                "preference": Estimate(value, low, high)
-                if math.isfinite(low)
-                else Estimate.undefined(why)
-            }
-            word = says(shift, 0, float(p), span, PREFERS if value > 0 else AGAINST)
-            row |= {"says": word, **columns(figure), "p_adjusted": float(p), "span": span}
-            yield row | {"undefined": undefined_note(figure)}
+        figures = list(filter(None, cells))
+        adjusted = holm([float(shift.p[0]) for _, shift, _ in figures])
+        for (row, shift, span), p in zip(figures, adjusted, strict=True):
+            yield row | _preference(shift, float(p), span, str(row["undefined"]))
+
+
+def _preference(shift: Shifts, p: float, span: float, why: str) -> dict[str, Any]:
+    """The columns of a preference. why: there is none."""
+    low, high = shift.interval(0)
+    value = float(shift.value[0])
+    preference = Estimate.undefined(why or "too few sources")
+    if math.isfinite(low):
+        preference = Estimate(value, low, high)
+    figure = {"preference": preference}
+    word = says(shift, 0, p, span, PREFERS if value > 0 else AGAINST)
+    row = {"says": word, **columns(figure), "p_adjusted": p, "span": span}
+    return row | {"undefined": undefined_note(figure)}
 
 
 def _cell(

@@ -43,23 +43,24 @@ def people_row(
     """One row of the table of people. only: these figures (QUICK, because hundreds of people have
     many pairs).
     """
+    items = items_with_class = int(cell.complete.sum())
+    case = np.zeros(0, dtype=np.int64)
     if cell.continuous:
         figures = {name: Estimate.undefined("scores without classes") for name in NAMES}
     else:
+        case = cell.case[cell.complete & (cell.case >= 0)]
+        items, items_with_class = len(case), int((cell.truth >= 0).sum())
         of_classes = _figures(cell, bootstrap)
         figures = {name: of_classes[name]() for name in NAMES if not only or name in only}
     if cell.by_scores:
         figures |= agreement_of_scores(cell, bootstrap)
-    case = np.zeros(0, dtype=np.int64) if cell.continuous else cell.case[cell.complete]
-    cases = np.bincount(case[case >= 0], minlength=len(CASES)).tolist()
+    cases = np.bincount(case, minlength=len(CASES)).tolist()
     row: dict[str, Any] = {
         "language": cell.language,
         "criterion": cell.criterion.name,
         "people": len(cell.people),
-        "items": int(cell.complete.sum()) if cell.continuous else sum(cases),
-        "items_with_class": int(
-            cell.complete.sum() if cell.continuous else (cell.truth >= 0).sum()
-        ),
+        "items": items,
+        "items_with_class": items_with_class,
         "sources": len(np.unique(cell.matrix.sources[cell.complete])),
         "min_raters": cell.min_raters,
         "dropped": dropped_note(cell.dropped()),

@@ -9,7 +9,7 @@ they answered.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from metal.stats.bootstrap import SourceBootstrap
 
 
 def picked_rows(
-    cell: AuditCell, verdicts: list[Verdict], bootstrap: SourceBootstrap
+    cell: AuditCell, verdicts: Sequence[Verdict], bootstrap: SourceBootstrap
 ) -> Iterator[dict[str, Any]]:
     """A row where two judges or more have a share kept: the best of them. verdicts: those of the
     cell.

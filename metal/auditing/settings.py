@@ -144,28 +144,27 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
     data: Dataset.identity. about: judge, language (lang), criterion (crit), n, dropped, ... in this
     order; the separators | and : never occur unescaped in a value.
     """
-    parts = {
+    parts: dict[str, object] = {
         "metal": __version__,
         "data": data,
         **about,
         "agg": settings.aggregate,
         "minr": settings.min_raters or "panel",
         "ref": settings.reference.removeprefix("group="),
-        "without": (
-            f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else about.get("without")
-        ),
-        "eps": "group" if settings.epsilon is None else f"{settings.epsilon:g}",
-        "small": "wilcoxon" if settings.wilcoxon else "",
-        # a verdict has no resamples
-        "bs": "" if about.get("stat") == "verdicts" else settings.resamples,
-        "seed": "" if about.get("stat") == "verdicts" else settings.seed,
-        "compat": "paper" if settings.paper_compat else "",
-        "margin": "" if settings.margin == AuditSettings.margin else settings.margin,
-        "keep": "" if settings.keep == AuditSettings.keep else settings.keep,
-        "floor": (
-            "" if settings.people_floor == AuditSettings.people_floor else settings.people_floor
-        ),
-        "bad": settings.bad,
-        "scores": "standardised" if settings.standardise else "",
     }
+    if settings.exclude_noisy:
+        parts["without"] = f"noisy@{settings.exclude_noisy}"
+    parts["eps"] = "group" if settings.epsilon is None else f"{settings.epsilon:g}"
+    if settings.wilcoxon:
+        parts["small"] = "wilcoxon"
+    if about.get("stat") != "verdicts":  # which have no resamples
+        parts |= {"bs": settings.resamples, "seed": settings.seed}
+    if settings.paper_compat:
+        parts["compat"] = "paper"
+    for key, name in (("margin", "margin"), ("keep", "keep"), ("floor", "people_floor")):
+        if getattr(settings, name) != getattr(AuditSettings, name):
+            parts[key] = getattr(settings, name)
+    parts["bad"] = settings.bad
+    if settings.standardise:
+        parts["scores"] = "standardised"
     return signature_line(parts)
