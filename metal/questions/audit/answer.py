@@ -22,11 +22,11 @@ from metal.data.text import (
     signed,
     within,
 )
-from metal.questions.audit.headline import MOST_NAMED, PLACE, Cells, alone, place, rank
+from metal.questions.audit.headline import MOST_NAMED, Cells, alone, place, rank
 from metal.questions.audit.headline import headline as headline
 from metal.questions.audit.headline import lead as lead
 from metal.questions.audit.run import AuditRun
-from metal.questions.audit.verdicts import bad_label
+from metal.questions.audit.verdicts import PLACE, bad_label
 from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.parts import data_of, go_on, in_a_folder
 from metal.show.view import Remark

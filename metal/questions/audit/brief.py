@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
@@ -97,14 +98,15 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         )
         for place, criterion in enumerate(criteria[:MOST_CRITERIA])
     ]
-    cells = [cell for row in rows for cell in row if isinstance(cell, Cell)]
-    notes = [
-        _where_good(run, columns, shown),
-        _what_signs_say(columns) if signs else "",
-        _what_shares_say(run, criteria, cells, narrow=narrow),
-        "Languages with the same verdicts stand together." if len(groups) < len(columns) else "",
-        _what_is_left_out(sum(map(len, groups[len(shown) :])), len(criteria[MOST_CRITERIA:])),
-    ]
+    cells = [cell for cell in chain.from_iterable(rows) if isinstance(cell, Cell)]
+    notes = [_where_good(run, columns, shown)]
+    if signs:
+        notes.append(_what_signs_say(columns))
+    notes.append(_what_shares_say(run, criteria, cells, narrow=narrow))
+    if len(groups) < len(columns):
+        notes.append("Languages with the same verdicts stand together.")
+    unshown = sum(map(len, groups[len(shown) :]))
+    notes.append(_what_is_left_out(unshown, len(criteria[MOST_CRITERIA:])))
     heads = ("", *(_called([language for language, _ in group]) for group in shown))
     title, remarks = f"Verdicts on {name(of.judge)}", filter(None, notes)
     return TableView.of(run, "verdicts", title, heads, rows, notes=remarks, turns=True)
@@ -127,16 +129,15 @@ def _alike(columns: Columns, criteria: int) -> list[Columns]:
 
 def _where_good(run: AuditRun, columns: Columns, shown: Sequence[Columns]) -> str:
     """Where the judge is best, unless every such language is named above its column."""
-    named = {language for group in shown if len(group) <= MOST_NAMED + 1 for language, _ in group}
-    good = [
-        (language, dict(cell.row))
-        for language, cells in columns
-        for cell in filter(None, cells)
-        if cell.row["verdict"] == run.best_verdict
-    ]
-    if {language for language, _ in good} <= named:
-        return ""
-    return f"{capital(run.best_verdict)}: {each_place(run, [row for _, row in good])}."
+    few = (group for group in shown if len(group) <= MOST_NAMED + 1)
+    named = {language for language, _ in chain.from_iterable(few)}
+    rows, unnamed = [], False
+    for language, cells in columns:
+        of_language = [dict(cell.row) for cell in filter(None, cells)]
+        good = [row for row in of_language if row["verdict"] == run.best_verdict]
+        unnamed |= bool(good) and language not in named
+        rows += good
+    return f"{capital(run.best_verdict)}: {each_place(run, rows)}." if unnamed else ""
 
 
 def _what_signs_say(columns: Columns) -> str:

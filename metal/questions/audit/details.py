@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from metal.auditing.in_order import NAMES as OF_ORDER
 from metal.data.progress import followed
 from metal.data.text import UNDEFINED, name, percent, plural, printable
 from metal.questions.audit.run import ITEMS_OF, AuditRun
-from metal.questions.audit.verdicts import VerdictCell, by_judge
+from metal.questions.audit.verdicts import KEY, PLACE, VerdictCell, by_judge
 from metal.runs.columns import Column, Row
 from metal.show.commands import in_commands, of_run
 from metal.show.pages import blob
@@ -57,8 +56,6 @@ OF = {  # figures of other items than the verdict, and the column that says of h
 }
 MOST_LEVELS = 8  # of a table of confusions
 
-KEY = ["judge", "criterion", "language"]
-PLACE = itemgetter(*KEY)
 Key = tuple[str, str, str]
 Rows = Mapping[Key, list[Row]]
 
@@ -67,7 +64,7 @@ def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
     """{place of a verdict: what to show of it}, as many as fit into `room` characters of a blob,
     drawn evenly.
     """
-    cells = [cell for of in by_judge(run) for row in of.cells for cell in row if cell]
+    cells = [cell for of in by_judge(run) for cell in of.verdicts]
     tables = {table: _by_cell(run, table) for table in (*FIGURES, "by_class", "confusion")}
     differing = _differing(run)
     order = np.random.default_rng(seed).permutation(len(cells))
@@ -117,13 +114,13 @@ def _detail(
     rows = {table: of.get(key, of.get(("", *key[1:]), [])) for table, of in tables.items()} | {
         "verdicts": [cell.row]
     }
-    figures = [
-        [_called(table, column, row, cell), column.text(row), column.ends(row)]
-        for table, names in FIGURES.items()
-        for row in rows[table]
-        for column in run.columns(table)
-        if column.name in names and column.text(row) != UNDEFINED
-    ]
+    figures = []
+    for table, names in FIGURES.items():
+        for row in rows[table]:
+            for column in run.columns(table):
+                if column.name in names and column.text(row) != UNDEFINED:
+                    called = _called(table, column, row, cell)
+                    figures.append([called, column.text(row), column.ends(row)])
     return {
         "r": in_commands(cell.reason, of_run(run)).replace("`", ""),
         "o": list(map(printable, cell.lines)),

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
-from operator import itemgetter
 from typing import Any
 
 from metal.auditing.standing import NOTHING, ONE_PERSON, UNKNOWN_PERSON
@@ -27,7 +26,7 @@ from metal.auditing.verdict import (
 from metal.data.languages import UNNAMED, language_name
 from metal.data.text import capital, estimate, known, listed, percent, plural, signed, within
 from metal.questions.audit.run import AuditRun
-from metal.questions.audit.verdicts import kept_of_person, merit, once
+from metal.questions.audit.verdicts import PLACE, kept_of_person, merit, once
 from metal.show.parts import case_of, criterion_in_words
 
 AGREES = "agrees with people as they agree with each other"
@@ -35,7 +34,6 @@ AGREE = "agree with people as they agree with each other"
 SHOWN = 0.005  # less is 0% in words
 MOST_NAMED = 3
 Cells = Sequence[dict[str, Any]]
-PLACE = itemgetter("judge", "language", "criterion")
 
 
 def place(run: AuditRun, cell: Mapping[str, Any]) -> str:
@@ -104,13 +102,24 @@ def stands_together(
     if len(cells) < 2 or "together" not in run.tables:
         return good, []
     by = {PLACE(row): row for row in run.records("together")}
-    several_judges = len({cell["judge"] for cell in cells}) > 1
-    lists = [cell for cell in good if by[PLACE(cell)]["languages"] > 1]
-    named = [cell for cell in lists if by[PLACE(cell)]["p_languages"] <= ERROR]
-    many_criteria = len({cell["criterion"] for cell in named}) > MOST_NAMED
-    if several_judges or many_criteria or len(lists) < len(good):
-        named = [cell for cell in good if by[PLACE(cell)]["p_cells"] <= ERROR]
+    one_judge = len({cell["judge"] for cell in cells}) == 1
+    lists = one_judge and all(by[PLACE(cell)]["languages"] > 1 for cell in good)
+    named = _sure(good, by, "p_languages" if lists else "p_cells")
+    if len({cell["criterion"] for cell in named}) > MOST_NAMED:
+        named = _sure(good, by, "p_cells")
     return named, [cell for cell in good if cell not in named]
+
+
+def _sure(
+    cells: Cells, by: Mapping[tuple[str, str, str], Mapping[str, Any]], column: str
+) -> list[dict[str, Any]]:
+    """The cells whose p-value in the column is small enough."""
+    return [cell for cell in cells if by[PLACE(cell)][column] <= ERROR]
+
+
+def of_judge(judge: str, cells: Cells) -> list[dict[str, Any]]:
+    """The cells of a judge."""
+    return [cell for cell in cells if cell["judge"] == judge]
 
 
 def by_language(cells: Cells) -> bool:
@@ -144,35 +153,38 @@ def headline(run: AuditRun) -> str:
     if not cells:
         return "Only the people were compared: no judge took part."
     judges = list(dict.fromkeys(cell["judge"] for cell in cells))
-    if any(cell["verdict"] == LIKE_A_PERSON for cell in cells):
-        return _good(run, cells, judges)
-    who = within(judges[0]) if len(judges) == 1 else f"None of the {len(judges)} judges"
     verdicts = {cell["verdict"] for cell in cells}
-    if INFORMATIVE in verdicts and all(
-        alone(cell) or cell["verdict"] == UNDECIDED for cell in cells
-    ):
-        return _one_person(run, cells, judges)
+    if LIKE_A_PERSON in verdicts:
+        return _good(run, cells, judges)
     if INFORMATIVE in verdicts:
+        if all(alone(cell) or cell["verdict"] == UNDECIDED for cell in cells):
+            return _one_person(run, cells, judges)
         return _not_good(run, cells, judges)
     if verdicts == {UNDECIDED}:
-        whom = who if len(judges) == 1 else f"any of the {len(judges)} judges"
-        nothing = all(NOTHING in cell["reason"] for cell in cells)
-        why = (
-            f"there is {NOTHING} in people's ratings"
-            if nothing
-            else "the ratings are too few or too uncertain"
-        )
-        return f"Whether {whom} can be trusted is still undecided: {why}."
+        return _undecided(cells, judges)
     if DISAGREE in verdicts and UNINFORMATIVE not in verdicts:
         return (
             "Nobody can be judged here: people disagree among themselves"
             f" {_cases(run, cells, DISAGREE)}."
         )
-    nowhere = (
-        f"{who} is{' nowhere' if len(judges) == 1 else ''} shown to know more than a constant"
-        " answer does."
-    )
-    return f"{nowhere} {_avoid(run, cells, judges)}".strip()
+    claim = f"{_nowhere(judges)} shown to know more than a constant answer does."
+    return f"{claim} {_avoid(run, cells, judges)}".strip()
+
+
+def _nowhere(judges: Sequence[str]) -> str:
+    """`gpt-4 is nowhere` or `None of the 3 judges is`, to be gone on with."""
+    if len(judges) == 1:
+        return f"{within(judges[0])} is nowhere"
+    return f"None of the {len(judges)} judges is"
+
+
+def _undecided(cells: Cells, judges: Sequence[str]) -> str:
+    """Nothing can be said anywhere."""
+    whom = within(judges[0]) if len(judges) == 1 else f"any of the {len(judges)} judges"
+    why = "the ratings are too few or too uncertain"
+    if all(NOTHING in cell["reason"] for cell in cells):
+        why = f"there is {NOTHING} in people's ratings"
+    return f"Whether {whom} can be trusted is still undecided: {why}."
 
 
 def _one_person(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -195,12 +207,7 @@ def _not_good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
             f"{within(judges[0])} is not shown to {AGREE} {place(run, cells[0])}: it"
             f" {knows(cells[0])}."
         )
-    who = (
-        f"{within(judges[0])} is nowhere"
-        if len(judges) == 1
-        else f"None of the {len(judges)} judges is"
-    )
-    return f"{who} shown to {AGREE}. {avoid}".strip()
+    return f"{_nowhere(judges)} shown to {AGREE}. {avoid}".strip()
 
 
 def surest_in_words(run: AuditRun) -> str:
@@ -230,15 +237,15 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     does = _phrase(run)
     wins = Counter(cell["judge"] for cell in named or own)
     best, most = wins.most_common(1)[0]
-    of_best = [cell for cell in cells if cell["judge"] == best]
-    good = [cell for cell in named or own if cell["judge"] == best]
+    of_best = of_judge(best, cells)
+    good = of_judge(best, named or own)
     avoid = _avoid(run, of_best, [best])
     if not named:
         who = f"A judge {does} {_count(own, cells)}"
         if len(wins) == 1:
             who = f"{within(best)} {does} {_in(run, good, of_best)}"
         return f"{_by_own_verdict_only(who, own, cells)} {avoid}".strip()
-    if len(judges) > 1 and len(wins) > 1:
+    if len(wins) > 1:
         ahead = [within(judge) for judge, number in wins.items() if number == most]
         if len(ahead) > MOST_NAMED + 1:
             where = f"{_count(named, cells)} a judge {does}, none of the {len(judges)} in more"
@@ -246,7 +253,7 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         where = _count(good, of_best)
         return f"{_ahead(ahead, does, where, len(judges))}{_by_own(own)}. {avoid}".strip()
     where = _in(run, good, of_best) + _expected_wrong(run, good)
-    if own_of_best := [cell for cell in own if cell["judge"] == best]:
+    if own_of_best := of_judge(best, own):
         where += f", and {_in(run, own_of_best, of_best)} by its own verdict only"
     if len(judges) == 1:
         return f"{within(best)} {does} {where}. {avoid}".strip()
@@ -335,16 +342,12 @@ def _avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         if len(useless) > MOST_NAMED:
             return f"Do not use it where it is uninformative: {_count(useless, cells)}."
         return f"Do not use it {_for(run, useless)}."
-    everywhere = [
-        judge
-        for judge in judges
-        if all(cell in useless for cell in cells if cell["judge"] == judge)
-    ]
+    useless_of = Counter(cell["judge"] for cell in useless)
+    cells_of = Counter(cell["judge"] for cell in cells)
+    everywhere = [judge for judge in judges if useless_of[judge] == cells_of[judge]]
     if len(everywhere) == len(judges):
         return "Do not use them."
-    if 0 < len(everywhere) <= MOST_NAMED and len(useless) == sum(
-        cell["judge"] in everywhere for cell in cells
-    ):
+    if 0 < len(everywhere) <= MOST_NAMED and useless_of.keys() == set(everywhere):
         return f"Do not use {listed([within(judge) for judge in everywhere])}."
     return f"Do not use a judge where it is uninformative: {_count(useless, cells)}."
 

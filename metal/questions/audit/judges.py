@@ -239,12 +239,11 @@ def agreement_charts(run: AuditRun, criterion: Criterion) -> tuple[list[Chart], 
     radars: list[Chart] = []
     for judges, part in _chunks(tuple(dict.fromkeys(row["judge"] for row in records))):
         points: dict[str, dict[str, Figures]] = {judge: {} for judge in judges}
-        for row in records:
-            if row["judge"] in points:
-                figures = (row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
-                points[row["judge"]][row["language"]] = figures
-        shown = CriterionF1(key, label, languages, points, ceiling, floor, words, part)
         against = [row for row in records if row["judge"] in points]
+        for row in against:
+            figures = (row["weighted_f1"], row["weighted_f1_low"], row["weighted_f1_high"])
+            points[row["judge"]][row["language"]] = figures
+        shown = CriterionF1(key, label, languages, points, ceiling, floor, words, part)
         chance = f1_against_kappa(shown.file("f1_kappa"), shown.title, label, against, judges)
         charts += filter(None, (dots(shown), chance))
         radars += filter(None, (radar(shown),))

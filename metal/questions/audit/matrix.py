@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from textwrap import wrap
 
 from metal.auditing.verdict import LIKE_A_PERSON, VERDICTS
@@ -69,25 +69,39 @@ def verdicts_matrix(run: AuditRun) -> Chart:
             "verdicts", "Verdicts", "No judges took part.", "", numbers, ("No judges took part.",)
         )
 
-    # As many languages beside each other as fit with their names in lines, evenly over the parts.
-    names = list(map(language_name, languages))
+    used = {cell.word for of in judges for cell in of.verdicts}
+    head, y = svg.legend(
+        [(_box(12, 0, 22, 12, style), meanings[style]) for style in LOOKS if style in used]
+    )
+    drawn, y = _rows(criteria, list(map(language_name, languages)), y)
+    alt = _in_words(judges, meanings)
+    return Chart(
+        "verdicts", "Verdicts", alt, svg.drawing(y + 6, head, *drawn), numbers, (AGREEMENT,)
+    )
+
+
+def _rows(
+    criteria: Sequence[tuple[str, Sequence[tuple[str, Sequence[VerdictCell | None]]]]],
+    names: Sequence[str],
+    y: float,
+) -> tuple[list[str], float]:
+    """The judges' rows of each criterion below y, and where they end.
+
+    As many languages beside each other as fit with their names in lines, evenly over the parts.
+    """
     longest = max(len(word) for words in names for word in words.split())
     narrowest = max(23.0, min(LETTER * longest + 4, WIDEST))
-    parts = math.ceil(len(languages) / max((svg.WIDTH - LEFT) // narrowest, 1))
-    size = math.ceil(len(languages) / parts)
+    parts = math.ceil(len(names) / max((svg.WIDTH - LEFT) // narrowest, 1))
+    size = math.ceil(len(names) / parts)
     width = min((svg.WIDTH - LEFT) / size, WIDEST)
     letters = int(width / LETTER)
     head_room = svg.LINE * (max(len(wrap(words, letters)) for words in names) - 1)
 
-    used = {cell.word for of in judges for cells in of.cells for cell in cells if cell}
-    head, y = svg.legend(
-        [(_box(12, 0, 22, 12, style), meanings[style]) for style in LOOKS if style in used]
-    )
-    drawn = [head]
+    drawn = []
     for label, of_criterion in criteria:
         y += 20
         drawn.append(svg.text(2, y, svg.short(label, svg.LEGEND_LENGTH)))
-        for start in range(0, len(languages), size):
+        for start in range(0, len(names), size):
             for place, words in enumerate(names[start : start + size]):
                 x, middle = LEFT + width * (place + 0.5), y + 14 + head_room / 2
                 drawn.append(
@@ -101,8 +115,7 @@ def verdicts_matrix(run: AuditRun) -> Chart:
                         _drawn(cell, LEFT + width * (place + 0.5), y + STEP / 2, width - 2)
                     )
                 y += STEP
-    alt = _in_words(judges, meanings)
-    return Chart("verdicts", "Verdicts", alt, svg.drawing(y + 6, *drawn), numbers, (AGREEMENT,))
+    return drawn, y
 
 
 def _drawn(cell: VerdictCell | None, x: float, y: float, width: float) -> str:
@@ -157,10 +170,7 @@ def _in_words(judges: list[JudgeVerdicts], meanings: Mapping[str, str]) -> str:
     """How many there are of each verdict, and how often each judge is like a person or
     informative.
     """
-    words = {
-        of.judge: Counter(cell.word for cells in of.cells for cell in cells if cell)
-        for of in judges
-    }
+    words = {of.judge: Counter(cell.word for cell in of.verdicts) for of in judges}
     every = sum(words.values(), Counter())
     counts = listed(
         [f"{every[style]:,} {meaning}" for style, meaning in meanings.items() if every[style]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from metal.data.languages import language_name
@@ -154,13 +154,8 @@ def content(run: AuditRun) -> dict[str, Any]:
     cells = len(run.tables["verdicts"])
     ranked = sorted(verdicts.by_judge(run), key=verdicts.standing)
     with_matrix = max(MATRIX_CELLS * len(ranked) // max(cells, 1), 1)
-    lines = (
-        cell.place
-        for of in ranked[:with_matrix]
-        for row in of.cells
-        for cell in row
-        if cell and cell.bar
-    )
+    shown = chain.from_iterable(of.verdicts for of in ranked[:with_matrix])
+    lines = (cell.place for cell in shown if cell.bar)
     return {
         "judges": ranked,
         "matrices": with_matrix,

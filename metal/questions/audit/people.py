@@ -160,17 +160,15 @@ def case_charts(run: AuditRun) -> list[Chart]:
     """One chart per criterion: people and judges in each agreement case."""
     charts = []
     for criterion in run.audited:
-        bars = [
-            Bar(
-                f"{case} ({_total(by[PEOPLE, PEOPLE]):,} items)",
-                rater,
-                {level: int(row["count"]) for level, row in levels.items()},
-            )
-            for case, by in _by_case(run, criterion).items()
-            if case != ALL_ITEMS
-            for (_, rater), levels in by.items()
-            if _total(levels)
-        ]
+        by_case = _by_case(run, criterion)
+        by_case.pop(ALL_ITEMS, None)
+        bars = []
+        for case, by in by_case.items():
+            label = f"{case} ({_total(by[PEOPLE, PEOPLE]):,} items)"
+            for (_, rater), levels in by.items():
+                if _total(levels):
+                    counts = {level: int(row["count"]) for level, row in levels.items()}
+                    bars.append(Bar(label, rater, counts))
         charts.append(class_bars(f"cases_{run.slug(criterion)}", criterion, bars))
     return charts
 

@@ -12,7 +12,7 @@ import pandas as pd
 
 from metal.data.text import first_few, plural, within
 from metal.questions.audit.run import AuditRun
-from metal.runs.run import IDENTITY, Run
+from metal.runs.run import IDENTITY, Run, VerdictLine
 
 REMARKS = (
     "language",
@@ -57,12 +57,7 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
                 f"{called} is of other data ({run.data['identity']}, here"
                 f" {audit.data['identity']}): its lines are about those"
             )
-        others = {
-            judge: changed
-            for judge, rater in run.raters.items()
-            if judge in audit.raters
-            and (changed := differing(rater.about, audit.raters[judge].about))
-        }
+        others = _asked_otherwise(audit, run)
         for judge, changed in others.items():
             beside[-1]["asked"].pop(judge, None)
             warnings.append(
@@ -73,13 +68,7 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
         for line in run.remarks():
             if line.judge in others:
                 continue
-            borne = [
-                verdict
-                for verdict in verdicts
-                if verdict[0] == line.judge
-                and line.language in ("", verdict[1])
-                and line.criterion in ("", verdict[2])
-            ]
+            borne = _borne(line, verdicts)
             rows += [
                 (language, criterion, judge, line.line, line.weight, run.command, *facts.values())
                 for judge, language, criterion in borne
@@ -98,6 +87,28 @@ def with_remarks(audit: Kind, runs: Sequence[Run]) -> Kind:
     return replace(
         audit, manifest=manifest, tables={**audit.tables, **made}, warnings=tuple(warnings)
     )
+
+
+def _asked_otherwise(audit: AuditRun, run: Run) -> dict[str, str]:
+    """The audit's judges that the run asked otherwise, and what is not the same."""
+    common = [judge for judge in run.raters if judge in audit.raters]
+    changed = {
+        judge: differing(run.raters[judge].about, audit.raters[judge].about) for judge in common
+    }
+    return {judge: fact for judge, fact in changed.items() if fact}
+
+
+def _borne(
+    line: VerdictLine, verdicts: Sequence[tuple[str, str, str]]
+) -> list[tuple[str, str, str]]:
+    """The verdicts that a line bears on: of its judge, in its language and on its criterion."""
+    return [
+        (judge, language, criterion)
+        for judge, language, criterion in verdicts
+        if judge == line.judge
+        and line.language in ("", language)
+        and line.criterion in ("", criterion)
+    ]
 
 
 def _asked(run: Run) -> dict[str, list[str]]:

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain, product
+from operator import itemgetter
 
 from metal.auditing.cells import worst_level
 from metal.auditing.panel import confirmed_words
@@ -65,6 +67,8 @@ WORDS = {
 # of runs before version 0.2
 OLD_WORDS = {"good": "As good as a person", "once": "As good once recalibrated"}
 UNCERTAIN = "too uncertain"
+KEY = ["judge", "criterion", "language"]
+PLACE = itemgetter(*KEY)  # of a verdict's row
 # where a constant answer and a person stand on the line of a cell, 100 wide: it ends at 134%
 LINE = 6.0, 76.0
 
@@ -123,11 +127,15 @@ class JudgeVerdicts:
     cells: tuple[tuple[VerdictCell | None, ...], ...]
 
     @property
+    def verdicts(self) -> list[VerdictCell]:
+        """The cells that have a verdict."""
+        return list(filter(None, chain.from_iterable(self.cells)))
+
+    @property
     def counts(self) -> list[tuple[str, str, int]]:
         """Style, words and number of each verdict that it got, best first."""
-        cells = [cell for row in self.cells for cell in row if cell]
-        styles = Counter(cell.style for cell in cells)
-        words = {cell.style: cell.words for cell in cells}
+        words = {cell.style: cell.words for cell in self.verdicts}
+        styles = Counter(cell.style for cell in self.verdicts)
         return [(style, words[style], styles[style]) for style in WORDS if styles[style]]
 
 
@@ -139,37 +147,32 @@ def judged_criteria(run: AuditRun) -> list[Criterion]:
 
 def by_judge(run: AuditRun) -> list[JudgeVerdicts]:
     """The verdicts on each judge, in the order of the audit; none without judges."""
-    criteria, languages = judged_criteria(run), run.languages
-    by = {(row["judge"], row["criterion"], row["language"]): row for row in run.records("verdicts")}
+    rows = {PLACE(row): row for row in run.records("verdicts")}
     lines: dict[tuple[str, str, str], list[str]] = {}
     for remark in run.lines:
-        key = remark["judge"], remark["criterion"], remark["language"]
-        lines.setdefault(key, []).append(f"{remark['question']}: {remark['line']}")
+        lines.setdefault(PLACE(remark), []).append(f"{remark['question']}: {remark['line']}")
     pairs = run.records("pairs") if "pairs" in run.tables else ()
-    first = {(row["judge"], row["criterion"], row["language"]): row["first_place"] for row in pairs}
+    first = {PLACE(row): row["first_place"] for row in pairs}
+    criteria, languages = [criterion.name for criterion in judged_criteria(run)], run.languages
+    cells = {}
+    for numbered in product(
+        *(enumerate(axis, 1) for axis in (run.judge_names, criteria, languages))
+    ):
+        numbers, key = zip(*numbered, strict=True)
+        if key in rows:
+            anchor = "-".join(["why", *map(str, numbers)])
+            cells[key] = _cell(run, rows[key], anchor, lines.get(key, ()), first.get(key))
+    kinds = {judge: run.raters[judge].kind for judge in run.judge_names if judge in run.raters}
     return [
         JudgeVerdicts(
             judge,
-            run.raters[judge].kind if judge in run.raters else "",
+            kinds.get(judge, ""),
             tuple(
-                tuple(
-                    (
-                        _cell(
-                            run,
-                            row,
-                            f"why-{which}-{down}-{across}",
-                            lines.get(key, ()),
-                            first.get(key),
-                        )
-                        if (row := by.get(key := (judge, criterion.name, language)))
-                        else None
-                    )
-                    for across, language in enumerate(languages, 1)
-                )
-                for down, criterion in enumerate(criteria, 1)
+                tuple(cells.get((judge, criterion, language)) for language in languages)
+                for criterion in criteria
             ),
         )
-        for which, judge in enumerate(run.judge_names, 1)
+        for judge in run.judge_names
     ]
 
 
@@ -177,9 +180,8 @@ def standing(of: JudgeVerdicts) -> tuple[float, ...]:
     """Sorts judges: baselines last, then by how many good verdicts they got, then by how much they
     know (`merit`).
     """
-    cells = [cell for row in of.cells for cell in row if cell]
-    counts = Counter(cell.style for cell in cells)
-    merits = [merit(cell.row) for cell in cells]
+    counts = Counter(cell.style for cell in of.verdicts)
+    merits = [merit(cell.row) for cell in of.verdicts]
     unknown = min((each for each, _ in merits), default=True)
     best = [value for each, value in merits if each == unknown] or [0.0]
     good = (-counts[style] for style in ("good", "once", "some"))
@@ -199,7 +201,9 @@ def merit(row: Row, end: str = "") -> tuple[bool, float]:
     of exact answers.
     """
     share, above = row.get(f"kappa_kept{end}", row[f"share_kept{end}"]), row[f"above_constant{end}"]
-    return not known(share), -share if known(share) else -above if known(above) else 0.0
+    if known(share):
+        return False, -share
+    return True, -above if known(above) else 0.0
 
 
 def kept_of_person(row: Row, form: Callable[[Row, str], str]) -> str:
@@ -305,6 +309,11 @@ def _kept(row: Row) -> tuple[str, str]:
     kept = kept_of_person(row, lambda row, column: percent(row[column]))
     if kept and not row["share_kept"] < 0:
         return kept, shortly_kept(row, partial(with_limits, row))
+    return _beside_constant(row)
+
+
+def _beside_constant(row: Row) -> tuple[str, str]:
+    """Where a judge of which no share is said stands to a constant; the same in short."""
     if not known(row["share_kept"]) and row["above_constant"] > 0:
         above = signed(row["above_constant"])
         better = f"{above} better than a constant"
