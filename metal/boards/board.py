@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -221,17 +222,16 @@ def _generators(
     ]
     for row in [*defined[:1], *metrics[:1], *everywhere[:1]]:
         by[row["rater"]] = cell.of(row["rater"])
+    instead: dict[str, dict[str, Any]] = {}
     if ensemble:
         by[_named(ensemble)] = ensemble.scores
-    rows = [
-        row | {"undefined": ""}
+        unranked = dict.fromkeys(("rank", "rank_low", "rank_high"))
+        instead[_named(ensemble)] = unranked | {"undefined": FITTED}
+    return [
+        row | {"undefined": ""} | instead.get(name, {})
         for name, scores in by.items()
         for row in generator_rows(cell, name, scores, bootstrap, settings.permutations, written)
     ]
-    if ensemble:
-        unranked = {"rank": None, "rank_low": None, "rank_high": None, "undefined": FITTED}
-        rows = [row | (unranked if row["by"] == _named(ensemble) else {}) for row in rows]
-    return rows
 
 
 def _crowd(
@@ -240,12 +240,8 @@ def _crowd(
     """The tables of `crowd`, for the people and judges on the board; none where there are
     neither.
     """
-    raters = {
-        rater.name
-        for cell in figures.cells
-        for rater in cell.raters
-        if rater.kind in ("human", "llm")
-    }
+    shown = chain.from_iterable(cell.raters for cell in figures.cells)
+    raters = {rater.name for rater in shown if rater.kind in ("human", "llm")}
     if not raters:
         return {}
     # What all of the board's raters scored in common is not what all of these did.

@@ -40,6 +40,11 @@ class BoardRater:
     people: tuple[str, ...] = ()
     about: Mapping[str, Any] | None = None
 
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The raters of the dataset that it is."""
+        return self.people or (self.name,)
+
 
 @dataclass(frozen=True)
 class ScaleEnds:
@@ -315,24 +320,30 @@ def board_cells(dataset: Dataset, settings: BoardSettings) -> list[BoardCell]:
         raise UsageError(
             f"dataset {dataset.card.name}: the people to compare with{reference} rated nothing"
         )
-    shown = [*rated, OVERALL] if len(rated) > 1 and OVERALL not in rated else rated
-    check_known("criterion that the people rated", settings.criteria, shown)
+    parts_of = _parts_of({name: scores[name] for name in rated}, settings.criteria)
     check_languages(settings.languages, dataset.languages)
-    parts_of = {
-        name: [scores[name]] if name in rated else [scores[part] for part in rated]
-        for name in shown
-    }
-    for name, parts in list(parts_of.items()):
-        if not (name in settings.criteria if settings.criteria else can_be_combined(parts)):
-            del parts_of[name]
     cells = list(_cells(dataset, settings, parts_of, scores.get(METRIC_SCORE.name), raters))
     if not cells:
+        limits = {"in": settings.languages, "on": settings.criteria}
+        narrowed = (f" {word} {', '.join(names)}" for word, names in limits.items() if names)
         raise UsageError(
             f"dataset {dataset.card.name}: the people to compare with rated nothing"
-            + (f" in {', '.join(settings.languages)}" if settings.languages else "")
-            + (f" on {', '.join(settings.criteria)}" if settings.criteria else "")
+            + "".join(narrowed)
         )
     return cells
+
+
+def _parts_of(
+    rated: Mapping[str, CriterionScores], chosen: Sequence[str]
+) -> dict[str, list[CriterionScores]]:
+    """The criteria to show, each with those it combines. rated: by people."""
+    parts_of = {name: [scores] for name, scores in rated.items()}
+    if len(rated) > 1:
+        parts_of.setdefault(OVERALL, list(rated.values()))
+    check_known("criterion that the people rated", chosen, parts_of)
+    if chosen:
+        return {name: parts for name, parts in parts_of.items() if name in chosen}
+    return {name: parts for name, parts in parts_of.items() if can_be_combined(parts)}
 
 
 def ranked_cells(cells: Sequence[BoardCell]) -> list[BoardCell]:
@@ -409,7 +420,7 @@ def _cells(
                 items,
                 codes,
                 source[items],
-                tuple(str(generators[place]) for place in used),
+                tuple(generators[used].tolist()),
                 alone,
                 others,
                 source[output_of],
@@ -464,5 +475,5 @@ def _rows(
         )
     rows = dict.fromkeys(people, 0)
     for row, board_rater in enumerate(raters, 1):
-        rows |= dict.fromkeys(board_rater.people or [board_rater.name], row)
+        rows |= dict.fromkeys(board_rater.members, row)
     return tuple(raters), rows

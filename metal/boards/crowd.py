@@ -5,6 +5,7 @@ Source: Bidimensional Leaderboards, section 2.5 and Figure 2.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain
@@ -172,15 +173,7 @@ def crowd(
     shown, notes = (
         equal_panels(dataset, people, settings.seed) if choices.equal_panels else (dataset, ())
     )
-    cells = [
-        _chosen(cell, settings)
-        for cell in (computed.cells if computed else board_cells(shown, settings))
-    ]
-    if not any(cell.raters for cell in cells):
-        raise UsageError(
-            f"dataset {dataset.card.name}: neither other people nor an LLM judge rated what the"
-            " reference people did; add a judges' run with `ratings`, or name metrics in `raters`"
-        )
+    cells = _cells(shown, settings, computed)
     bootstrap = (
         computed.bootstrap if computed else SourceBootstrap(settings.resamples, settings.seed)
     )
@@ -192,7 +185,7 @@ def crowd(
         ratings.loc[(ratings["criterion"] == METRIC_SCORE.name).to_numpy(), "rater"].unique()
     )
     chosen: list[Example] = []
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in TABLES}
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for index, cell in enumerate(followed(cells, progress)):
         only = cell.only_rated()
         on_scale = np.array([rater.name not in elsewhere for rater in cell.raters], dtype=bool)
@@ -221,8 +214,8 @@ def crowd(
         reference_name(settings.reference),
         people,
         {
-            name: table_of(records, TABLES[name], ("crowd", "judge", "better"))
-            for name, records in rows.items()
+            name: table_of(rows[name], columns, ("crowd", "judge", "better"))
+            for name, columns in TABLES.items()
         },
         {cell.criterion: cell.scale for cell in cells},
         (*notes, *left_out(dataset, settings)),
@@ -248,6 +241,20 @@ def _comparisons(cell: BoardCell, permutations: int, seed: int) -> list[dict[str
 def _of_cell(rows: Sequence[dict[str, Any]], cell: BoardCell) -> list[dict[str, Any]]:
     key = (cell.language, cell.criterion)
     return [row for row in rows if (row["language"], row["criterion"]) == key]
+
+
+def _cells(
+    dataset: Dataset, settings: BoardSettings, computed: BoardFigures | None
+) -> list[BoardCell]:
+    """The board's cells with the raters to compare. Raises UsageError where there are none."""
+    every = computed.cells if computed else board_cells(dataset, settings)
+    cells = [_chosen(cell, settings) for cell in every]
+    if not any(cell.raters for cell in cells):
+        raise UsageError(
+            f"dataset {dataset.card.name}: neither other people nor an LLM judge rated what the"
+            " reference people did; add a judges' run with `ratings`, or name metrics in `raters`"
+        )
+    return cells
 
 
 def _chosen(cell: BoardCell, settings: BoardSettings) -> BoardCell:
@@ -408,6 +415,7 @@ def equal_panels(
 
 
 def _signature(dataset: Dataset, settings: BoardSettings, choices: CrowdSettings) -> str:
+    panels = "equal" if choices.equal_panels else "all"
     return signature_line(
         {
             "metal": __version__,
@@ -418,7 +426,7 @@ def _signature(dataset: Dataset, settings: BoardSettings, choices: CrowdSettings
             "crit": "+".join(settings.criteria),
             "lang": "+".join(settings.languages),
             "common": "yes" if settings.common else "",
-            "panels": "equal" if choices.equal_panels else "all",
+            "panels": panels,
             "area": f"{choices.area:.6g}",
             "bs": settings.resamples,
             "perm": settings.permutations,

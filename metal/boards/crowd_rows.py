@@ -21,6 +21,8 @@ from metal.stats.significance import by_family, holm
 
 CEILING = "one against the others"
 LEVEL = 0.05
+NOBODY = {"rater": None, "pearson": None}  # on a side
+UNTESTED = {"better": None, "p_adjusted": None, "at_most": False}
 _SIDE = {"human": "crowd", "llm": "judge"}  # other kinds are called what they are
 
 
@@ -81,9 +83,8 @@ def answer_row(
 ) -> dict[str, Any]:
     """The answer of a cell. rows: its raters and its ceiling; pairs: its comparisons, adjusted."""
     people, judges, top = _best(rows, True), _best(rows, False), rows[-1]
-    named = {"crowd": people, "judge": judges}
     by_names = {(row["crowd"], row["judge"]): row for row in pairs}
-    pair = by_names.get((people["rater"], judges["rater"])) if people and judges else None
+    pair = by_names.get((people["rater"], judges["rater"]), UNTESTED)
     answer, sentence = _answer(people, judges, pair, reference_name(reference))
     if top["pearson"] is not None and answer != "unknown":
         sentence += f" One of these people against the others reaches {_two(top['pearson'])}."
@@ -92,55 +93,54 @@ def answer_row(
         "criterion": top["criterion"],
         "answer": answer,
         "sentence": sentence,
-        "p_adjusted": pair["p_adjusted"] if pair else None,
-        "at_most": bool(pair and pair["at_most"]),
-        **{side: row["rater"] if row else None for side, row in named.items()},
-        **{f"{side}_pearson": row["pearson"] if row else None for side, row in named.items()},
+        "p_adjusted": pair["p_adjusted"],
+        "at_most": pair["at_most"],
+        "crowd": people["rater"],
+        "judge": judges["rater"],
+        "crowd_pearson": people["pearson"],
+        "judge_pearson": judges["pearson"],
         "ceiling": top["pearson"],
     }
 
 
-def _best(rows: Sequence[dict[str, Any]], people: bool) -> dict[str, Any] | None:
-    """The rater of a side that correlates best, if one has a correlation."""
+def _best(rows: Sequence[dict[str, Any]], people: bool) -> dict[str, Any]:
+    """The rater of a side that correlates best, NOBODY where none has a correlation."""
     candidates = [
         row for row in rows if row["kind"] != "ceiling" and (row["kind"] == "human") == people
     ]
     return max(
         (row for row in candidates if row["pearson"] is not None),
         key=lambda row: row["pearson"],
-        default=None,
+        default=NOBODY,
     )
 
 
 def _answer(
-    people: dict[str, Any] | None,
-    judges: dict[str, Any] | None,
-    pair: dict[str, Any] | None,
-    who: str,
+    people: dict[str, Any], judges: dict[str, Any], pair: dict[str, Any], who: str
 ) -> tuple[str, str]:
-    sides = [row for row in (judges, people) if row]
+    """The answer in a word and in a sentence."""
+    sides = [row for row in (judges, people) if row is not NOBODY]
     if not sides:
         return "unknown", "Unknown: no correlation is defined here."
     if not any(map(_agrees, sides)):
         figures = " and ".join(map(_shown, sides))
         return "neither", f"Neither can replace {who}: no agreement beyond chance, {figures}."
     if len(sides) == 1:
-        missing = "crowd" if judges else "judge"
+        missing = "judge" if judges is NOBODY else "crowd"
         return (
             f"{_side(sides[0])} only",
             f"No {missing} to compare with: {_shown(sides[0])} agrees best with {who}.",
         )
-    assert people is not None
-    assert judges is not None
     weak = "".join(
         f" {row['rater']} cannot replace them: its interval holds 0 or less."
         for row in sides
         if not _agrees(row)
     )
-    p = pair["p_adjusted"] if pair else None
-    tested = f"p {p_value(p, bool(pair and pair['at_most']))} (Holm)"
-    winner = next((row for row in sides if pair and row["rater"] == pair["better"]), judges)
-    loser = people if winner is judges else judges
+    p = pair["p_adjusted"]
+    tested = f"p {p_value(p, pair['at_most'])} (Holm)"
+    winner, loser = sides
+    if people["rater"] == pair["better"]:
+        loser, winner = sides
     if p is not None and p < LEVEL and _agrees(winner):
         words = f"{_shown(winner)} agrees better with {who} than {_shown(loser)}, {tested}."
         return _side(winner), f"{_side(winner).capitalize()}: {words}{weak}"
@@ -257,7 +257,7 @@ def examples(
                 "source_text": dataset.sources[output.source].text,
                 "output_text": output.text,
                 "people_comments": _lines(given, people),
-                "rater_comments": _lines(given, rater.people or (rater.name,)),
+                "rater_comments": _lines(given, rater.members),
             }
         )
     return rows

@@ -157,33 +157,7 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
     """
     if not submissions:
         return base
-    outputs, raters = {**base.outputs}, {**base.raters}
-    # the version with which an output joined, and a rater; none for the dataset's
-    outputs_since: dict[str, int] = {}
-    raters_since: dict[str, int] = {}
-    for submission in submissions:
-        entry = submission.entry
-        where = f"version {entry.version}, {entry.what} {entry.name}"
-        for output in submission.outputs:
-            if output.output in outputs:
-                raise DataError(
-                    where, f"output {output.output!r} is in the dataset", "Withdraw the submission"
-                )
-            if output.source not in base.sources:
-                raise DataError(
-                    where,
-                    f"source {output.source!r} has gone from the dataset",
-                    "Withdraw the submission",
-                )
-            outputs[output.output] = output
-            outputs_since[output.output] = entry.version
-        for rater in submission.raters if entry.what == "metric" else ():
-            if rater.rater in base.raters:
-                raise DataError(
-                    where, f"rater {rater.rater!r} is in the dataset", "Withdraw the submission"
-                )
-            raters[rater.rater] = rater
-            raters_since[rater.rater] = entry.version
+    outputs, raters, outputs_since, raters_since = _joined(base, submissions)
     parts = [base.ratings.loc[:, facts_in(base.ratings)]]
     for submission in submissions:
         version, facts = submission.entry.version, submission.facts
@@ -191,20 +165,14 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
         by = {
             rater.rater
             for rater in submission.raters
-            if rater.rater in raters
-            and raters_since.get(rater.rater, version) <= version
-            and all(
-                rater.about.get(key) == raters[rater.rater].about.get(key) for key in OF_A_METRIC
-            )
+            if raters_since.get(rater.rater, version) <= version and _is_still(rater, raters)
         }
         parts.append(
             facts.loc[facts["output"].isin(about) & facts["rater"].isin(by), facts_in(facts)]
         )
-    facts = (
-        tidy_facts(concat_facts([part for part in parts if len(part)]))
-        if any(map(len, parts))
-        else parts[0]
-    )
+    facts = parts[0]
+    if any(map(len, parts)):
+        facts = tidy_facts(concat_facts([part for part in parts if len(part)]))
     facts = facts[~facts.duplicated(["output", "criterion", "rater"])].reset_index(drop=True)
     for name in ("output", "criterion", "rater"):  # names that do not occur are not categories
         facts[name] = facts[name].cat.remove_unused_categories()
@@ -216,6 +184,42 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
         facts=facts,
         extra=_with_generators(base.extra, submissions),
     )
+
+
+def _joined(
+    base: Dataset, submissions: Sequence[Submission]
+) -> tuple[dict[str, Output], dict[str, Rater], dict[str, int], dict[str, int]]:
+    """Outputs and raters of the board, and the versions with which outputs and raters joined."""
+    outputs, raters = {**base.outputs}, {**base.raters}
+    remedy = "Withdraw the submission"
+    # none for the dataset's
+    outputs_since: dict[str, int] = {}
+    raters_since: dict[str, int] = {}
+    for submission in submissions:
+        entry = submission.entry
+        where = f"version {entry.version}, {entry.what} {entry.name}"
+        for output in submission.outputs:
+            if output.output in outputs:
+                raise DataError(where, f"output {output.output!r} is in the dataset", remedy)
+            if output.source not in base.sources:
+                gone = f"source {output.source!r} has gone from the dataset"
+                raise DataError(where, gone, remedy)
+            outputs[output.output] = output
+            outputs_since[output.output] = entry.version
+        for rater in submission.raters if entry.what == "metric" else ():
+            if rater.rater in base.raters:
+                raise DataError(where, f"rater {rater.rater!r} is in the dataset", remedy)
+            raters[rater.rater] = rater
+            raters_since[rater.rater] = entry.version
+    return outputs, raters, outputs_since, raters_since
+
+
+def _is_still(rater: Rater, raters: Mapping[str, Rater]) -> bool:
+    """Whether the board has this very metric, not another of its name."""
+    if rater.rater not in raters:
+        return False
+    about = raters[rater.rater].about
+    return all(rater.about.get(key) == about.get(key) for key in OF_A_METRIC)
 
 
 def _with_generators(extra: Mapping[str, Any], submissions: Sequence[Submission]) -> dict[str, Any]:
@@ -258,19 +262,9 @@ def read_rows(columns: Mapping[Any, Sequence[object]], where: Path) -> list[tupl
 
     Raises DataError where a column is missing, a source is empty, or a cell is not text.
     """
-    names = {str(name).strip().lower(): name for name in columns}
-    chosen = [
-        next((names[choice] for choice in choices if choice in names), None)
-        for choices in (SOURCE, TEXT)
-    ]
-    if None in chosen:
-        listed = ", ".join(map(str, columns)) or "none"
-        raise DataError(
-            where, f"no sources and texts (columns found: {listed})", "Each row has source and text"
-        )
-    sources, texts = (columns[name] for name in chosen)
     rows = []
-    for row, (source, text) in enumerate(zip(sources, texts, strict=True), first_row(where)):
+    cells = zip(*_source_and_text(columns, where), strict=True)
+    for row, (source, text) in enumerate(cells, first_row(where)):
         plain = "" if text is None or (isinstance(text, float) and isnan(text)) else text
         if isinstance(source, float) and source.is_integer():
             source = int(source)  # an id that an empty cell elsewhere had made a float
@@ -284,6 +278,23 @@ def read_rows(columns: Mapping[Any, Sequence[object]], where: Path) -> list[tupl
             )
         rows.append((str(source), whole_text(plain)))
     return rows
+
+
+def _source_and_text(
+    columns: Mapping[Any, Sequence[object]], where: Path
+) -> tuple[Sequence[object], Sequence[object]]:
+    """The cells of the sources and those of the texts."""
+    names = {str(name).strip().lower(): name for name in columns}
+    sources, texts = (
+        next((names[choice] for choice in choices if choice in names), None)
+        for choices in (SOURCE, TEXT)
+    )
+    if None in (sources, texts):
+        listed = ", ".join(map(str, columns)) or "none"
+        raise DataError(
+            where, f"no sources and texts (columns found: {listed})", "Each row has source and text"
+        )
+    return columns[sources], columns[texts]
 
 
 def generator_outputs(

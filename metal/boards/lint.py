@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -103,19 +103,18 @@ def _shifted(cell: BoardCell, where: str) -> Iterator[str]:
     tables = np.stack([cell.by_generator(cell.of(name)) for name in names])
     straight = _moved(people, tables, 0)
     far: list[Numbers] = []
+    further = list(product(range(2, FAR + 1), (1, -1)))
     for by, words in ((1, "back"), (-1, "forward")):
         moved = _moved(people, tables, by)
         # then their mean cannot rise by as much, whatever chance gives
         if not (moved - straight > GAIN).any():
             continue
-        far = far or [
-            _moved(people, tables, way * step) for step in range(2, FAR + 1) for way in (1, -1)
-        ]
+        far = far or [_moved(people, tables, step * way) for step, way in further]
         defined = ~np.isnan(np.stack([straight, moved, *far])).any(axis=0)
         if not defined.any():
             continue
         gain = (moved - straight)[defined]
-        chance = np.array([agreement[defined].mean() for agreement in far])
+        chance = np.stack(far)[:, defined].mean(axis=1)
         clear = moved[defined].mean() > chance.mean() + CLEAR * chance.std()
         if gain.min() > 0 and gain.mean() > GAIN and clear:
             best = int(np.argmax(np.where(defined, moved, -np.inf)))
@@ -165,16 +164,14 @@ def _out_of_range(dataset: Dataset) -> Iterator[str]:
             continue
         score = dataset.ratings.loc[dataset.ratings["rater"] == rater.rater, "score"].to_numpy()
         low, high = (float(end) if isinstance(end, int | float) else None for end in ends)
-        outside = ((score < low) if low is not None else False) | (
-            (score > high) if high is not None else False
-        )
-        count = int(np.sum(outside & ~np.isnan(score)))
-        if count:
-            yield f"{rater.rater}: {count:,} scores are outside its range, {_ends(low, high)}"
-
-
-def _ends(low: float | None, high: float | None) -> str:
-    return f"{'any' if low is None else f'{low:g}'} to {'any' if high is None else f'{high:g}'}"
+        outside = np.zeros(len(score), dtype=bool)
+        if low is not None:
+            outside |= score < low
+        if high is not None:
+            outside |= score > high
+        if count := int(outside.sum()):
+            limits = " to ".join("any" if end is None else f"{end:g}" for end in (low, high))
+            yield f"{rater.rater}: {count:,} scores are outside its range, {limits}"
 
 
 def identical_texts(outputs: Sequence[Output], dataset: Dataset) -> list[str]:

@@ -109,16 +109,7 @@ def reference_curve(
                 _point(cell, metric, k, subsets, texts, scores[metric])
                 for k, subsets in draws_of[metric].items()
             ]
-        rows += [
-            {
-                **_row(cell, rater.name, rater.kind, [cell.of(rater.name)]),
-                "references": None,
-                "left_out": 0,
-            }
-            for name in choices.beside
-            for rater in cell.raters
-            if rater.name == name
-        ]
+        rows += _lines(cell, choices.beside)
     signature = _signature(dataset, metrics, settings, choices, most)
     table = pd.DataFrame([row | {"signature": signature} for row in rows])
     figures = dict.fromkeys(("pearson", "spread", "lowest", "highest"), "float64")
@@ -300,6 +291,17 @@ def _point(
     return _row(cell, metric.name, "metric", drawn) | {"references": k, "left_out": left_out}
 
 
+def _lines(cell: BoardCell, names: Sequence[str]) -> list[dict[str, Any]]:
+    """The rows of the raters drawn as lines, of those that the cell has."""
+    rows = []
+    kinds = {rater.name: rater.kind for rater in cell.raters}
+    for name in names:
+        if name in kinds:
+            row = _row(cell, name, kinds[name], [cell.of(name)])
+            rows.append(row | {"references": None, "left_out": 0})
+    return rows
+
+
 def _row(cell: BoardCell, name: str, kind: str, drawn: Sequence[Numbers]) -> dict[str, Any]:
     """drawn: (items,) the scores in each draw."""
     values, reason = [], ""
@@ -307,20 +309,22 @@ def _row(cell: BoardCell, name: str, kind: str, drawn: Sequence[Numbers]) -> dic
         try:
             values.append(pearson(numbers, cell.human))
         except Undefined as error:
-            reason = str(error)
+            reason = f"pearson: {error}"
+    mean = float(np.mean(values)) if values else None
+    spread = float(np.std(values, ddof=1)) if len(values) > 1 else None
     counted = ~np.isnan(drawn[-1]) & cell.rated
     return {
         **cell.place,
         "metric": name,
-        "pearson": float(np.mean(values)) if values else None,
-        "spread": float(np.std(values, ddof=1)) if len(values) > 1 else None,
+        "pearson": mean,
+        "spread": spread,
         "lowest": min(values, default=None),
         "highest": max(values, default=None),
         "draws": len(values),
         "outputs": int(counted.sum()),
         "sources": cell.sources(counted),
         "kind": kind,
-        "undefined": f"pearson: {reason}" if reason else "",
+        "undefined": reason,
     }
 
 

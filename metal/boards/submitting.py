@@ -141,20 +141,15 @@ def submit_generator(
         outputs = generator_outputs(rows, plain, dataset, path, allow_missing=allow_missing)
         if clash := [output.output for output in outputs if output.output in dataset.outputs]:
             raise UsageError(f"output {clash[0]!r} is on the board already; give another `name`")
-        declared: dict[str, Any] = ({"kind": "human"} if human else {}) | (
-            {"family": family} if family else {}
-        )
-        about: dict[str, Any] = {"outputs": len(outputs)} | (
-            {"generator": declared} if declared else {}
-        )
+        about: dict[str, Any] = {"outputs": len(outputs), **_declared(human, family)}
         entry = Entry(0, "", "generator", "", plain, by or ANONYMOUS, about)
         unscored = Submission(entry, outputs, (), pd.DataFrame(columns=list(FACTS)))
         board = board_at(dataset, [unscored])
-        handed_in = (
-            given_scores(table, board, outputs, scores) if table is not None and scores else []
-        )
-        given = {metric.rater.rater: metric for metric in handed_in}
-        about |= {"scores_given": list(given)} if given else {}
+        given: dict[str, Scores] = {}
+        if table is not None and scores:
+            handed_in = given_scores(table, board, outputs, scores)
+            given = {metric.rater.rater: metric for metric in handed_in}
+            about["scores_given"] = list(given)
         all_scores, lines = _scores_of_board_metrics(
             seen, board, outputs, computed, given, progress
         )
@@ -171,10 +166,18 @@ def submit_generator(
 
     first = open_board(folder)
     prepared = prepare(first)
-    comparable = isinstance(prepared.new, Submission) and prepared.new.raters
+    comparable = getattr(prepared.new, "raters", ())
     lines = [] if comparable else _computed_metrics(folder, first, progress)
     joined = join_board(folder, prepare, None if lines else (first, prepared))
     return replace(joined, lines=(*lines, *joined.lines))
+
+
+def _declared(human: bool, family: str) -> dict[str, Any]:
+    """What a generator is said to be, as its entry has it."""
+    declared = {"kind": "human"} if human else {}
+    if family:
+        declared["family"] = family
+    return {"generator": declared} if declared else {}
 
 
 def _computed_metrics(folder: Path, seen: OpenBoard, progress: Progress) -> list[str]:
@@ -372,12 +375,7 @@ def submit_metric(
         raise no_such(path, "file", "; give a program (metric.py) or a table of scores")
     limits = Limits(seconds=seconds, memory_mb=memory)
     is_program = path.suffix == ".py"
-    if is_program and signature:
-        raise UsageError(
-            "`signature` goes with a table of scores; a program's is made from its file"
-        )
-    if not is_program and (reads or function != "score"):
-        raise UsageError("`reads` and `function` go with a program")
+    _check_options(is_program, signature=signature, reads=reads, function=function)
     metric = isolated_metric(path, function, readable=reads, limits=limits) if is_program else None
     earlier: Scores | None = None
 
@@ -419,6 +417,18 @@ def submit_metric(
 
     joined = join_board(folder, prepare)
     return replace(joined, protections=tuple(protections(limits))) if is_program else joined
+
+
+def _check_options(
+    is_program: bool, *, signature: str, reads: tuple[Path, ...], function: str
+) -> None:
+    """Raise UsageError for an option that does not go with the file."""
+    if is_program and signature:
+        raise UsageError(
+            "`signature` goes with a table of scores; a program's is made from its file"
+        )
+    if not is_program and (reads or function != "score"):
+        raise UsageError("`reads` and `function` go with a program")
 
 
 def _program_scores(
