@@ -34,6 +34,7 @@ NO_ENDS = "the scale has no ends"
 SCALES_DIFFER = "the criteria have different scales"
 NO_ANSWER = "no answer"
 NO_COMMENT = "no comments"
+OF_LABELS = ("majority_agreement", "agreement_difference", "label_share", "mace")
 
 # each corrected over people, by Holm
 TESTED = ("agreement_difference", "severity", "label_difference")
@@ -73,7 +74,26 @@ def behaviour(
     undefined: which figures have no value, and why. Undefined figures are NaN, never 0.
     """
     bootstrap = SourceBootstrap(resamples, seed)
-    slices: list[tuple[list[ColleaguesCell], list[str]]] = []
+    # few people take longer to fit: groups in turn, at an even rate
+    slices = sorted(_slices(dataset, distrusted), key=lambda part: part[0][0].language)
+    sizes = [sum(len(cell.rows) for cell in cells) for cells, _ in slices]
+    rows: list[dict[str, Any]] = []
+    for (cells, examined), advance in zip(slices, divided(progress, *sizes), strict=True):
+        rows += _of_language(cells, examined, dataset, bootstrap, advance)
+    rows.sort(key=lambda row: (row["language"], row["group"], row["rater"]))
+    table = pd.DataFrame(rows, columns=list(COLUMNS))
+    for name in TESTED:
+        corrected = table.groupby("criterion", observed=True)[f"{name}_p"].transform(
+            lambda p: holm(p.to_numpy())
+        )
+        table[f"{name}_p_adjusted"] = corrected.astype(np.float64)
+    return table
+
+
+def _slices(
+    dataset: Dataset, distrusted: Collection[str]
+) -> Iterator[tuple[list[ColleaguesCell], list[str]]]:
+    """The cells of each group of people in each language, with the group's people."""
     for group in sorted(
         {rater.group for rater in dataset.raters.values() if rater.kind == "human"}
     ):
@@ -91,21 +111,7 @@ def behaviour(
                 for name, criterion in dataset.criteria.items()
                 if (language, name) in grouped
             ]
-            slices.append((cells, examined))
-    # few people take longer to fit: groups in turn, at an even rate
-    slices.sort(key=lambda part: part[0][0].language)
-    sizes = [sum(len(cell.rows) for cell in cells) for cells, _ in slices]
-    rows: list[dict[str, Any]] = []
-    for (cells, examined), advance in zip(slices, divided(progress, *sizes), strict=True):
-        rows += _of_language(cells, examined, dataset, bootstrap, advance)
-    rows.sort(key=lambda row: (row["language"], row["group"], row["rater"]))
-    table = pd.DataFrame(rows, columns=list(COLUMNS))
-    for name in TESTED:
-        corrected = table.groupby("criterion", observed=True)[f"{name}_p"].transform(
-            lambda p: holm(p.to_numpy())
-        )
-        table[f"{name}_p_adjusted"] = corrected.astype(np.float64)
-    return table
+            yield cells, examined
 
 
 def _of_language(
@@ -271,22 +277,24 @@ def _comments(answers: ColleagueAnswers, name: str, comments: pd.DataFrame) -> d
 def _noted(row: dict[str, Any], competence: Competence) -> dict[str, Any]:
     """The row with competences, and the reasons for what has no value."""
     row |= {"dawid_skene": competence.dawid_skene, "mace": competence.mace}
-    alone = "" if row["shared"] else NOT_SHARED
-    if not row["ratings"]:
-        alone = NO_ANSWER
-    levelled = competence.reason != NO_LEVELS
-    no_labels = alone or ("" if levelled else NO_LEVELS)
     reasons = {
-        "majority_agreement": no_labels or "the colleagues are tied everywhere",
-        "agreement_difference": no_labels or NO_PAIR,
-        "severity": alone or NO_ENDS,
-        "label_share": no_labels or SCALES_DIFFER,
-        "dawid_skene": alone or competence.reason,
-        "mace": alone or (NO_LEVELS if not levelled else "one class only was given"),
-        "repeated": NO_ANSWER if not row["ratings"] else NO_COMMENT,
+        "majority_agreement": "the colleagues are tied everywhere",
+        "agreement_difference": NO_PAIR,
+        "severity": NO_ENDS,
+        "label_share": SCALES_DIFFER,
+        "dawid_skene": competence.reason,
+        "mace": "one class only was given",
+        "repeated": NO_COMMENT,
     }
+    if competence.reason == NO_LEVELS:
+        reasons |= dict.fromkeys(OF_LABELS, NO_LEVELS)
+    if not row["shared"]:
+        reasons = dict.fromkeys(reasons, NOT_SHARED) | {"repeated": NO_COMMENT}
+    if not row["ratings"]:
+        reasons = dict.fromkeys(reasons, NO_ANSWER)
     notes = [f"{name}: {reason}" for name, reason in reasons.items() if np.isnan(row[name])]
-    notes += ["intervals: one source"] if row["sources"] == 1 else []
+    if row["sources"] == 1:
+        notes.append("intervals: one source")
     return row | {"undefined": "; ".join(notes)}
 
 

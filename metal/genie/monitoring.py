@@ -6,8 +6,9 @@ negative questions too, and who is noisy on either is noisy.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -189,20 +190,26 @@ def monitor(
                 }
         workers += rows.values()
     frame = pd.DataFrame(workers, columns=list(WORKERS))
-    noisy: dict[str, list[str]] = {}
-    for row in workers:
-        if row["noisy"]:
-            noisy.setdefault(row["rater"], []).extend(
-                why_noisy(row, criteria[row["criterion"]].title)
-            )
     return Monitoring(
         frame,
         rater_table(frame, criteria),
         pd.DataFrame(mixtures, columns=list(MIXTURES)),
         question_table(table, questions),
-        {name: tuple(why) for name, why in sorted(noisy.items())},
+        _noisy(workers, criteria),
         tuple(doubted),
     )
+
+
+def _noisy(
+    workers: Sequence[Mapping[str, Any]], criteria: Mapping[str, Criterion]
+) -> dict[str, tuple[str, ...]]:
+    """Who is noisy, and why in words."""
+    noisy: dict[str, tuple[str, ...]] = {}
+    for row in sorted(workers, key=lambda row: row["rater"]):
+        if row["noisy"]:
+            why = why_noisy(row, criteria[row["criterion"]].title)
+            noisy[row["rater"]] = (*noisy.get(row["rater"], ()), *why)
+    return noisy
 
 
 def _blank(language: str, criterion: str, rater: Rater) -> dict[str, Any]:
@@ -272,7 +279,7 @@ def rater_table(workers: pd.DataFrame, criteria: Mapping[str, Criterion]) -> pd.
     rows = []
     for rater, of_rater in workers.groupby("rater", sort=True):
         cells = of_rater.to_dict("records")
-        places = [(row, side) for row in cells for side in SIDES if row[f"{side}_asked"]]
+        places = [(row, side) for row, side in product(cells, SIDES) if row[f"{side}_asked"]]
         first = cells[0]
         summary: dict[str, Any] = {"rater": rater, "kind": first["kind"], "group": first["group"]}
         summary["languages"] = ", ".join(sorted({row["language"] for row in cells}))
@@ -306,9 +313,12 @@ def _own_share(right: int, asked: int) -> dict[str, float]:
     """
     from scipy.special import betaincinv
 
-    low, high = betaincinv(right + 0.5, asked - right + 0.5, [0.025, 0.975])
-    ends = (0.0 if right == 0 else float(low), 1.0 if right == asked else float(high))
-    return {"share_right": right / asked, "share_low": ends[0], "share_high": ends[1]}
+    low, high = betaincinv(right + 0.5, asked - right + 0.5, [0.025, 0.975]).tolist()
+    if right == 0:
+        low = 0.0
+    if right == asked:
+        high = 1.0
+    return {"share_right": right / asked, "share_low": low, "share_high": high}
 
 
 def question_table(table: pd.DataFrame, questions: Mapping[str, Output]) -> pd.DataFrame:

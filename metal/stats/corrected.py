@@ -117,7 +117,7 @@ def corrected_mean(
             weights[fold] = _weight(
                 labels[rest], judged[rest], every, counts[rest], 0 if unequal else n / m
             )
-    used = float(counts @ weights) if n else 0.0
+    used = float(counts @ weights)
     residuals = labels - weights * judged
     if unequal:
         people, bias = _weighed(labels, counts), _weighed(judged - labels, counts)

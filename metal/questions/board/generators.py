@@ -44,9 +44,7 @@ def generator_table(
     them.
     """
     rankings = _rankings(run, criterion, language)
-    generators = list(
-        dict.fromkeys(generator for ranked in rankings.values() for generator in ranked)
-    )
+    generators = list(dict.fromkeys(chain.from_iterable(rankings.values())))
     rows = []
     for generator in generators:
         human = any(
@@ -110,11 +108,9 @@ def generator_charts(run: Billboard) -> list[Chart]:
 
 def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | None:
     """Ranks among the generators that everybody ranked; None where these are too few."""
-    if len(rankings) < 2:
-        return None
     generators = list(dict.fromkeys(chain.from_iterable(rankings.values())))
     ranked_by_all = set(generators).intersection(*rankings.values())
-    if len(ranked_by_all) < 2:
+    if min(len(rankings), len(ranked_by_all)) < 2:
         return None
     # Each ranking again among these alone, so that nobody moves because others are missing.
     places_by = {}

@@ -171,14 +171,17 @@ def history_table(run: Billboard) -> TableView:
     newest = sorted(run.history, key=lambda entry: -entry.version)
     rows = []
     for entry in newest[:MOST_ROWS]:
+        here = "shown here" if entry.version == run.version else ""
         later = gone.get(entry.version)
+        withdrawn = f"withdrawn in version {later}" if later else ""
+        by = UNDEFINED if entry.what == "data" else name(entry.by or ANONYMOUS)
         rows.append(
             (
-                Cell(str(entry.version), "shown here" if entry.version == run.version else ""),
+                Cell(str(entry.version), here),
                 name(entry.at.replace("T", " ").replace("+00:00", " UTC")),
-                Cell(WORDS[entry.what], f"withdrawn in version {later}" if later else ""),
+                Cell(WORDS[entry.what], withdrawn),
                 name(entry.name or run.data["name"]),
-                UNDEFINED if entry.what == "data" else name(entry.by or ANONYMOUS),
+                by,
                 _remarks(entry.about) or UNDEFINED,
             )
         )

@@ -52,6 +52,9 @@ def ranking_table(run: Billboard, criterion: str, language: str, key: str = "rat
     """Every rater of a criterion in a language, best first."""
     rows = run.records("raters", criterion=criterion, language=language)
     priced = any(known(row["cost_per_thousand"]) for row in rows)
+    notes = [*reasons(run, "raters", rows)]
+    if key == "raters":
+        notes.insert(0, EXPLAINED)
     return TableView.of_figures(
         run,
         "raters",
@@ -61,7 +64,7 @@ def ranking_table(run: Billboard, criterion: str, language: str, key: str = "rat
         without=() if priced else ("cost_per_thousand",),
         name=key,
         heads=3,
-        notes=(*((EXPLAINED,) if key == "raters" else ()), *reasons(run, "raters", rows)),
+        notes=notes,
         look="ranking",
     )
 
@@ -110,10 +113,14 @@ def _ranking_chart(
     best = [within(dot.label) for dot in rows if figure(dot.value) == highest]
     shown = plural(len(rows[:most]), "rater")
     alt = f"Dots with 95% intervals of {shown}, one per row, best first by r over outputs: {what}. "
-    alt += "; ".join(figures[:MOST_NAMED]) + (
-        f"; last {figures[-1]}. " if len(figures) > MOST_NAMED else ". "
-    )
+    last = f"; last {figures[-1]}" if len(figures) > MOST_NAMED else ""
+    alt += f"{'; '.join(figures[:MOST_NAMED])}{last}. "
+    finding, mark = "", None
+    if figures[1:]:
+        are = "is" if len(best) == 1 else "are"
+        finding = f"{places(best, MOST_NAMED)} {are} highest with {highest}."
     if ceiling is not None:
+        mark = ceiling, "one of the people against the others"
         alt += f"A dashed line at {figure(ceiling)} is one of the people against the others."
     return dots_chart(
         key,
@@ -124,14 +131,9 @@ def _ranking_chart(
         value="r",
         between={"kind": lambda dot: run.kind(dot.label), "ranks": lambda dot: dot.ranks},
         source="raters",
-        finding=(
-            f"{places(best, MOST_NAMED)} {'is' if len(best) == 1 else 'are'} highest with"
-            f" {highest}."
-            if figures[1:]
-            else ""
-        ),
+        finding=finding,
         most=most,
-        mark=(ceiling, "one of the people against the others") if ceiling is not None else None,
+        mark=mark,
         beside="ranks",
     )
 

@@ -236,12 +236,12 @@ class Billboard(Result, RankingRun):
         """The kind of each rater, a key of KINDS; ensembles are told from the metrics they are made
         of.
         """
-        return {
-            rater: "ensemble" if group == GROUP or rater == NAME else kind
-            for rows in (self.tables["overrating"], self.tables["raters"])
-            if len(rows)
-            for rater, kind, group in zip(rows["rater"], rows["kind"], rows["group"], strict=True)
-        }
+        kinds = {}
+        for table in ("overrating", "raters"):
+            for row in self.records(table):
+                ensemble = row["group"] == GROUP or row["rater"] == NAME
+                kinds[row["rater"]] = "ensemble" if ensemble else row["kind"]
+        return kinds
 
     def kind(self, rater: str) -> str:
         """The kind in words."""

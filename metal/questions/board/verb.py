@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Unpack
 
 from metal.api.options import (
     Names,
@@ -29,6 +29,7 @@ from metal.errors import MetalError, UsageError
 if TYPE_CHECKING:
     from metal.api.read import Data, Ratings
     from metal.boards.board import Board
+    from metal.boards.store import OpenBoard
     from metal.boards.submitting import Joined
     from metal.questions.board.run import Billboard
 
@@ -110,13 +111,7 @@ def billboard(
         board.save("runs/cnndm-board")
     """
     from metal.boards.board import billboard as ranked
-    from metal.boards.store import (
-        keep_settings,
-        open_board,
-        record,
-        store_ensembles,
-        stored_ensembles,
-    )
+    from metal.boards.store import stored_ensembles
     from metal.data.pairs import made_pairs, originals, with_comparisons
     from metal.genie.exclusion import warnings_of_tests, with_exclusions, without_noisy
     from metal.questions.board.run import Billboard
@@ -130,11 +125,7 @@ def billboard(
         families=dict(families or {}),
     )
     inputs = load(as_dataset(data, reading))
-    board = None if inputs.folder == NOWHERE else open_board(inputs.folder, at)
-    if board is None and at is not None:
-        raise UsageError(
-            f"`at={at}`: data without a folder have no earlier versions; give the dataset folder"
-        )
+    board = _board(inputs.folder, at)
     runs = tuple(map(folder_of, ratings))
     compared = {run: pairs for run in runs if (pairs := made_pairs(run))}
     joined = with_runs(
@@ -150,19 +141,43 @@ def billboard(
     result = ranked(dataset, settings, stored=stored, progress=progress or no_progress)
     warnings = [*made, *warnings_of_tests(inputs.dataset, inputs.folder, inputs.runs)]
     result = with_exclusions(result, excluded, warnings)
-    kept = bool(
-        board and record(board) and store_ensembles(inputs.folder, list(result.ensembles.values()))
-    )
-    if at is None and kept:
-        keep_settings(inputs.folder, settings)
+    ensembles = tuple(result.ensembles.values())
+    kept = _keep(board, ensembles, settings, at) if board else False
     manifest = inputs.manifest(
         "billboard", dataset, settings.to_dict(), result.raters, result.signature
     )
     history = tuple(board.entries[: board.version]) if board else ()
-    ensembles = tuple(result.ensembles.values())
     return Billboard.of(
         result, dataset, manifest, (*result.people, *result.raters), history, ensembles, kept
     )
+
+
+def _board(folder: Path, at: int | None) -> OpenBoard | None:
+    """The board of a dataset folder; None for data without one."""
+    from metal.boards.store import open_board
+
+    if folder != NOWHERE:
+        return open_board(folder, at)
+    if at is not None:
+        raise UsageError(
+            f"`at={at}`: data without a folder have no earlier versions; give the dataset folder"
+        )
+    return None
+
+
+def _keep(
+    board: OpenBoard,
+    ensembles: Sequence[dict[str, Any]],
+    settings: BoardSettings,
+    at: int | None,
+) -> bool:
+    """Keep a board's ensembles, and the settings of the newest; whether its folder lets it."""
+    from metal.boards.store import keep_settings, record, store_ensembles
+
+    kept = record(board) and store_ensembles(board.folder, list(ensembles))
+    if kept and at is None:
+        keep_settings(board.folder, settings)
+    return kept
 
 
 By = Annotated[str, Option("Who submits it. [default: anonymous]")]

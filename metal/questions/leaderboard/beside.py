@@ -5,7 +5,7 @@ still to be rated.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,14 +46,7 @@ def beside_rows(
         return
     ranked = {cell.criterion: cell for cell in cells}
     for rater, by_criterion in given.items():
-        shares = {
-            name: dataset.criteria[name].share(by_criterion[name])
-            for name in ranked
-            if name in by_criterion
-        }
-        parts = [name for name in ranked if name != OVERALL]
-        if OVERALL in ranked and OVERALL not in shares and all(name in shares for name in parts):
-            shares[OVERALL] = np.mean([shares[name] for name in parts], axis=0)
+        shares = _shares(dataset, ranked, by_criterion)
         columns = [(name, "share", ranked[name], share) for name, share in shares.items()]
         if dataset.raters[rater].kind == "metric":
             columns += [
@@ -71,6 +64,21 @@ def beside_rows(
             }
             for row in _by_generator(outputs, asked, values):
                 yield where | {"scale": scale} | row
+
+
+def _shares(
+    dataset: Dataset, ranked: Collection[str], by_criterion: Mapping[str, Numbers]
+) -> dict[str, Numbers]:
+    """A rater's scores on the criteria ranked, as shares of their scales; overall their mean."""
+    shares = {
+        name: dataset.criteria[name].share(by_criterion[name])
+        for name in ranked
+        if name in by_criterion
+    }
+    parts = [name for name in ranked if name != OVERALL]
+    if OVERALL in ranked and OVERALL not in shares and all(name in shares for name in parts):
+        shares[OVERALL] = np.mean([shares[name] for name in parts], axis=0)
+    return shares
 
 
 def _by_generator(outputs: Outputs, asked: Codes, values: Numbers) -> Iterator[dict[str, Any]]:

@@ -4,14 +4,16 @@ who is shown to be better; automatic metrics beside; what is still to be rated.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from metal.boards.cells import main_criterion
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages, language_name
 from metal.data.people import people_named
@@ -133,19 +135,16 @@ def leaderboard(
     scores, left_out = _counted(
         dataset, settings, output_scores(dataset, outputs, people, settings.aggregate)
     )
-    slices = [ALL_LANGUAGES, *languages] if len(languages) > 1 else [*languages]
+    slices = {ALL_LANGUAGES: np.isin(outputs.language, languages)} if len(languages) > 1 else {}
+    slices |= {language: outputs.language == language for language in languages}
     given = scores_of_each(
         dataset, outputs, raters_beside(dataset, with_judges=settings.with_judges)
     )
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in COLUMNS}
+    rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
     groups = Groups.among(dataset, people)
     warnings, first = _warnings_of_settings(dataset, settings, left_out), list[str]()
-    for language in followed(slices, progress):
-        items = (
-            np.isin(outputs.language, languages)
-            if language == ALL_LANGUAGES
-            else outputs.language == language
-        )
+    for language, items in followed(slices.items(), progress):
+        of_language = language_name(language) if language else "all languages"
         cells = _cells(scores, items)
         of_people: list[list[str]] = []
         for cell in cells:
@@ -155,14 +154,11 @@ def leaderboard(
                 where | row | {"human": _human(dataset, row["generator"])} for row in ranking.rows
             ]
             rows["comparisons"] += [where | pair for pair in ranking.pairs]
-            title = (
-                f"{language_name(language) if language else 'all languages'},"
-                f" {dataset.called(cell.criterion)}"
-            )
+            title = f"{of_language}, {dataset.called(cell.criterion)}"
             of_people.append(about_people(ranking, title))
             if cell is cells[-1]:  # the others' are in the tables
                 warnings += about_a_ranking(ranking, title)
-                first += of_people[-1] or [line for lines in of_people for line in lines]
+                first += of_people[-1] or chain.from_iterable(of_people)
         rows["beside"] += beside_rows(dataset, outputs, items, cells, language, given)
         rows["coverage"] += coverage_rows(dataset, outputs, items, [*scores.values()], language)
         warnings += about_overall(cells, items, language)
@@ -172,11 +168,7 @@ def leaderboard(
         name: pd.DataFrame(rows[name], columns=[*columns]) for name, columns in COLUMNS.items()
     }
     return LeaderboardTables(
-        (
-            OVERALL
-            if OVERALL in set(tables["leaderboard"]["criterion"])
-            else rows["leaderboard"][0]["criterion"]
-        ),
+        main_criterion(tables["leaderboard"]["criterion"].tolist()),
         people,
         tuple(scores),
         left_out,
@@ -230,17 +222,13 @@ def _endless(dataset: Dataset, name: str) -> str:
 
 
 def _nothing_rated(dataset: Dataset, settings: LeaderboardSettings) -> str:
-    return (
-        f"dataset {dataset.card.name}: the people"
-        + (f" ({settings.reference})" if settings.reference else "")
-        + " rated nothing that can be scored"
-        + (f" in {', '.join(settings.languages)}" if settings.languages else "")
-        + (
-            f" among the {settings.sample} sources per language of `sample`"
-            if settings.sample
-            else ""
-        )
-    )
+    people = f"the people ({settings.reference})" if settings.reference else "the people"
+    message = f"dataset {dataset.card.name}: {people} rated nothing that can be scored"
+    if settings.languages:
+        message += f" in {', '.join(settings.languages)}"
+    if settings.sample:
+        message += f" among the {settings.sample} sources per language of `sample`"
+    return message
 
 
 def _human(dataset: Dataset, generator: str) -> bool:

@@ -4,7 +4,7 @@ prints.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from metal.data.text import UNDEFINED, count, coverage, known, name, score, share, within
@@ -132,6 +132,16 @@ def beside_table(run: Leaderboard) -> TableView | None:
         name(rater if raters.count(rater) == 1 else f"{rater}, {criterion}")
         for rater, criterion in shown
     ]
+    elsewhere = dict.fromkeys(row["rater"] for row in in_language if row["rater"] not in raters)
+    notes = _beside_notes(rows, list(elsewhere))
+    if len(columns) > MOST_RATERS:
+        notes.append(f"The first {MOST_RATERS} of {len(columns)}; the CSV has all.")
+    title = f"Metrics and judges beside people: {run.where(run.main, run.language)}"
+    return TableView.of(run, "beside", title, ("generator", "people", *heads), lines, notes=notes)
+
+
+def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
+    """What the means are of. elsewhere: raters who have none of the main ranking."""
     notes = [
         "Means over the outputs that people rated. Metrics have scales of their own; of each,"
         " higher is better. Judges are on the people's scale, from 0 to 1."
@@ -140,15 +150,10 @@ def beside_table(run: Leaderboard) -> TableView | None:
         notes.append(
             "A percentage: of these outputs it scored so many only, so its mean is of others."
         )
-    if elsewhere := [
-        rater for rater in dict.fromkeys(row["rater"] for row in in_language) if rater not in raters
-    ]:
+    if elsewhere:
         named = places([within(rater) for rater in elsewhere])
         notes.append(f"Not asked for all criteria, and so only in the CSV: {named}.")
-    if len(columns) > MOST_RATERS:
-        notes.append(f"The first {MOST_RATERS} of {len(columns)}; the CSV has all.")
-    title = f"Metrics and judges beside people: {run.where(run.main, run.language)}"
-    return TableView.of(run, "beside", title, ("generator", "people", *heads), lines, notes=notes)
+    return notes
 
 
 def _mean(row: Row | None) -> Cell | str:

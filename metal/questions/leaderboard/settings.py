@@ -79,13 +79,14 @@ class LeaderboardSettings:
 
 def signature(data: str, settings: LeaderboardSettings) -> str:
     """Program, data, and every setting that moves a figure. data: Dataset.identity."""
+    without = f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else ""
     return signature_line(
         {
             "metal": __version__,
             "data": data,
             "board": "people",
             "ref": settings.reference or "all-people",
-            "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
+            "without": without,
             "crit": "+".join(settings.criteria),
             "langs": "+".join(settings.languages),
             "agg": settings.aggregate,
