@@ -51,12 +51,8 @@ def number_of_field(
     """The number a field of a structured reply stands for: 2, "2", "2 (Good)", "2/5", "Good",
     "two".
     """
-    # {"stars": 4, "of": "clarity"}, but no schema: {"type": "integer", "default": 3}
     if isinstance(value, Mapping):
-        if value.get("type") in _SCHEMA_TYPES or "enum" in value:
-            return None
-        numbers = [inner for inner in value.values() if isinstance(inner, int | float)]
-        value = numbers[0] if len(numbers) == 1 else None
+        value = _lone_number(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return finite(value)
     if not isinstance(value, str):
@@ -77,6 +73,16 @@ def number_of_field(
     value = without_verdicts_of_none(value, percent=False)
     leading = forms.LEADING_NUMBER.match(value)
     return read_number(leading["n"]) if leading else None
+
+
+def _lone_number(fields: Mapping[str, object]) -> float | None:
+    """The number of an object that has one, `{"stars": 4, "of": "clarity"}`, but of no schema,
+    `{"type": "integer", "default": 3}`.
+    """
+    if fields.get("type") in _SCHEMA_TYPES or "enum" in fields:
+        return None
+    numbers = [value for value in fields.values() if isinstance(value, int | float)]
+    return numbers[0] if len(numbers) == 1 else None
 
 
 def evidence_in(
@@ -111,12 +117,20 @@ def evidence_in(
             rank = _weighed(rank, around, start)
         written = rank in (forms.TIED, forms.FINAL) and not_verdicts.is_labelled(text, match, start)
         yield Evidence(rank, start, score, bool(borrowed), middle=start in middles, written=written)
-        replaced = rank >= forms.OF_TOP and not borrowed
-        if replaced and (meant := around.instead(match.end(group), tuple(labels))):
-            by_number = meant["n"] is not None
-            value = read_number(meant["n"]) if by_number else labels.get(meant["label"].casefold())
-            place = meant.start("n" if by_number else "label")
-            yield Evidence(forms.TIED, place, value, corrects=True)
+        if rank >= forms.OF_TOP and not borrowed:
+            yield from _meant_instead(around, match.end(group), labels)
+
+
+def _meant_instead(
+    around: Surroundings, end: int, labels: Mapping[str, float]
+) -> Iterator[Evidence]:
+    """The score that the words after a score put in place of it, if they do."""
+    meant = around.instead(end, tuple(labels))
+    if meant and meant["n"] is not None:
+        yield Evidence(forms.TIED, meant.start("n"), read_number(meant["n"]), corrects=True)
+    elif meant:
+        value = labels.get(meant["label"].casefold())
+        yield Evidence(forms.TIED, meant.start("label"), value, corrects=True)
 
 
 def _weighed(rank: int, around: Surroundings, place: int) -> int:
@@ -144,14 +158,10 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
     )
 
     def middle_of(match: Any) -> str:
-        low, high = read_number(match["low"]), read_number(match["high"])
-        if low is None or high is None:
+        meant = _ends_of(match, allowed)
+        if meant is None:
             return str(match[0])
-        if match["either"] and low > high:
-            low, high = high, low
-        written_tops = [read_number(top) for top in (match["low_top"], match["top"]) if top]
-        if low >= high or any(allowed and top not in allowed for top in written_tops):
-            return str(match[0])
+        low, high = meant
         allowed_both = scale.allows(low) and scale.allows(high)
         if match["counted"] is not None or high - low > widest or not allowed_both:
             return " " * len(match[0])
@@ -159,6 +169,21 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
         return f"{(low + high) / 2:g}".ljust(len(match[0]))
 
     return RANGE.sub(middle_of, text), middles
+
+
+def _ends_of(match: Any, allowed: set[float]) -> tuple[float, float] | None:
+    """The ends of a range, the lower one first; None where it is none, or out of another top than
+    those allowed.
+    """
+    low, high = read_number(match["low"]), read_number(match["high"])
+    if low is None or high is None:
+        return None
+    if match["either"] and low > high:
+        low, high = high, low
+    written_tops = [read_number(top) for top in (match["low_top"], match["top"]) if top]
+    if low >= high or any(allowed and top not in allowed for top in written_tops):
+        return None
+    return low, high
 
 
 def verdict_alone(text: str, scale: Scale, letters: Mapping[str, float] | None) -> float | None:
@@ -222,17 +247,10 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
     allowed = tops(scale)
     for rank, pattern, of_noun in _patterns_for(text, least):
         for match in pattern.finditer(text, overlapped=True):
-            number, groups = read_number(match["n"]), match.groupdict()
-            top = groups.get("top")
+            number, top = read_number(match["n"]), match.groupdict().get("top")
             if number is None or (top and allowed and read_number(top) not in allowed):
                 continue
-            if rank != forms.FINAL and not_verdicts.IN_BRACKETS.search(
-                text, max(0, match.start() - 1000), match.start()
-            ):
-                ranked = forms.OTHER if rank in (forms.OF_TOP, forms.TIED) else forms.ASIDE
-            else:
-                names_all = of_noun and forms.NAMES_THE_WHOLE.search(match[0])
-                ranked = forms.FINAL if groups.get("final") or names_all else rank
+            ranked = _rank_in_text(rank, match, text, of_noun)
             named = not_verdicts.NAMED.match(text, match.end("n"))
             if named and (beside := verdict_alone(named["label"], scale, None)) is not None:
                 yield ranked, match, "n", beside
@@ -244,6 +262,17 @@ def _numbers_in(text: str, scale: Scale, least: int) -> Iterator[_Found]:
             0,
             len(forms.STAR.findall(match[0])) + (0.5 if match["half"] else 0.0),
         )
+
+
+def _rank_in_text(rank: int, match: Any, text: str, of_noun: bool) -> int:
+    """The rank of a number's form here: less in brackets, the highest where it is called final or
+    that of the whole.
+    """
+    begin = match.start()
+    if rank != forms.FINAL and not_verdicts.IN_BRACKETS.search(text, max(0, begin - 1000), begin):
+        return forms.OTHER if rank in (forms.OF_TOP, forms.TIED) else forms.ASIDE
+    names_all = of_noun and forms.NAMES_THE_WHOLE.search(match[0])
+    return forms.FINAL if match.groupdict().get("final") or names_all else rank
 
 
 def _patterns_for(text: str, least: int) -> Iterator[tuple[int, Any, bool]]:
@@ -259,18 +288,25 @@ def _patterns_for(text: str, least: int) -> Iterator[tuple[int, Any, bool]]:
             yield rank, pattern, False
     if nouns:
         yield forms.TIED, forms.noun_pattern(nouns), True
-    last = text.rstrip().rpartition("\n")[2]
-    if forms.NAMED_LINE_BEGINS.search(text):
-        yield forms.TIED if forms.NAMED_LINE.match(last) else forms.OTHER, forms.NAMED_LINE, False
-    aspects = forms.aspects_in(last)
-    if aspects and not last[aspects[-1].end() :].strip(" \t.;,|*_"):
-        yield forms.TIED, forms.ASPECT, False
+    yield from _patterns_of_last_line(text)
     if lowered.count(" for ") > 1 and forms.ONE_OF_EACH.search(text):
         yield forms.TIED, forms.FOR_EACH, False
     if forms.ONE_OF_BOTH.search(text):
         yield forms.TIED, forms.OF_BOTH, False
     if forms.ANY_STAR.search(text):
         yield forms.TIED, forms.COUNTED_STARS, False
+
+
+def _patterns_of_last_line(text: str) -> Iterator[tuple[int, Any, bool]]:
+    """The forms that a text's last line speaks for: a line that begins with a name, one that ends
+    with aspects.
+    """
+    last = text.rstrip().rpartition("\n")[2]
+    if forms.NAMED_LINE_BEGINS.search(text):
+        yield forms.TIED if forms.NAMED_LINE.match(last) else forms.OTHER, forms.NAMED_LINE, False
+    aspects = forms.aspects_in(last)
+    if aspects and not last[aspects[-1].end() :].strip(" \t.;,|*_"):
+        yield forms.TIED, forms.ASPECT, False
 
 
 def of_criterion(text: str, criterion: str) -> str:
@@ -309,13 +345,7 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
     answering = _answers(text.lower(), tuple(labels))
     if any(answering):
         answered = _answered_pattern(tuple(labels), *answering)
-        for match in answered.finditer(text):
-            value = labels.get(match["label"].casefold())
-            others = [level.value for level in scale.levels if level.value != value]
-            if value is not None and match["yes"]:
-                yield forms.TIED, match, "label", value
-            elif value is not None and match["no"] and len(others) == 1:
-                yield forms.TIED, match, "label", others[0]
+        yield from _held_or_not(answered.finditer(text), labels, scale)
         text = blanked(answered, text)
     text = blanked(forms.enumeration_of(tuple(labels)), text)
     for match in forms.label_pattern(tuple(labels)).finditer(text):
@@ -326,6 +356,21 @@ def _labels_in(text: str, scale: Scale, letters: Mapping[str, float]) -> Iterato
         if match["final"]:
             rank = forms.FINAL
         yield rank, match, "label", value
+
+
+def _held_or_not(
+    matches: Iterator[Any], labels: Mapping[str, float], scale: Scale
+) -> Iterator[_Found]:
+    """Each label that a word says holds; of two levels the other one, where it says that it does
+    not.
+    """
+    for match in matches:
+        value = labels.get(match["label"].casefold())
+        others = [level.value for level in scale.levels if level.value != value]
+        if value is not None and match["yes"]:
+            yield forms.TIED, match, "label", value
+        elif value is not None and match["no"] and len(others) == 1:
+            yield forms.TIED, match, "label", others[0]
 
 
 def _labels_of(scale: Scale) -> dict[str, float]:

@@ -11,7 +11,7 @@ import json
 import math
 import re
 from bisect import bisect
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -55,26 +55,13 @@ def level_probabilities(
     if not tokens or not levels:
         return LevelProbabilities(None, {}, MISSING if levels else NO_LEVELS)
     written = next(spelled for spelled, level in levels.items() if level == answered)
-    ends = list(accumulate(len(str(token.get("token", ""))) for token, _ in tokens))
-    text = "".join(str(token.get("token", "")) for token, _ in tokens)
-    inside = rf"{re.escape(under)}\s*:\s*\{{[^{{}}]*" if under else ""
-    fields = list(re.finditer(rf'{inside}"score"\s*:\s*"?({re.escape(written)})(?=["\s,}}])', text))
-    if not fields and (under or text.strip(_BLANKS) != written):
+    position = _position(tokens, written, under)
+    if position is None:
         return LevelProbabilities(None, {}, PLACE)
-    token, alternatives = tokens[
-        bisect(ends, fields[-1].start(1) if fields else text.index(written))
-    ]
+    token, alternatives = tokens[position]
     if _bare(token) != written:
         return LevelProbabilities(None, {}, SPLIT)
-    logarithms = {}  # the chosen token may be among the alternatives, too
-    for each in map(as_object, (token, *alternatives)):
-        value = each.get("logprob", each.get("logProbability"))
-        if isinstance(value, int | float) and value <= 0:
-            logarithms[str(each.get("token"))] = value, levels.get(_bare(each))
-    by_level: dict[float, float] = {}
-    for value, level in logarithms.values():
-        if level is not None:
-            by_level[level] = min(1.0, by_level.get(level, 0.0) + math.exp(value))
+    by_level = _summed_by_level((token, *alternatives), levels)
     if answered not in by_level:
         return LevelProbabilities(None, {}, MISSING)
     if any(
@@ -82,6 +69,36 @@ def level_probabilities(
     ):
         return LevelProbabilities(None, {}, MAYBE_SPLIT)
     return LevelProbabilities(by_level[answered], by_level)
+
+
+def _position(
+    tokens: Sequence[tuple[dict[str, Any], list[Any]]], written: str, under: str
+) -> int | None:
+    """Which token begins the score; None where the score is neither alone nor in a field."""
+    spelled = [str(token.get("token", "")) for token, _ in tokens]
+    text = "".join(spelled)
+    inside = rf"{re.escape(under)}\s*:\s*\{{[^{{}}]*" if under else ""
+    fields = list(re.finditer(rf'{inside}"score"\s*:\s*"?({re.escape(written)})(?=["\s,}}])', text))
+    if not fields and (under or text.strip(_BLANKS) != written):
+        return None
+    start = fields[-1].start(1) if fields else text.index(written)
+    return bisect(list(accumulate(map(len, spelled))), start)
+
+
+def _summed_by_level(
+    alternatives: Iterable[object], levels: Mapping[str, float]
+) -> dict[float, float]:
+    """The probability of each level that one of the tokens is."""
+    logarithms = {}  # the chosen token may be among the alternatives, too
+    for token in map(as_object, alternatives):
+        value = token.get("logprob", token.get("logProbability"))
+        if isinstance(value, int | float) and value <= 0:
+            logarithms[str(token.get("token"))] = value, levels.get(_bare(token))
+    by_level: dict[float, float] = {}
+    for value, level in logarithms.values():
+        if level is not None:
+            by_level[level] = min(1.0, by_level.get(level, 0.0) + math.exp(value))
+    return by_level
 
 
 def class_probabilities(reply: object) -> list[float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -86,19 +87,26 @@ def _languages_of_ranges(lowered: str) -> list[str]:
 
     This is found faster than the range.
     """
-    numbers, joints = _languages_of(_NUMBERS), _languages_of(_JOINTS)
+    numbers = _languages_of(_NUMBERS)
     languages: set[str] = set()
     tokens = _TOKEN.findall(lowered)
     places = [place for place, token in enumerate(tokens) if token in numbers or token.isdigit()]
     for first, second in pairwise(places):
         if second - first <= _FARTHEST:
-            ends = [numbers[token] for token in (tokens[first], tokens[second]) if token in numbers]
-            between = [joints[token] for token in tokens[first + 1 : second] if token in joints]
-            if ends and (between or tokens[second].startswith(_AND)):
-                languages |= set.intersection(*ends, *between[:1])
+            languages |= _languages_of_range(tokens[first : second + 1])
     if not lowered.isascii():
         languages.update(name for name in _UNSPACED if words_in(lowered, "numbers", name))
     return [name for name in numbered_languages() if name in languages]
+
+
+def _languages_of_range(tokens: Sequence[str]) -> set[str]:
+    """The languages in which tokens from one number to the next may be a range in words."""
+    numbers, joints = _languages_of(_NUMBERS), _languages_of(_JOINTS)
+    ends = [numbers[token] for token in (tokens[0], tokens[-1]) if token in numbers]
+    between = [joints[token] for token in tokens[1:-1] if token in joints]
+    if not ends or not (between or tokens[-1].startswith(_AND)):
+        return set()
+    return set.intersection(*ends, *between[:1])
 
 
 @lru_cache(maxsize=2)

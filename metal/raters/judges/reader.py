@@ -182,10 +182,28 @@ def read_part(
     if not objects:
         return ReplyVerdict(None, UNPARSABLE if bare else EMPTY)
     keys = criterion.lower(), *forms.keys_of(criterion, ("",))
-    prose, places = _prose_around([span for span, _ in objects], bare)
+    counting = _parts_that_count(bare, objects, keys, truncated)
+    if not counting:
+        cut_off = objects[-1][0][1] == len(bare) and bare[-1] not in "}]"
+        return ReplyVerdict(None, CUT_OFF if cut_off else LEFT_OUT)
+    written = "\n".join(json.dumps(_as_object(part)) for part in counting)
+    return read_reply(written, scale, letters, numbered=numbered)
+
+
+def _parts_that_count(
+    text: str,
+    objects: Sequence[tuple[tuple[int, int], Any]],
+    keys: tuple[str, ...],
+    truncated: bool,
+) -> list[Any]:
+    """What stands under the keys in the objects that open or close the reply; else in all of a
+    whole reply. Nothing that is quoted or corrected.
+    """
+    spans, values = zip(*objects, strict=True)
+    prose, places = _prose_around(spans, text)
     around = Surroundings(prose)
     parts: list[tuple[int, Any]] = []
-    for start, (_, value) in zip(places, objects, strict=True):
+    for start, value in zip(places, values, strict=True):
         shown = around.borrowed(start) or not_verdicts.is_shown(prose, start)
         own = [] if shown else [(start, part) for part in parts_under(value, keys)]
         if own and parts and around.corrects(start, since=parts[-1][0]):
@@ -196,12 +214,7 @@ def read_part(
         for start, part in parts
         if not (_WORD.search(prose, start) and (truncated or _WORD.search(prose, 0, start)))
     ]
-    counting = at_the_ends or [part for _, part in parts if not truncated]
-    if not counting:
-        cut_off = objects[-1][0][1] == len(bare) and bare[-1] not in "}]"
-        return ReplyVerdict(None, CUT_OFF if cut_off else LEFT_OUT)
-    written = "\n".join(json.dumps(_as_object(part)) for part in counting)
-    return read_reply(written, scale, letters, numbered=numbered)
+    return at_the_ends or [part for _, part in parts if not truncated]
 
 
 def _as_object(part: object) -> Any:
@@ -250,7 +263,7 @@ def _read(
     for start, (_, fields) in zip(places, objects, strict=True):
         evidence += _evidence_of_object(fields, keys, around, start, scale, letters)
     reasons = [justification_in(fields) for _, fields in reversed(objects)]
-    justification = next((reason for reason in reasons if reason), "")
+    justification = next(filter(None, reasons), "")
     evidence = _with_corrections(evidence, around)
     return _decided(evidence, scale, justification if objects else aloud(text))
 
@@ -304,11 +317,8 @@ def _evidence_of_object(
     if _is_about_something_else(fields) or (isinstance(value, str) and _PLACEHOLDER.match(value)):
         return
     prose = around.text
-    words = [match.start() for match in (_WORD.search(prose), _LAST_WORD.search(prose)) if match]
-    line = prose.rfind("\n", 0, max(0, place - 1)) + 1
-    amid = bool(words) and words[0] < place and line <= words[-1]
     borrowed = around.borrowed(place) or not_verdicts.is_shown(prose, place)
-    rank = forms.QUOTED if amid or borrowed else forms.STRUCTURED
+    rank = forms.QUOTED if borrowed or _is_amid(prose, place) else forms.STRUCTURED
     scores = [
         verdict_alone(str(fields.get(key, "")), scale, letters)
         for key in ("label", "verdict", "rating")
@@ -320,6 +330,13 @@ def _evidence_of_object(
     middle = isinstance(value, str) and RANGE.search(ranges_in_digits(value)) is not None
     for score in scores:
         yield Evidence(rank, place, score, borrowed, middle=middle, written=True)
+
+
+def _is_amid(prose: str, place: int) -> bool:
+    """Whether words stand before the place, and in its line or after it."""
+    words = [match.start() for match in (_WORD.search(prose), _LAST_WORD.search(prose)) if match]
+    line = prose.rfind("\n", 0, max(0, place - 1)) + 1
+    return bool(words) and words[0] < place and line <= words[-1]
 
 
 def _with_corrections(evidence: Sequence[Evidence], around: Surroundings) -> list[Evidence]:

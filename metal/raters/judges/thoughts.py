@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import regex
@@ -91,8 +91,11 @@ def _without_marked(bare: str, reasons: bool) -> str:
         _, *answers = _FINAL_CHANNEL.split(bare)
         return str(_CHANNEL_MARK.sub(" ", answers[-1])).strip() if answers else ""
     marks = [mark for mark in _marks(bare) if not (reasons and _REASONS.search(mark.name))]
-    if not marks:
-        return str(_SPECIAL.sub(" ", bare)).strip()
+    return str(_SPECIAL.sub(" ", _outside_thoughts(bare, marks))).strip()
+
+
+def _outside_thoughts(bare: str, marks: Sequence[_Mark]) -> str:
+    """The text without what its marks say are thoughts."""
     closings: dict[str, list[_Mark]] = {}
     for mark in marks:
         if mark.closes:
@@ -116,7 +119,7 @@ def _without_marked(bare: str, reasons: bool) -> str:
                 kept.append(bare[done : mark.start])
             done = closing.end if closing else len(bare)
     kept.append(bare[done:])
-    return str(_SPECIAL.sub(" ", "".join(kept))).strip()
+    return "".join(kept)
 
 
 def _is_thought(text: str, mark: _Mark, closing: _Mark | None, opens: bool) -> bool:
