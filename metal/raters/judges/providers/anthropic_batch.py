@@ -12,6 +12,7 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import anthropic
@@ -106,29 +107,37 @@ class AnthropicBatch(BatchConnection):
         Whether results are still kept is the service's word (`archived_at`): our clock may be wrong
         by weeks.
         """
-        after, seen, unseen = "", set[str](), 0
-        while True:
-            page = await self._get(_PATH, {"limit": _PAGE} | ({"after_id": after} if after else {}))
-            data = page.get("data")
-            batches = [as_object(batch) for batch in data] if isinstance(data, list) else []
-            for batch in batches:
-                name = str(batch.get("id") or "")
-                if name in self._begun or name in seen or batch.get("archived_at"):
-                    continue
-                seen.add(name)
-                if batch.get("processing_status") != "ended":
-                    unseen += 1
-                elif f'-{token}"' in (await self._first_line(name)).replace(" ", ""):
-                    return name
-            after = str(batches[-1].get("id") or "") if batches else ""
-            if not page.get("has_more") or not after or batches[-1].get("archived_at"):
-                break
+        seen, unseen = set[str](), 0
+        async for batch in self._listed():
+            name = str(batch.get("id") or "")
+            if name in self._begun or name in seen or batch.get("archived_at"):
+                continue
+            seen.add(name)
+            if batch.get("processing_status") != "ended":
+                unseen += 1
+            elif f'-{token}"' in (await self._first_line(name)).replace(" ", ""):
+                return name
         if unseen:
             raise CallFailed(
                 calls.SERVER,
                 f"{unseen} batches are under way, and show whose they are at their end only",
             )
         return None
+
+    async def _listed(self) -> AsyncIterator[dict[str, Any]]:
+        """The batches of the account, page by page, up to the one that ends in an archived
+        batch.
+        """
+        after = ""
+        while True:
+            page = await self._get(_PATH, {"limit": _PAGE} | ({"after_id": after} if after else {}))
+            data = page.get("data")
+            batches = [as_object(batch) for batch in data] if isinstance(data, list) else []
+            for batch in batches:
+                yield batch
+            after = str(batches[-1].get("id") or "") if batches else ""
+            if not page.get("has_more") or not after or batches[-1].get("archived_at"):
+                return
 
     async def status(self, batch: str) -> Status:
         """How far a batch is."""

@@ -44,6 +44,16 @@ _FILTER = re.compile(
     r"content_filter|content management policy|responsible.?ai|safety|prohibited", re.I
 )
 
+_OF_STATUS = {
+    401: calls.DENIED,
+    403: calls.DENIED,
+    404: calls.UNKNOWN_MODEL,
+    402: calls.QUOTA,
+    408: calls.SERVER,
+    409: calls.SERVER,
+    425: calls.SERVER,
+}
+
 
 def failure(
     status: int,
@@ -60,35 +70,35 @@ def failure(
     key, model or deployment that the error is about, for people.
     """
     text = f"HTTP {status}: {one_line(message) or 'no message'}"
+    kind = _kind(status, message, code, parameter, wait)
+    if kind in (calls.DENIED, calls.UNKNOWN_MODEL):
+        return CallFailed(kind, f"{whose}; {text}", status=status)
+    if kind in (calls.BUSY, calls.SERVER):
+        return CallFailed(kind, text, status=status, wait=wait)
+    if kind == calls.REJECTED and (parameter or _REJECTS.search(f"{code} {message}")):
+        rejected = _parameter(parameter, message)
+        kind = calls.PARAMETER if rejected else kind
+        return CallFailed(kind, text, status=status, parameter=rejected)
+    return CallFailed(kind, text, status=status)
+
+
+def _kind(status: int, message: str, code: str, parameter: str, wait: float) -> str:
+    """The kind of failure behind an HTTP error; `REJECTED` where nothing says more."""
     code_and_message = f"{code} {message}"
-    if status in (401, 403):
-        return CallFailed(calls.DENIED, f"{whose}; {text}", status=status)
-    if status == 404:
-        return CallFailed(calls.UNKNOWN_MODEL, f"{whose}; {text}", status=status)
-    if status == 402 or (
-        status == 429 and not wait and "rate_limit" not in code and _QUOTA.search(code_and_message)
-    ):
-        return CallFailed(calls.QUOTA, text, status=status)
+    if status in _OF_STATUS:
+        return _OF_STATUS[status]
     if status == 429:
-        return CallFailed(calls.BUSY, text, status=status, wait=wait)
-    if status in (408, 409, 425) or status >= 500:
-        return CallFailed(calls.SERVER, text, status=status, wait=wait)
+        is_limit = wait or "rate_limit" in code or not _QUOTA.search(code_and_message)
+        return calls.BUSY if is_limit else calls.QUOTA
+    if status >= 500:
+        return calls.SERVER
     if code == "content_filter" or (status == 400 and _FILTER.search(code_and_message)):
-        return CallFailed(calls.BLOCKED, text, status=status)
+        return calls.BLOCKED
+    if status == 413 or code == "context_length_exceeded":
+        return calls.TOO_LONG
     # and not, say, a max_tokens too large
     about_texts = parameter in ("", "messages", "prompt", "input", "contents")
-    if (
-        status == 413
-        or code == "context_length_exceeded"
-        or (about_texts and _TOO_LONG.search(message))
-    ):
-        return CallFailed(calls.TOO_LONG, text, status=status)
-    rejected = (
-        _parameter(parameter, message) if parameter or _REJECTS.search(code_and_message) else ""
-    )
-    return CallFailed(
-        calls.PARAMETER if rejected else calls.REJECTED, text, status=status, parameter=rejected
-    )
+    return calls.TOO_LONG if about_texts and _TOO_LONG.search(message) else calls.REJECTED
 
 
 def _parameter(named: str, message: str) -> str:

@@ -181,7 +181,10 @@ def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Itera
 
     batch: the call is about a batch. It may fail for the disk, which is raised as it is.
     """
-    nothing, none = ("no answer", "not an answer") if batch else ("no whole reply", "not a reply")
+    if batch:
+        nothing, none, kind = "no answer", "not an answer", calls.SERVER
+    else:
+        nothing, none, kind = "no whole reply", "not a reply", calls.NOT_A_REPLY
     try:
         yield
     except errors.APIError as error:
@@ -201,9 +204,7 @@ def gemini_failures(whose: str, seconds: float, *, batch: bool = False) -> Itera
             raise
         raise connection_failure(error) from None
     except (ValueError, KeyError, AttributeError, TypeError) as error:
-        raise CallFailed(
-            calls.SERVER if batch else calls.NOT_A_REPLY, f"{none}: {one_line(str(error))}"
-        ) from None
+        raise CallFailed(kind, f"{none}: {one_line(str(error))}") from None
 
 
 def read_body(body: bytes) -> Reply:
