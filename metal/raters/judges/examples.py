@@ -39,9 +39,11 @@ def draw_examples(
     nobody rated a criterion in it.
     """
     agreed = _agreed(dataset)
+    by_language: dict[str, list[Output]] = {}
+    for output in outputs:
+        by_language.setdefault(output.language, []).append(output)
     drawn = {}
-    for language in dict.fromkeys(output.language for output in outputs):
-        own = [output for output in outputs if output.language == language]
+    for language, own in by_language.items():
         rated = {criterion for output in own for criterion in agreed.get(output.output, ())}
         if lacking := [criterion for criterion in criteria if criterion not in rated]:
             raise UsageError(
@@ -55,30 +57,39 @@ def draw_examples(
         if len({output.source for output in own}) <= count:
             raise UsageError(f"`examples={count}`: {language} would have no source left to judge")
         rng = np.random.default_rng([seed, *blake2b(language.encode(), digest_size=8).digest()])
-        pool = [pool[place] for place in rng.permutation(len(pool))]
-        chosen: list[Output] = []
-        shown: Counter[tuple[str, float]] = Counter()
-        while len(chosen) < count:
-            free = [
-                output for output in pool if output.source not in {each.source for each in chosen}
-            ]
-            if not free:
-                raise UsageError(
-                    f"`examples={count}`: in {language} only {len(chosen)} sources have an output"
-                    " that most people rate alike on all criteria"
-                )
-            chosen.append(
-                min(
-                    free,
-                    key=lambda output: sum(shown[score] for score in agreed[output.output].items()),
-                )
+        chosen = _most_varied(pool, agreed, count, rng)
+        if len(chosen) < count:
+            raise UsageError(
+                f"`examples={count}`: in {language} only {len(chosen)} sources have an output"
+                " that most people rate alike on all criteria"
             )
-            shown.update(agreed[chosen[-1].output].items())
         drawn[language] = tuple(
             RatedExample(output, dataset.sources[output.source].text, agreed[output.output])
             for output in chosen
         )
     return drawn
+
+
+def _most_varied(
+    pool: Sequence[Output],
+    agreed: Mapping[str, Mapping[str, float]],
+    count: int,
+    rng: np.random.Generator,
+) -> list[Output]:
+    """Up to `count` outputs in random order, each of another source and with the scores that were
+    shown least.
+    """
+    free = [pool[place] for place in rng.permutation(len(pool))]
+    chosen: list[Output] = []
+    shown: Counter[tuple[str, float]] = Counter()
+    while free and len(chosen) < count:
+        rarest = min(
+            free, key=lambda output: sum(shown[score] for score in agreed[output.output].items())
+        )
+        chosen.append(rarest)
+        shown.update(agreed[rarest.output].items())
+        free = [output for output in free if output.source != rarest.source]
+    return chosen
 
 
 def _agreed(dataset: Dataset) -> dict[str, dict[str, float]]:

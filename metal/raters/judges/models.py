@@ -318,13 +318,7 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
     }
     usual = {} if record.direct else {"temperature": entry.get("temperature", 0)}
     parameters = usual | dict(entry.get("parameters", {}))
-    most, thinking = parameters.get("max_tokens"), parameters.get("thinking")
-    budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
-    if type(most) is int and type(budget) is int and most <= budget:
-        fault = f"max_tokens = {most} is not above thinking.budget_tokens = {budget}"
-        raise DataError(
-            place, fault, "max_tokens holds thoughts and answer: write more, or less budget_tokens"
-        )
+    _check_budget(parameters, place)
     batch = dict(entry.get("batch", {}))
     price = _read_price(entry.get("price"), place) or listed_price(provider, model)
     batch_price = _read_price(batch.pop("price", None), f"{place}: batch")
@@ -342,6 +336,17 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
         headers={str(key): str(value) for key, value in entry.get("headers", {}).items()},
         **({"family": family(provider, model)} | settings),
     )
+
+
+def _check_budget(parameters: Mapping[str, Any], place: str) -> None:
+    """Raise DataError where thoughts alone may take all tokens of a reply."""
+    most, thinking = parameters.get("max_tokens"), parameters.get("thinking")
+    budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
+    if type(most) is int and type(budget) is int and most <= budget:
+        fault = f"max_tokens = {most} is not above thinking.budget_tokens = {budget}"
+        raise DataError(
+            place, fault, "max_tokens holds thoughts and answer: write more, or less budget_tokens"
+        )
 
 
 def _check_entry(entry: Mapping[str, Any], place: str) -> None:

@@ -315,12 +315,12 @@ def choose_outputs(
     """
     available = sorted({output.language for output in outputs.values()})
     check_languages(languages, available)
-    if outputs and not any(output.chosen or output.has_text for output in outputs.values()):
-        raise UsageError(
-            "none of the outputs has a text, and what has none cannot be rated; read the texts as"
-            " well"
-        )
     if outputs and not any(output.chosen for output in outputs.values()):
+        if not any(output.has_text for output in outputs.values()):
+            raise UsageError(
+                "none of the outputs has a text, and what has none cannot be rated; read the texts"
+                " as well"
+            )
         raise UsageError(
             "none of the outputs is chosen to be rated; `metal.generate` chooses some, and with "
             "`metal.generate(keep_flagged=True)` flagged ones too"
@@ -329,12 +329,17 @@ def choose_outputs(
     chosen = [output for output in outputs.values() if output.chosen and output.language in wanted]
     if not sample or sample >= len(chosen):
         return chosen
+    drawn = _spread_over_languages(chosen, sample, seed)
+    return [output for output in chosen if output.output in drawn]
+
+
+def _spread_over_languages(outputs: Sequence[Output], sample: int, seed: int) -> set[str]:
+    """The ids of so many outputs at random, taken from language after language in turn."""
     rng = np.random.default_rng(seed)
     rounds: list[tuple[int, int, Output]] = []
-    for place, language in enumerate(available):
-        group = [output for output in chosen if output.language == language]
+    for place, language in enumerate(sorted({output.language for output in outputs})):
+        group = [output for output in outputs if output.language == language]
         order = rng.permutation(len(group))
         rounds += [(turn, place, group[member]) for turn, member in enumerate(order)]
     rounds.sort(key=lambda entry: entry[:2])
-    drawn = {output.output for _, _, output in rounds[:sample]}
-    return [output for output in chosen if output.output in drawn]
+    return {output.output for _, _, output in rounds[:sample]}
