@@ -82,7 +82,7 @@ def outputs_to_score(dataset: Dataset, metrics: Iterable[Metric]) -> list[Output
         raise UsageError(
             f"dataset {dataset.card.name} has no texts of outputs; metrics score texts"
         )
-    sources = [dataset.sources[name] for name in dict.fromkeys(output.source for output in outputs)]
+    sources = {output.source: dataset.sources[output.source] for output in outputs}.values()
     has_texts = {
         "references": any(text.strip() for source in sources for text in source.references),
         "source": any(source.text.strip() for source in sources),
@@ -457,14 +457,7 @@ def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> 
     """The output of each row. Raises DataError with all that is wrong: unknown ones, those that are
     there twice.
     """
-    if "output" in cells:
-        asked = cells["output"]
-        names = [name if name in dataset.outputs else None for name in asked]
-    else:
-        pairs = list(zip(cells["source"], cells["generator"], strict=True))
-        asked = [f"{source} by {generator}" for source, generator in pairs]
-        by_pair = _by_pair(dataset, pairs)
-        names = [by_pair.get(pair) for pair in pairs]
+    asked, names = _asked_in(cells, dataset)
     unknown = dict.fromkeys(label for label, name in zip(asked, names, strict=True) if name is None)
     again = [name for name, count in Counter(asked).items() if count > 1 and name not in unknown]
     problems = []
@@ -481,6 +474,19 @@ def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> 
     if problems:
         raise DataError(table.path, "; ".join(problems), "Nothing was taken in; put the file right")
     return [name for name in names if name is not None]
+
+
+def _asked_in(
+    cells: Mapping[str, list[str]], dataset: Dataset
+) -> tuple[list[str], list[str | None]]:
+    """What each row names, for people, and the output that is; None where there is none."""
+    if "output" in cells:
+        asked = cells["output"]
+        return asked, [name if name in dataset.outputs else None for name in asked]
+    pairs = list(zip(cells["source"], cells["generator"], strict=True))
+    by_pair = _by_pair(dataset, pairs)
+    asked = [f"{source} by {generator}" for source, generator in pairs]
+    return asked, [by_pair.get(pair) for pair in pairs]
 
 
 def _pairs(dataset: Dataset) -> list[tuple[str, str]]:

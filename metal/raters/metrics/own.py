@@ -78,20 +78,7 @@ def metric_from_function(name: str, function: Callable[..., Any], signature: str
     """A function as above as a metric. What it raises for an item is the reason why that item has
     no score.
     """
-    parameters = inspect.signature(function).parameters
-    asked = [key for key in parameters if key in PARAMETERS]
-    required = [
-        key for key, parameter in parameters.items() if parameter.default is inspect.Parameter.empty
-    ]
-    surplus = [key for key in required if key not in PARAMETERS]
-    if "output" not in parameters or surplus or {"reference", "references"} <= set(asked):
-        problem = (
-            f"parameter {surplus[0]!r} is not known" if surplus else "its parameters do not fit"
-        )
-        raise UsageError(
-            f"metric {name}: {problem}; write def {getattr(function, '__name__', 'score')}(output,"
-            " ...) with any of reference or references, source, language"
-        )
+    asked = _parameters_asked(name, function)
     low, high = getattr(function, "range", (None, None))
     version = getattr(function, "version", "")
 
@@ -109,6 +96,27 @@ def metric_from_function(name: str, function: Callable[..., Any], signature: str
         high=high,
         multi_reference="references" in asked,
     )
+
+
+def _parameters_asked(name: str, function: Callable[..., Any]) -> list[str]:
+    """The parts of an item that the function takes. Raises UsageError where its parameters do not
+    fit.
+    """
+    parameters = inspect.signature(function).parameters
+    asked = [key for key in parameters if key in PARAMETERS]
+    required = [
+        key for key, parameter in parameters.items() if parameter.default is inspect.Parameter.empty
+    ]
+    surplus = [key for key in required if key not in PARAMETERS]
+    if "output" not in parameters or surplus or {"reference", "references"} <= set(asked):
+        problem = (
+            f"parameter {surplus[0]!r} is not known" if surplus else "its parameters do not fit"
+        )
+        raise UsageError(
+            f"metric {name}: {problem}; write def {getattr(function, '__name__', 'score')}(output,"
+            " ...) with any of reference or references, source, language"
+        )
+    return asked
 
 
 def metric_offered(asked: Asked) -> Metric:
