@@ -164,8 +164,6 @@ def draw_anchors(
     groups += [rest] if len(rest := np.flatnonzero(np.isnan(values))) else []
     records, rows = [], []
     for group, size in shared_out(groups, number):
-        if not size:
-            continue
         members = {contents[names[place]][0].source: names[place] for place in group}
         chosen = sources_chosen([dataset.sources[name] for name in members], size, seed)
         ends = values[group]

@@ -129,12 +129,10 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
         continuous=True,
     )
     audits = {(cell.criterion.name, cell.language): cell for cell in audited}
+    rated = set(by_people.loc[by_people["score"].notna(), "criterion"])
     made, endless = [], []
     for name, criterion in dataset.criteria.items():
-        if settings.criteria and name not in settings.criteria:
-            continue
-        answers = by_people[by_people["criterion"] == name]
-        if answers["score"].notna().sum() == 0:
+        if name not in rated or name not in (settings.criteria or rated):
             continue
         if criterion.scale.ends is None and not 0 < len(criterion.scale.levels) <= MANY_LABELS:
             endless.append(name)
@@ -146,20 +144,25 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
                 made.append(
                     _cell(dataset, criterion, language, rows, people, judges, audit, settings)
                 )
+    _check_rated(dataset, made, endless, settings)
+    return made, [*left_out, *(f"{name} {_ENDLESS}: it is left out" for name in endless)]
+
+
+def _check_rated(
+    dataset: Dataset, rated: list[DesignCell], endless: list[str], settings: DesignSettings
+) -> None:
+    """Raise UsageError without cells, or where a criterion that was asked for has no ends."""
     if endless and settings.criteria:
         raise UsageError(
             f"criterion {endless[0]} {_ENDLESS}; leave it out, or give it `range` in dataset.toml"
         )
-    if not made:
+    if not rated:
+        why = "; take other criteria, languages or people"
+        if endless:
+            why = f" (criterion {endless[0]} {_ENDLESS})"
         raise UsageError(
-            f"dataset {dataset.card.name}: these people rated nothing of what was asked for"
-            + (
-                f" (criterion {endless[0]} {_ENDLESS})"
-                if endless
-                else "; take other criteria, languages or people"
-            )
+            f"dataset {dataset.card.name}: these people rated nothing of what was asked for{why}"
         )
-    return made, [*left_out, *(f"{name} {_ENDLESS}: it is left out" for name in endless)]
 
 
 def _cell(

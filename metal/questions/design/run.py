@@ -56,9 +56,7 @@ SHOWN = {
         *(Column(name, shown=False, later=True) for name in INTERVAL),
     ),
     "costs": (
-        Column(
-            "language", "", lambda code: "all languages" if code == ALL else language_name(code)
-        ),
+        Column("language", "", lambda code: {ALL: "all languages"}.get(code, language_name(code))),
         Column("question", "for"),
         PEOPLE,
         Column("items_needed", "items", rounded),

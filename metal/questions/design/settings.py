@@ -68,12 +68,12 @@ class Prices:
         """
         ratings = items * raters
         tasks = math.ceil(ratings / (1 - self.test_share) - 1e-9)
-        return {
-            "tasks": tasks,
-            "test_questions": tasks - ratings,
-            "usd": math.nan if self.pay is None else tasks * self.pay * (1 + self.fee),
-            "hours": math.nan if self.seconds is None else tasks * self.seconds / 3600,
-        }
+        usd = hours = math.nan
+        if self.pay is not None:
+            usd = tasks * self.pay * (1 + self.fee)
+        if self.seconds is not None:
+            hours = tasks * self.seconds / 3600
+        return {"tasks": tasks, "test_questions": tasks - ratings, "usd": usd, "hours": hours}
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -180,11 +181,13 @@ def population_rows(designs: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
     Populations with fewer than LEAST_ITEMS items in a round are left out.
     """
-    of_populations = [row for row in designs if row["population"] != ALL]
     keys = ("language", "criterion", "scale", "aggregation", "labelling")
+    by_design: dict[tuple[str, ...], list[dict[str, Any]]] = {}
+    for row in designs:
+        if row["population"] != ALL:
+            by_design.setdefault(itemgetter(*keys)(row), []).append(row)
     table = []
-    for key in dict.fromkeys(tuple(row[name] for name in keys) for row in of_populations):
-        rows = [row for row in of_populations if tuple(row[name] for name in keys) == key]
+    for key, rows in by_design.items():
         means = np.array(
             [row["mean"] for row in rows if not row["undefined"] and row["items"] >= LEAST_ITEMS]
         )
@@ -226,13 +229,13 @@ def panel_rows(dataset: Dataset, seed: int) -> list[dict[str, Any]]:
         cells, _ = design_cells(dataset, DesignSettings(seed=seed))
     except UsageError:  # people rated no criterion whose scale has ends
         return []
-    return [
-        row
-        for cell in cells
-        if cell.scored
-        for row in rater_rows(cell)
-        if row["fixed"] == "items" and row["scale"] == ("binary" if cell.binary else "as rated")
-    ]
+    rows = []
+    for cell in cells:
+        if cell.scored:
+            scale = "binary" if cell.binary else "as rated"
+            simulated = [row for row in rater_rows(cell) if row["fixed"] == "items"]
+            rows += [row for row in simulated if row["scale"] == scale]
+    return rows
 
 
 # ---------------------------------------------------------------- needs and costs
@@ -248,8 +251,8 @@ def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
         "value": plan.value,
         "sources_now": plan.sources,
         "items_now": plan.items,
-        "now": plan.now.value if plan.now else NAN,
-        "now_error": plan.now.error if plan.now else NAN,
+        "now": NAN,
+        "now_error": NAN,
         "target": plan.target,
         "extrapolated": bool(plan.needed and plan.most > plan.sources),
         "verdict": plan.verdict,
@@ -258,6 +261,8 @@ def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
         "items_low": _items_at(plan, plan.low),
         "items_high": _items_at(plan, plan.high),
     }
+    if plan.now:
+        row |= {"now": plan.now.value, "now_error": plan.now.error}
     if plan.needed:
         prices = cell.settings.prices
         items = plan.items_of(plan.needed.sources)
@@ -320,20 +325,18 @@ def cost_rows(
                 )
                 yield by[question, raters][-1]
     for (question, raters), rows in by.items():
-        defined = [row for row in rows if "tasks" in row]
-        if len(rows) > 1 and defined:
-            sums = {key: sum(row[key] for row in defined) for key in ("items_needed", *_PRICED)}
-            missing = ", ".join(
-                language_name(row["language"]) for row in rows if "tasks" not in row
-            )
-            left = f"without {missing}" if missing else ""
-            yield {
-                "language": ALL,
-                "question": question,
-                "raters": raters,
-                **sums,
-                "undefined": left,
-            }
+        if len(rows) > 1 and (sums := _sums(rows)):
+            yield {"language": ALL, "question": question, "raters": raters, **sums}
+
+
+def _sums(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What the languages cost together, and which are not counted; empty where none has a cost."""
+    defined = [row for row in rows if "tasks" in row]
+    if not defined:
+        return {}
+    sums = {key: sum(row[key] for row in defined) for key in ("items_needed", *_PRICED)}
+    missing = ", ".join(language_name(row["language"]) for row in rows if "tasks" not in row)
+    return {**sums, "undefined": f"without {missing}" if missing else ""}
 
 
 def _dearest(rows: list[dict[str, Any]], outputs: float, prices: Prices) -> dict[str, Any]:
@@ -439,11 +442,12 @@ def _warnings(cells: list[DesignCell], settings: DesignSettings) -> Iterator[str
 def signature(data: str, settings: DesignSettings) -> str:
     """Program, data, and every setting that moves a figure. data: Dataset.identity."""
     parts: dict[str, object] = {"metal": __version__, "data": data, "design": "verdicts"}
+    without = f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else ""
     return signature_line(
         parts
         | {
             "ref": settings.reference or "all-people",
-            "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
+            "without": without,
             "by": settings.by,
             "judges": "+".join(settings.judges),
             "criteria": "+".join(settings.criteria),

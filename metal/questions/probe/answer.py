@@ -25,34 +25,32 @@ def headline(run: ProbeReport) -> str:
     """
     rows = run.records("probes")
     for says in AGAINST:
-        if not (against := _by_judge(row for row in rows if row["says"] == says)):
-            continue
-        (judge, own), *others = against.items()
-        by_language: dict[str, set[str]] = {}
-        for row in own:
-            by_language.setdefault(row["language"], set()).add(row["what"])
-        most = max(by_language.values(), key=len)
-        alike = [row for row in own if by_language[row["language"]] == most]
-        other = [row for row in own if by_language[row["language"]] != most]
-        more = f" It {DOES[says]} in {_languages(other)}, too." if other else ""
-        if others:
-            places = [
-                f"{within(who)} in {_languages(theirs)}" for who, theirs in others[:MOST_NAMED]
-            ]
-            left = len(others) - MOST_NAMED
-            more += (
-                f" Also {says}:"
-                f" {'; '.join([*places, *([plural(left, 'more judge')] if left > 0 else [])])}."
-            )
-        return (
-            f"{within(judge)} {DOES[says]} in {_languages(alike)}, {BY[says]}"
-            f" {_changes(alike)}.{more}"
-        )
+        if against := _by_judge(row for row in rows if row["says"] == says):
+            return _said_against(says, against)
     judges, languages = ({row[key] for row in rows} for key in ("judge", "language"))
     who = within(*judges) if len(judges) == 1 else f"any of {len(judges)} judges"
     judge = "it" if len(judges) == 1 else "they"
     where = plural(len(languages), "language")
     return f"Nothing is shown against {who} in {where}, which does not show that {judge} can judge."
+
+
+def _said_against(says: str, against: Mapping[str, Sequence[Row]]) -> str:
+    """Where this is said of the first judge, and of which others. against: the rows by judge."""
+    (judge, own), *others = against.items()
+    by_language: dict[str, set[str]] = {}
+    for row in own:
+        by_language.setdefault(row["language"], set()).add(row["what"])
+    most = max(by_language.values(), key=len)
+    alike = [row for row in own if by_language[row["language"]] == most]
+    other = [row for row in own if by_language[row["language"]] != most]
+    more = f" It {DOES[says]} in {_languages(other)}, too." if other else ""
+    if others:
+        places = [f"{within(who)} in {_languages(theirs)}" for who, theirs in others[:MOST_NAMED]]
+        if len(others) > MOST_NAMED:
+            places.append(plural(len(others) - MOST_NAMED, "more judge"))
+        more += f" Also {says}: {'; '.join(places)}."
+    where = f"in {_languages(alike)}, {BY[says]} {_changes(alike)}"
+    return f"{within(judge)} {DOES[says]} {where}.{more}"
 
 
 def _by_judge(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -94,19 +92,24 @@ def cards(run: ProbeReport) -> Iterator[Remark]:
             ]
             more = f"; and {len(lines) - MOST_NAMED} more" if len(lines) > MOST_NAMED else ""
             yield Remark(title, f"{'; '.join(lines[:MOST_NAMED])}{more}.")
-    unsaid, undecided = (sum(row["says"] == says for row in rows) for says in (UNKNOWN, SHOWN))
-    if unsaid or undecided:
-        counted = []
-        if unsaid:
-            counted.append(f"{unsaid:,} {'is' if unsaid == 1 else 'are'} open")
-        if undecided:
-            counted.append(f"{undecided:,} decide{'s' * (undecided == 1)} nothing")
+    if counted := _open(rows):
         yield Remark(
             "Open",
             f"Of {plural(len(rows), 'case')} {' and '.join(counted)}; “All figures” has why.",
         )
     words = _next(_by_judge(against[BLIND] + against[LURED]), _by_judge(against[MOVED]))
     yield Remark("What to do next", words, to_hand_out(run))
+
+
+def _open(rows: Sequence[Row]) -> list[str]:
+    """How many cases are open, and how many decide nothing; nothing of none."""
+    counted = []
+    unsaid, undecided = (sum(row["says"] == says for row in rows) for says in (UNKNOWN, SHOWN))
+    if unsaid:
+        counted.append(f"{unsaid:,} {'is' if unsaid == 1 else 'are'} open")
+    if undecided:
+        counted.append(f"{undecided:,} decide{'s' * (undecided == 1)} nothing")
+    return counted
 
 
 def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]) -> str:

@@ -5,8 +5,9 @@ language, change.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 from typing import Any
 
 import numpy as np
@@ -85,6 +86,21 @@ ALL_CERTAIN = {
     "what": "most changes that spoil a text",
 }
 _NONE = Share(math.nan, math.nan, math.nan)
+# of a rater without an answer on both sides
+_UNSEEN = Detection(
+    n=0,
+    sources=0,
+    a=_NONE,
+    strict=_NONE,
+    raised=_NONE,
+    room=math.nan,
+    change=_NONE,
+    change_90=(math.nan, math.nan),
+    p=math.nan,
+    blind_p=math.nan,
+    raised_p=math.nan,
+    moved_p=math.nan,
+)
 
 
 @dataclass(frozen=True)
@@ -134,11 +150,7 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progres
     check_known("judge", settings.judges, judges)
     check_known("criterion", settings.criteria, dataset.criteria)
     check_languages(settings.languages, dataset.languages)
-    scales = {name: dataset.criteria[name].scale for name in settings.criteria or dataset.asked}
-    unordered = [
-        name for name, scale in scales.items() if scale.measure == "nominal" and not scale.ends
-    ]
-    ordered = [name for name in scales if name not in unordered]
+    ordered, unordered = _by_order(dataset, settings.criteria or dataset.asked)
     rows: list[dict[str, Any]] = []
     trends: list[dict[str, Any]] = []
     for name, advance in zip(ordered, divided(progress, *[1] * len(ordered)), strict=True):
@@ -166,6 +178,17 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progres
     return Analysed(
         {"probes": probes, "trends": trend}, tuple(_warnings(probes, declared, unordered, people))
     )
+
+
+def _by_order(dataset: Dataset, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The criteria whose scores have an order, and the others."""
+    ordered: list[str] = []
+    unordered: list[str] = []
+    for name in dict.fromkeys(names):
+        scale = dataset.criteria[name].scale
+        nominal = scale.measure == "nominal" and not scale.ends
+        (unordered if nominal else ordered).append(name)
+    return ordered, unordered
 
 
 def _scores(dataset: Dataset, criterion: Criterion, languages: Sequence[str]) -> _Scores:
@@ -235,12 +258,12 @@ def _row(
         (key for key in (FALLS, STAYS, CAPPED) if scores.criterion.name in about.get(key, ())), ""
     )
     clean, after, source, unanswered = scores.pairs([judge], changed)
-    seen = detection(clean, after, source, scores.ends, seed=settings.seed) if len(clean) else None
+    seen = (
+        detection(clean, after, source, scores.ends, seed=settings.seed) if len(clean) else _UNSEEN
+    )
     noticed = _noticed(scores, people, changed) if about["kind"] == "graded" else _NONE
     says, p, final, undefined = _says(seen, about["kind"], expected, noticed, scores.ends)
-    figures = {name: getattr(seen, name) if seen else _NONE for name in SHARES[:-1]} | {
-        "people_a": noticed
-    }
+    figures = {name: getattr(seen, name) for name in SHARES[:-1]} | {"people_a": noticed}
     return {
         **{name: about[name] for name in ("probe", "condition", "kind", "what")},
         "dose": about.get("dose", math.nan),
@@ -252,12 +275,12 @@ def _row(
         "final": final,
         "line": "",
         "decides": not math.isnan(p),
-        "p": seen.p if seen else math.nan,
+        "p": seen.p,
         "p_adjusted": p,
         "selectivity": math.nan,
-        "room": seen.room if seen else math.nan,
+        "room": seen.room,
         "pairs": len(clean),
-        "sources": seen.sources if seen else 0,
+        "sources": seen.sources,
         "unanswered": unanswered,
         "span": scores.ends[1] - scores.ends[0],
         "undefined": undefined,
@@ -276,31 +299,24 @@ def _noticed(scores: _Scores, people: Sequence[str], changed: pd.DataFrame) -> S
 
 
 def _says(
-    seen: Detection | None, kind: str, expected: str, noticed: Share, ends: tuple[float, float]
+    seen: Detection, kind: str, expected: str, noticed: Share, ends: tuple[float, float]
 ) -> tuple[str, float, bool, str]:
     """What is said unless the p-value, corrected, is below LEVEL; that p-value, NaN where the row
     decides nothing; whether it is said whatever the p-value; and why nothing can be said.
     """
     if not expected:
         return SHOWN, math.nan, True, "says: it is not known what must happen on this criterion"
-    if seen is None or seen.n < LEAST or seen.sources < 2:
-        return (
-            UNKNOWN,
-            math.nan,
-            True,
-            f"says: {plural(seen.n if seen else 0, 'pair')}, {LEAST} needed, of two sources",
-        )
+    if seen.n < LEAST or seen.sources < 2:
+        why = f"says: {plural(seen.n, 'pair')}, {LEAST} needed, of two sources"
+        return UNKNOWN, math.nan, True, why
     if expected == CAPPED:
         return NOT_LURED, seen.raised_p, _within(seen, ends), ""
     if expected == STAYS:
-        even = _within(seen, ends)
-        why = "" if even else f"says: scores are not shown to stay within {MARGIN:.0%} of the scale"
-        return (
-            UNMOVED if even else UNKNOWN,
-            seen.moved_p if kind == "invariant" else math.nan,
-            even,
-            why,
-        )
+        p = seen.moved_p if kind == "invariant" else math.nan
+        if _within(seen, ends):
+            return UNMOVED, p, True, ""
+        why = f"says: scores are not shown to stay within {MARGIN:.0%} of the scale"
+        return UNKNOWN, p, False, why
     if seen.room < ROOM:
         return UNKNOWN, math.nan, True, "says: clean outputs have the worst score already"
     if kind == "graded" and not noticed.low > 0.5:
@@ -368,7 +384,13 @@ def _trends(
             enough = (
                 whole_rows.sum() >= LEAST and len(set(source[whole_rows])) > 1 and len(columns) > 2
             )
-            trend = dose_trend(values[whole_rows], source[whole_rows]) if enough else None
+            figures: dict[str, Any] = {
+                "undefined": f"trend: {LEAST} outputs with two doses or more are needed"
+            }
+            if enough:
+                trend = dose_trend(values[whole_rows], source[whole_rows])
+                ends = {"trend_low": trend.low, "trend_high": trend.high}
+                figures = {"trend": trend.value, **ends, "p": trend.p, "undefined": ""}
             yield {
                 "language": language,
                 "criterion": scores.criterion.name,
@@ -376,13 +398,7 @@ def _trends(
                 "probe": probe,
                 "doses": ", ".join(f"{doses[condition]:.0%}" for condition in by_dose),
                 "outputs": int(whole_rows.sum()),
-                "trend": trend.value if trend else math.nan,
-                "trend_low": trend.low if trend else math.nan,
-                "trend_high": trend.high if trend else math.nan,
-                "p": trend.p if trend else math.nan,
-                "undefined": (
-                    "" if trend else f"trend: {LEAST} outputs with two doses or more are needed"
-                ),
+                **figures,
             }
 
 
@@ -398,9 +414,8 @@ def _warnings(
             f" {first_few(unordered)}"
         )
     asked = set(probes["criterion"])
-    declared_for = {
-        name for about in declared for key in (FALLS, STAYS, CAPPED) for name in about.get(key, ())
-    }
+    aspects = [about.get(key, ()) for about, key in product(declared, (FALLS, STAYS, CAPPED))]
+    declared_for = set(chain.from_iterable(aspects))
     if unknown := sorted(asked - declared_for):
         yield (
             f"what must happen on {first_few(unknown)} is not known; say it with `aspects` of"

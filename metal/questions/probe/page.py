@@ -141,14 +141,14 @@ def _cell(run: ProbeReport, rows: Sequence[Row], *, below: bool, several: bool) 
         usable,
         key=lambda row: (row["says"] not in AGAINST, row["a"] if falls else -_moved(run, row)),
     )
-    value, of = (
-        figure(worst["a"]) if falls else signed(worst["change"]),
-        run.criterion(worst["criterion"]),
-    )
-    against = worst["says"] in AGAINST
-    more = [*([value] if against else []), *([of] if several else [])]
-    text = worst["says"] if against else value
-    return Cell(text, ", ".join(more) if below else "", "strong" if against else "")
+    text, mark = figure(worst["a"]) if falls else signed(worst["change"]), ""
+    more = []
+    if worst["says"] in AGAINST:
+        more.append(text)
+        text, mark = worst["says"], "strong"
+    if several:
+        more.append(run.criterion(worst["criterion"]))
+    return Cell(text, ", ".join(more) if below else "", mark)
 
 
 def _moved(run: ProbeReport, row: Row) -> float:

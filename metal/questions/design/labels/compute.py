@@ -8,7 +8,7 @@ its lower bound, so that a lucky pilot promises nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
@@ -211,50 +211,56 @@ def _pilot(
 def _planned(
     rows: list[tuple[dict[str, Any], Pilot | None]], asked: LabelSettings
 ) -> Iterator[dict[str, Any]]:
+    """The rows with what their pilots plan."""
     for row, pilot in rows:
-        if pilot is None:
-            yield row
-            continue
-        chosen = pilot if pilot.pays else pilot.alone()
-        if asked.budget is None:
-            labels, alone = (way.labels_for(asked.half_width) for way in (chosen, pilot.alone()))
-            if labels > pilot.sources and not pilot.judged:
-                reason = (
-                    f"labels: {alone:,} without a judge, and there are"
-                    f" {plural(pilot.sources, 'source')}"
-                )
-                yield row | {"labels_alone": alone, "undefined": reason}
-                continue
-            if labels >= alone:
-                chosen, labels = pilot.alone(), alone
-        else:
-            key = (row["criterion"], row["judge"])
-            each = [
-                other if other.pays else other.alone()
-                for about, other in rows
-                if other and (about["criterion"], about["judge"]) == key
-            ]
-            spent = (
-                asked.budget
-                * chosen.weight
-                * chosen.price(1)
-                / sum(part.weight * part.price(1) for part in each)
-            )
-            labels = int(spent / chosen.price(1))
-            alone = int(spent / pilot.alone().price(1))
-        pays = chosen.rho_low > 0
-        if labels < LEAST:
-            yield row | {
-                "undefined": (
-                    f"labels: the budget gives {labels}, and a corrected score needs {LEAST}"
-                )
-            }
-            continue
-        priced = {}
-        if asked.prices.pay is not None:
-            priced = {"usd": chosen.price(labels), "usd_alone": alone * pilot.label}
-        sources = pilot.sources if pays else labels
-        if chosen.judged:
-            sources = math.ceil(labels / chosen.share)
-        figures = {"pays": pays, "labels": labels, "sources": sources, "labels_alone": alone}
-        yield row | figures | {"half_width": chosen.half_width(labels)} | priced
+        yield row | _plan(row, pilot, rows, asked) if pilot else row
+
+
+def _plan(
+    row: Mapping[str, Any],
+    pilot: Pilot,
+    rows: list[tuple[dict[str, Any], Pilot | None]],
+    asked: LabelSettings,
+) -> dict[str, Any]:
+    """Labels of a row, with the judge where it pays, or why there are none. rows: of all cells."""
+    chosen = pilot if pilot.pays else pilot.alone()
+    if asked.budget is None:
+        labels, alone = (way.labels_for(asked.half_width) for way in (chosen, pilot.alone()))
+        if labels > pilot.sources and not pilot.judged:
+            available = plural(pilot.sources, "source")
+            reason = f"labels: {alone:,} without a judge, and there are {available}"
+            return {"labels_alone": alone, "undefined": reason}
+        if labels >= alone:
+            chosen, labels = pilot.alone(), alone
+    else:
+        spent = _spent(asked.budget, row, chosen, rows)
+        labels = int(spent / chosen.price(1))
+        alone = int(spent / pilot.alone().price(1))
+    if labels < LEAST:
+        needed = f"and a corrected score needs {LEAST}"
+        return {"undefined": f"labels: the budget gives {labels}, {needed}"}
+    priced = {}
+    if asked.prices.pay is not None:
+        priced = {"usd": chosen.price(labels), "usd_alone": alone * pilot.label}
+    pays = chosen.rho_low > 0
+    sources = pilot.sources if pays else labels
+    if chosen.judged:
+        sources = math.ceil(labels / chosen.share)
+    figures = {"pays": pays, "labels": labels, "sources": sources, "labels_alone": alone}
+    return figures | {"half_width": chosen.half_width(labels)} | priced
+
+
+def _spent(
+    budget: float,
+    row: Mapping[str, Any],
+    chosen: Pilot,
+    rows: list[tuple[dict[str, Any], Pilot | None]],
+) -> float:
+    """What a cell gets of the budget of all cells of its criterion and judge."""
+    each = [
+        other if other.pays else other.alone()
+        for about, other in rows
+        if other and all(about[key] == row[key] for key in ("criterion", "judge"))
+    ]
+    total = sum(part.weight * part.price(1) for part in each)
+    return budget * chosen.weight * chosen.price(1) / total

@@ -30,7 +30,7 @@ def draw(
     keeps what a smaller one drew.
     """
     asked = {output.source for output in dataset.outputs.values() if output.chosen}
-    scores = mean_shares(dataset, judge) if judge else {}
+    scores = mean_shares(dataset, judge) if judge else dict.fromkeys(asked, 0.0)
     records, rows, without = [], [], 0
     for language in languages:
         sources = [
@@ -38,15 +38,15 @@ def draw(
             for name in sorted(asked)
             if dataset.sources[name].language == language
         ]
-        kept = [source for source in sources if not judge or source.source in scores]
+        kept = [source for source in sources if source.source in scores]
         without += len(sources) - len(kept)
         if not kept:
             why = f"{judge} rated none of its sources" if sources else "it has no outputs"
             raise UsageError(f"nothing to draw in {language}: {why}")
-        values = np.array([scores.get(source.source, 0.0) for source in kept])
+        values = np.array([scores[source.source] for source in kept])
         for group, size in shared_out(score_groups(values), labels):
             members: list[Source] = [kept[place] for place in group]
-            chosen = sources_chosen(members, size, seed) if size else frozenset()
+            chosen = sources_chosen(members, size, seed)
             row = {
                 "language": language,
                 "sources": len(members),

@@ -4,6 +4,7 @@ corrected.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -87,16 +88,16 @@ def sample_labels(
     with dataset_to_change(folder) as before:
         dataset = with_runs(before, [folder_of(run) for run in ratings])
         judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
-        check_known("judge", [judge] if judge else [], judges)
+        check_known("judge", filter(None, [judge]), judges)
         check_languages(names(languages), dataset.languages)
         asked = names(languages) or dataset.languages
         records, rows, without = draw(dataset, labels, judge, asked, seed)
         others = [entry for entry in read_drawn(folder).values() if entry["language"] not in asked]
         note_drawn(folder, [*others, *records], "labels", force=force)
     columns = [name for name in DRAWN if judge or not name.startswith("judge")]
-    all_drawn = {
-        code: sum(row["drawn"] for row in rows if row["language"] == code) for code in asked
-    }
+    all_drawn = Counter[str]()
+    for row in rows:
+        all_drawn[row["language"]] += row["drawn"]
     few = [
         f"{language_name(code)} {drawn:,}" for code, drawn in all_drawn.items() if drawn < labels
     ]
