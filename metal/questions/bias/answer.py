@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import itemgetter
 
 from metal.auditing.scored_outputs import EVEN, LEANS, MARGIN
@@ -63,32 +63,39 @@ def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
     named = [highest] if highest["lean"] > 0 else []
     if lowest["lean"] < 0:
         named.append(lowest)
-    who, high, low = _sides(judge, by)
+    who, high, low, in_words = _sides(judge, by)
     far = []
     for row in named:
-        lean = percent(row["mean"]) if by == BY_PAIRS else signed(row["lean"])
-        far.append(f"{high if row is highest else low} {language_name(row['language'])} ({lean})")
-    others = sum(row not in named for row in leans)
+        end = high if row is highest else low
+        far.append(f"{end} {language_name(row['language'])} ({in_words(row)})")
+    others = len(leans) - len(named)
     more = f" {plural(others, 'more case leans', 'more cases lean')}." if others else ""
     if unseeing := [language_name(row["language"]) for row in named if blind(row)]:
         more += f" In {listed(unseeing)} it is not shown to tell better from worse."
-    on = "" if by == BESIDE else " for the same contents"
+    on = criterion_in_words(run, criterion)
     scale = run.criteria[criterion].scale.ends
     # far is by the share of the scale
     if scale and len({run.span(row["criterion"]) for row in leans}) > 1:
-        on = f" (scored {scale[0]:g} to {scale[1]:g}){on}"
-    leans_on = f"{who} {listed(far)} on {criterion_in_words(run, criterion)}{on}.{more}"
-    return f"Beside these people, {leans_on}" if by == BESIDE else leans_on
+        on += f" (scored {scale[0]:g} to {scale[1]:g})"
+    if by == BESIDE:
+        return f"Beside these people, {who} {listed(far)} on {on}.{more}"
+    return f"{who} {listed(far)} on {on} for the same contents.{more}"
 
 
-def _sides(judge: str, by: str) -> tuple[str, str, str]:
-    """Whom a headline is about, and its words before the languages scored highest and lowest."""
+def _sides(judge: str, by: str) -> tuple[str, str, str, Callable[[Row], str]]:
+    """Whom a headline is about, its words before the languages scored highest and lowest, and what
+    is said of each.
+    """
     if by == BY_PAIRS:
-        who = "people" if judge == PEOPLE else within(judge)
-        return f"By {who}, comparisons are won", "most often by", "least often by"
+        who = f"By {'people' if judge == PEOPLE else within(judge)}, comparisons are won"
+        return who, "most often by", "least often by", lambda row: percent(row["mean"])
     if judge == PEOPLE:
-        return "People's scores are", "highest in", "lowest in"
-    return f"{within(judge)} is", "most lenient in", "most severe in"
+        return "People's scores are", "highest in", "lowest in", _lean
+    return f"{within(judge)} is", "most lenient in", "most severe in", _lean
+
+
+def _lean(row: Row) -> str:
+    return signed(row["lean"])
 
 
 def cards(run: LanguageBias) -> Iterator[Remark]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -132,12 +133,12 @@ def corrected(
         what = "with classes" if test_set else "with an order"
         raise UsageError(f"no criterion {what} that people and a judge rated: nothing to correct")
     kept = [row for row in rows if math.isfinite(row["corrected"])]
-    poor = [row for row in kept if row["labels_saved"] < 1]
-    warnings = (
-        [f"in {len(poor)} of {len(kept)} cases the judge does not help: people alone are as sure"]
-        if poor
-        else []
-    )
+    poor = sum(row["labels_saved"] < 1 for row in kept)
+    warnings = []
+    if poor:
+        warnings.append(
+            f"in {poor} of {len(kept)} cases the judge does not help: people alone are as sure"
+        )
     tables = {
         "corrected": pd.DataFrame(rows, columns=list(CORRECTED)),
         "differences": pd.DataFrame(differences, columns=list(DIFFERENCES)),
@@ -219,19 +220,17 @@ def _compared(
     pairs = list(_differences(cell, judge, {name: by_generator[name] for name in sure}, seed))
     better = 1 if cell.criterion.direction == "higher" else -1
     order = sorted(sure, key=lambda name: -better * sure[name]["corrected"])
+    ahead, behind = Counter[str](), Counter[str]()
+    for pair in pairs:
+        if pair["p_adjusted"] < SHOWN:
+            winner, loser = pair["first"], pair["second"]
+            if better * pair["difference"] < 0:
+                winner, loser = loser, winner
+            behind[winner] += 1
+            ahead[loser] += 1
     for rank, name in enumerate(order if len(sure) > 1 else [], 1):
-        own = [
-            (pair["first"] == name, pair)
-            for pair in pairs
-            if name in (pair["first"], pair["second"])
-        ]
-        leads = [
-            (better if first else -better) * pair["difference"]
-            for first, pair in own
-            if pair["p_adjusted"] < SHOWN
-        ]
-        ahead, behind = (sum(sign * lead > 0 for lead in leads) for sign in (-1, 1))
-        sure[name] |= {"rank": rank, "rank_low": 1 + ahead, "rank_high": len(order) - behind}
+        ranks = {"rank_low": 1 + ahead[name], "rank_high": len(order) - behind[name]}
+        sure[name] |= {"rank": rank} | ranks
     return rows, pairs
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
+from itertools import chain
 from typing import Any
 
 from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON
@@ -82,7 +83,8 @@ def _not_tested(
     audit: AuditRun, judge: str, facts: Mapping[str, Any], cells: list[dict[str, Any]]
 ) -> Iterator[str]:
     """What the audit, and the runs beside it, do not say of a judge."""
-    languages = sorted({language_name(cell["language"]) for cell in cells})
+    codes = {cell["language"] for cell in cells}
+    languages = sorted(set(map(language_name, codes)))
     yield f"languages other than {listed(languages)}, and other texts than these"
     criteria = {cell["criterion"] for cell in cells}
     if left := [audit.criterion(name) for name in audit.criteria if name not in criteria]:
@@ -91,10 +93,8 @@ def _not_tested(
         yield f"{plural(missing, 'case')} of these languages and criteria without a verdict"
     for question, what in QUESTIONS.items():
         runs = [run for run in audit.manifest.get("beside", ()) if run["question"] == question]
-        asked = {language for run in runs for language in run.get("asked", {}).get(judge, ())}
-        if unasked := sorted(
-            {language_name(cell["language"]) for cell in cells if cell["language"] not in asked}
-        ):
+        asked = chain.from_iterable(run.get("asked", {}).get(judge, ()) for run in runs)
+        if unasked := sorted(set(map(language_name, codes.difference(asked)))):
             where = "" if unasked == languages else f" in {listed(unasked)}"
             yield f"{what}{where}: no run of metal {question} was given"
     if not facts.get("prompt_hash"):

@@ -5,7 +5,7 @@ worst first.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from metal.data.languages import language_name
@@ -68,21 +68,13 @@ def _beside(run: Monitor) -> str:
     people = len({row["rater"] for row in overall})
     standing = worst_first(run)
     if not standing:
-        if all(known(row["not_compared"]) and row["not_compared"] for row in overall):
-            return "Nobody can be compared: people share too few outputs."
-        return (
-            f"None of the {people} people stands out."
-            if people > 1
-            else "The only person does not stand out."
-        )
+        return _nobody(overall, people)
     worst = standing[0]
     who, where = within(worst["rater"]), _where(run, worst)
     if not _disagrees(worst):
         number = len({row["rater"] for row in standing})
-        some = (
-            f"{number} of {plural(people, 'person', 'people')}"
-            f" {'stands' if number == 1 else 'stand'} out otherwise"
-        )
+        stand = "stands" if number == 1 else "stand"
+        some = f"{number} of {plural(people, 'person', 'people')} {stand} out otherwise"
         return (
             "Nobody is shown to disagree with colleagues more than these do among themselves;"
             f" {some}."
@@ -96,6 +88,15 @@ def _beside(run: Monitor) -> str:
         f"{number} of {people} people {'agrees' if number == 1 else 'agree'} with colleagues"
         f" clearly less than these do with each other, farthest below them {who} {where}{figures}."
     )
+
+
+def _nobody(overall: Sequence[Row], people: int) -> str:
+    """Nobody stands out. overall: the rows over all criteria."""
+    if all(known(row["not_compared"]) and row["not_compared"] for row in overall):
+        return "Nobody can be compared: people share too few outputs."
+    if people > 1:
+        return f"None of the {people} people stands out."
+    return "The only person does not stand out."
 
 
 def _where(run: Monitor, row: Row) -> str:

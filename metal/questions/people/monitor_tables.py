@@ -314,31 +314,36 @@ def monitor_warnings(
     warnings += [
         _remedy_for(doubted, dataset.called(doubted.criterion)) for doubted in monitoring.doubted
     ]
-    for row in monitoring.raters.to_dict("records"):
-        asked = sum(row[f"{side}_asked"] for side in SIDES)
-        right = sum(row[f"{side}_right"] for side in SIDES)
-        if asked and not right:
-            warnings.append(
-                f"{row['rater']} got none of {asked:,} test answers right: is a scale read the"
-                " wrong way round?"
-            )
-        if row["unanswered"]:
-            warnings.append(
-                f"{row['rater']} left {row['unanswered']:,} test answers open; they count"
-                " neither way"
-            )
+    warnings += _about_answers(monitoring.raters)
     for group in unanimous(dataset, [name for name in people if name not in monitoring.noisy]):
         if group.suspicious:
+            of_group = f"of group {group.group} " if group.group else ""
             warnings.append(
                 f"{language_name(group.language)}: on {group.same:,} of {group.outputs:,} outputs"
-                f" all {group.people} people"
-                f" {f'of group {group.group} ' if group.group else ''}gave the same ratings on all"
+                f" all {group.people} people {of_group}gave the same ratings on all"
                 f" {group.criteria} criteria; {group.expected:.0%} would be expected. Are these"
                 " ratings of different people?"
             )
     if len(people) == 1:
         warnings.append(f"{people[0]} is the only person: there is nobody to compare with")
     return tuple(warnings)
+
+
+def _about_answers(raters: pd.DataFrame) -> Iterator[str]:
+    """Who got nothing right of the test questions, or left some open."""
+    for row in raters.to_dict("records"):
+        asked = sum(row[f"{side}_asked"] for side in SIDES)
+        right = sum(row[f"{side}_right"] for side in SIDES)
+        if asked and not right:
+            yield (
+                f"{row['rater']} got none of {asked:,} test answers right: is a scale read the"
+                " wrong way round?"
+            )
+        if row["unanswered"]:
+            yield (
+                f"{row['rater']} left {row['unanswered']:,} test answers open; they count"
+                " neither way"
+            )
 
 
 def _remedy_for(doubted: DoubtedQuestions, criterion: str) -> str:

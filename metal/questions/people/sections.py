@@ -209,16 +209,17 @@ def _colleagues_chart(rows: Sequence[Row]) -> Chart | None:
     if not compared:
         return None
     several = len({row["language"] for row in compared}) > 1
-    dots = [
-        Dot(
-            f"{row['rater']} {language_name(row['language'])}" if several else row["rater"],
+    dots = []
+    for row in sorted(compared, key=lambda row: float(row["agreement_difference"])):
+        label = row["rater"]
+        if several:
+            label += f" {language_name(row['language'])}"
+        figures = (
             row["agreement_difference"],
             row.get("agreement_difference_low", float("nan")),
             row.get("agreement_difference_high", float("nan")),
-            "out" if row["stands_out"] else "alike",
         )
-        for row in sorted(compared, key=lambda row: float(row["agreement_difference"]))
-    ]
+        dots.append(Dot(label, *figures, "out" if row["stands_out"] else "alike"))
     out = sum(dot.look == "out" for dot in dots)
     who, stand = plural(len(dots), "person", "people"), "stands" if out == 1 else "stand"
     return dots_chart(
