@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -41,21 +42,30 @@ def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
         return _questions(first, second)
     width = max(len(first), len(second))
     top, sub = _as_wide(first, width), _as_wide(second, width)
-    if not below or not _may_be_two_rows(top, sub):
+    if not _may_be_two_rows(top, sub):
         return None
+    names = _in_one_row(top, sub)
+    filled = [name for name in names if name]
+    repeats = {name for name, times in Counter(filter(None, sub)).items() if times > 1}
+    parts = [number for number, under in enumerate(sub) if under in repeats]
+    if len(set(filled)) < len(filled) or not all("__" in names[number] for number in parts):
+        return None
+    cells = set[str]()
+    for row in below:
+        padded = [*row, *[None] * width]
+        cells.update(filter(None, map(padded.__getitem__, parts)))
+    return names if cells and repeats.isdisjoint(map(str.strip, cells)) else None
+
+
+def _in_one_row(top: Sequence[str], sub: Sequence[str]) -> list[str]:
+    """The names of both rows, joined with `__`; an upper one stands for the columns up to the
+    next.
+    """
     above, names = "", []
     for over, under in zip(top, sub, strict=True):
         above = over or (above if under else "")
         names.append("__".join(filter(None, (above, under))))
-    filled = [name for name in names if name]
-    if len(set(filled)) < len(filled):
-        return None
-    repeats = {name for name in sub if name and sub.count(name) > 1}
-    parts = [place for place, under in enumerate(sub) if under in repeats]
-    if not all("__" in names[place] for place in parts):
-        return None
-    cells = [row[place] for row in below for place in parts if place < len(row) and row[place]]
-    return names if cells and not repeats & {str(cell).strip() for cell in cells} else None
+    return names
 
 
 def _as_wide(row: Row, width: int) -> list[str]:

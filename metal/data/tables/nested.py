@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -214,28 +215,10 @@ def unnested(
     """
     by_place, of_raters = set[str](), set[str]()
     for column in columns:
-        cells = [_plain(cell) for cell in frame[column]]
-        items = [item for cell in cells if isinstance(cell, list) for item in cell]
-        beside = [
-            other
-            for other in frame.columns
-            if other != column and isinstance(_first(frame[other]), list)
-        ]
-        raters = bool(items) and all(map(_names_its_rater, items))
-        if raters:
-            sure = not set(beside) & {*columns}
-            frame = frame.assign(**{column: cells}).explode(column).dropna(subset=column)
-            parts = [_said_by_a_rater(item) for item in frame[column]]
-        else:
-            objects = all(isinstance(item, dict) for item in items)
-            alike = objects or all(isinstance(_first(frame[other])[0], dict) for other in beside)
-            sure = alike and _hold_numbers(items)
-            parts = [_by_place(cell, column) for cell in cells]
-            by_place |= {name.partition(".")[0] for part in parts for name in part}
-        if not sure or len({name for part in parts for name in part}) > MOST:
-            problem = f"column {column!r} holds lists or objects"
-            raise DataError(where, problem, "Write a row for each rating in it")
+        frame, parts, raters = _taken_apart(frame, column, columns, where)
         table = pd.DataFrame(parts, index=frame.index)
+        if not raters:
+            by_place |= {name.partition(".")[0] for name in table.columns}
         frame = frame.drop(columns=column)
         table.columns = [
             f"{column}_{name}" if name in frame else str(name) for name in table.columns
@@ -244,9 +227,39 @@ def unnested(
             f"{column!r} holds lists or objects, read as columns:"
             f" {first_few(list(table.columns), 8)}"
         )
-        of_raters |= {*table.columns} if raters else set()
+        if raters:
+            of_raters |= {*table.columns}
         frame = pd.concat([frame, table], axis=1)
     return frame, FromLists(frozenset(by_place), frozenset(of_raters))
+
+
+def _taken_apart(
+    frame: pd.DataFrame, column: str, columns: Sequence[str], where: Path
+) -> tuple[pd.DataFrame, list[dict[str, Any]], bool]:
+    """The frame, with a row a rater if the lists hold those; of each row, name -> what its list
+    holds; and whether the lists name raters.
+    """
+    cells = [_plain(cell) for cell in frame[column]]
+    items = list(chain.from_iterable(cell for cell in cells if isinstance(cell, list)))
+    beside = [
+        other
+        for other in frame.columns
+        if other != column and isinstance(_first(frame[other]), list)
+    ]
+    raters = bool(items) and all(map(_names_its_rater, items))
+    if raters:
+        sure = {*beside}.isdisjoint(columns)
+        frame = frame.assign(**{column: cells}).explode(column).dropna(subset=column)
+        parts = list(map(_said_by_a_rater, frame[column]))
+    else:
+        objects = all(isinstance(item, dict) for item in items)
+        alike = objects or all(isinstance(_first(frame[other])[0], dict) for other in beside)
+        sure = alike and _hold_numbers(items)
+        parts = [_by_place(cell, column) for cell in cells]
+    if not sure or len(set[str]().union(*parts)) > MOST:
+        problem = f"column {column!r} holds lists or objects"
+        raise DataError(where, problem, "Write a row for each rating in it")
+    return frame, parts, raters
 
 
 def _names_its_rater(item: Any) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,6 @@ def sheet_rows(
     """
     from openpyxl.reader.excel import ExcelReader
 
-    rows: list[list[str | None]] = []
-    end = 0
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # about styles and extensions, which do not matter here
         reader = ExcelReader(path, read_only=True, data_only=True, keep_links=False)
@@ -41,60 +40,67 @@ def sheet_rows(
             reader.archive = archive
             reader.read()
             archive.rows_wanted = True
-            book = reader.wb
             headers = {}
-            for sheet in book.worksheets:
+            for sheet in reader.wb.worksheets:
                 top = list(sheet.iter_rows(max_row=LOOKED_AT, values_only=True))
                 above = titles_above([[_text(cell) for cell in row] for row in top])
                 headers[sheet.title] = top[above : above + 2]
-            if name and name not in headers:
-                raise UnknownName("sheet", name, list(headers))
-            tables = [
-                title
-                for title, rows in headers.items()
-                if any(sum(map(is_known, row)) > 1 for row in rows)
-            ]
-            title = name or (tables or list(headers))[0]
-            others = [other for other in headers if other != title]
-            notes += (
-                [f"only the sheet {title!r} is read, not {first_few(others)} (`sheet`)"]
-                if others
-                else []
-            )
-            sheet = book[title]
+            title = _sheet_to_read(headers, name, notes)
+            sheet = reader.wb[title]
             named = [
-                place
-                for row in headers[title]
-                for place, cell in enumerate(row, 1)
-                if cell is not None
+                number
+                for number, cells in enumerate(zip_longest(*headers[title]), 1)
+                if any(cell is not None for cell in cells)
             ]
-            width = max(named, default=1)
             text = archive.open(sheet._worksheet_path)
             sheet._get_source = lambda: text
             total = archive.getinfo(sheet._worksheet_path.lstrip("/")).file_size
+            width = max(named, default=1)
             cells = sheet.iter_rows(max_col=width, values_only=True)
-            cells = followed(cells, progress, total, _read_since(text))
-            blanks = 0
-            for number, row in enumerate(cells, 1):
-                if number > MOST_ROWS:
-                    raise DataError(
-                        path, f"a sheet of more than {MOST_ROWS:,} rows", "Save the table as CSV"
-                    )
-                texts = [_text(cell) for cell in row]
-                if any(text is not None for text in texts):
-                    blanks += width * (number - 1 - end) + (width - len(texts)) + texts.count(None)
-                    if blanks > max(MOST_BLANKS, 100 * (width * number - blanks)):
-                        problem = (
-                            f"{blanks:,} blank cells up to row {number:,}, among few that hold"
-                            " something"
-                        )
-                        raise DataError(path, problem, "Save the table as CSV")
-                    rows += [[None] * width for _ in range(number - 1 - end)]
-                    rows.append(texts + [None] * (width - len(texts)))
-                    end = number
+            rows = _filled_up(path, followed(cells, progress, total, _read_since(text)), width)
             for left, top_row, right, bottom in _merged_down(text.merged):
                 for row in rows[top_row : min(bottom, len(rows))]:
                     row[left - 1 : right] = rows[top_row - 1][left - 1 : right]
+    return rows
+
+
+def _sheet_to_read(
+    headers: Mapping[str, Sequence[Sequence[Any]]], name: str, notes: list[str]
+) -> str:
+    """The title of the sheet that is read. headers: of each the rows its header may stand in."""
+    if name and name not in headers:
+        raise UnknownName("sheet", name, list(headers))
+    tables = [
+        title for title, rows in headers.items() if any(sum(map(is_known, row)) > 1 for row in rows)
+    ]
+    title = name or (tables or list(headers))[0]
+    others = [other for other in headers if other != title]
+    if others:
+        notes.append(f"only the sheet {title!r} is read, not {first_few(others)} (`sheet`)")
+    return title
+
+
+def _filled_up(path: Path, cells: Iterable[Sequence[Any]], width: int) -> list[list[str | None]]:
+    """The rows as texts, filled up to the width, without empty ones at the end. Raises DataError
+    where they are too many, or nearly all cells are blank.
+    """
+    rows: list[list[str | None]] = []
+    blanks = 0
+    for number, row in enumerate(cells, 1):
+        if number > MOST_ROWS:
+            raise DataError(
+                path, f"a sheet of more than {MOST_ROWS:,} rows", "Save the table as CSV"
+            )
+        texts = [_text(cell) for cell in row]
+        if not any(text is not None for text in texts):
+            continue
+        above = number - 1 - len(rows)
+        blanks += width * above + (width - len(texts)) + texts.count(None)
+        if blanks > max(MOST_BLANKS, 100 * (width * number - blanks)):
+            problem = f"{blanks:,} blank cells up to row {number:,}, among few that hold something"
+            raise DataError(path, problem, "Save the table as CSV")
+        rows += [[None] * width for _ in range(above)]
+        rows.append(texts + [None] * (width - len(texts)))
     return rows
 
 

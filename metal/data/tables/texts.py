@@ -5,7 +5,7 @@ ids and texts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -36,43 +36,52 @@ def join_texts(dataset: Dataset, place: str) -> Dataset:
     lacking = {name: source.language for name, source in dataset.sources.items() if not source.text}
     if not lacking:
         return replace(dataset, report=(*dataset.report, "every source has its text already"))
-    bare = {
-        name: name.removeprefix(f"{source.language}/") for name, source in dataset.sources.items()
-    }
-    times = Counter(bare.values())
-    names = {short: name for name, short in bare.items() if times[short] == 1} | {
-        name: name for name in bare
-    }
+    passages = _passages_of(dataset, lacking, place)
+    without = [name for name in lacking if name not in passages]
+    line = f"{len(passages):,} of {len(lacking):,} missing texts are from {place}"
+    if without:
+        line += f"; without text: {first_few(without)}"
+    sources = dict(dataset.sources)
+    for name, passage in passages.items():
+        source = sources[name]
+        references = source.references or tuple(filter(str.strip, [passage.summary]))
+        title = source.title or passage.title
+        sources[name] = replace(source, text=passage.text, title=title, references=references)
+    joined = with_parts(dataset, sources=[*sources.values()])
+    return replace(joined, folder=dataset.folder, report=(*dataset.report, line))
+
+
+def _passages_of(dataset: Dataset, lacking: Mapping[str, str], place: str) -> dict[str, Passage]:
+    """The passage of each source that has one. lacking: {source: its language}."""
+    names = _named_there(dataset)
     passages: dict[str, Passage] = {}
     met, example = False, ""
-    for language, passage in _passages(
-        place, sorted({sides(language)[0] for language in lacking.values()})
-    ):
+    languages = sorted({sides(language)[0] for language in lacking.values()})
+    for language, passage in _passages(place, languages):
         name = names.get(f"{language}/{passage.id}") or names.get(passage.id, "")
         met, example = met or bool(name), example or passage.id
-        if (
-            name in lacking
-            and passage.text.strip()
-            and passages.setdefault(name, passage).text != passage.text
-        ):
+        if name not in lacking or not passage.text.strip():
+            continue
+        if passages.setdefault(name, passage).text != passage.text:
             raise DataError(passage.where, f"id {passage.id!r} has two texts", "Keep one of them")
         if place == "xlsum" and len(passages) == len(lacking):
             break
     if not met:
         problem = f"no id is that of a source: {example!r} there, {next(iter(lacking))!r} here"
         raise DataError(place, problem, "Rename the ids in one of the two")
-    without = [name for name in lacking if name not in passages]
-    line = f"{len(passages):,} of {len(lacking):,} missing texts are from {place}"
-    line += f"; without text: {first_few(without)}" if without else ""
-    sources = list(dataset.sources.values())
-    for at, source in enumerate(sources):
-        if source.source in passages:
-            passage = passages[source.source]
-            references = source.references or tuple(filter(str.strip, [passage.summary]))
-            title = source.title or passage.title
-            sources[at] = replace(source, text=passage.text, title=title, references=references)
-    joined = with_parts(dataset, sources=sources)
-    return replace(joined, folder=dataset.folder, report=(*dataset.report, line))
+    return passages
+
+
+def _named_there(dataset: Dataset) -> dict[str, str]:
+    """{id of a passage: source}: the source's own, and without its language where that leaves one
+    source.
+    """
+    bare = {
+        name: name.removeprefix(f"{source.language}/") for name, source in dataset.sources.items()
+    }
+    times = Counter(bare.values())
+    short = {without: name for name, without in bare.items() if times[without] == 1}
+    return short | {name: name for name in bare}
 
 
 def _passages(place: str, languages: Sequence[str]) -> Iterator[tuple[str, Passage]]:

@@ -180,31 +180,38 @@ def _coded(
     where none fits.
     """
     ours = metal_levels(name)
-    by_label = {fold(level.label): level for level in ours}
-    if all(fold(word) in by_label for word in words) and {level.value for level in ours} >= set(
-        numbers
-    ):
-        return {word: (by_label[fold(word)].value, by_label[fold(word)].label) for word in words}
-    numbered, pattern = numbered_words(words), "{:g}"
-    if numbered is None and (by_number := numbers_in(words)):
-        numbered = {word: (number, word) for word, number in by_number.items()}
-        pattern = re.sub(r"\d+$", "{:g}", next(iter(words)))  # a bare 1 among S1, S2, ... is S1
-    if numbered is not None:
-        values = [value for value, _ in numbered.values()]
-        if not numbers or min(values) <= min(numbers) <= max(numbers) <= max(values):
-            return numbered | {f"{x:g}": (x, pattern.format(x)) for x in numbers if x not in values}
-    order = order_of(words) if not numbers else None
+    by_label = {fold(level.label): (level.value, level.label) for level in ours}
+    if by_label.keys() >= {*map(fold, words)} and {level.value for level in ours} >= set(numbers):
+        return {word: by_label[fold(word)] for word in words}
+    numbered = _numbered(words, numbers)
+    if numbered or numbers:
+        return numbered
+    order = order_of(words)
     if order is None:
         return None
     kind, places = order
     if len(places) == 1:
         return {word: (float(in_upper_half(word)), word) for word in places}
-    labels = (
-        [level.label for level in ours]
-        if kind == "truth" and len(ours) == len(places)
-        else list(places)
-    )
+    labels = list(places)
+    if kind == "truth" and len(ours) == len(places):
+        labels = [level.label for level in ours]
     return {word: (float(place), labels[place]) for word, place in places.items()}
+
+
+def _numbered(
+    words: Mapping[str, int], numbers: Sequence[float]
+) -> dict[str, tuple[float, str]] | None:
+    """Word -> (score, label) by the numbers in all words; None where there are none, or numbers
+    beside the words lie outside them.
+    """
+    numbered, pattern = numbered_words(words), "{:g}"
+    if numbered is None:
+        numbered = {word: (number, word) for word, number in numbers_in(words).items()}
+        pattern = re.sub(r"\d+$", "{:g}", next(iter(words)))  # a bare 1 among S1, S2, ... is S1
+    values = [value for value, _ in numbered.values()]
+    if not values or (numbers and not min(values) <= min(numbers) <= max(numbers) <= max(values)):
+        return None
+    return numbered | {f"{x:g}": (x, pattern.format(x)) for x in numbers if x not in values}
 
 
 def _two_or_more(coded: Mapping[str, tuple[float, str]]) -> tuple[Level, ...]:
