@@ -24,7 +24,9 @@ _NUMBERED_WORD = re.compile(
 _WORD_NUMBERED = re.compile(
     r"(?P<a>[^\W\d_][^()\d]*?)\s*[(\[=:]\s*(?P<n>[+-]?\d+(?:\.\d+)?)\s*[)\]]?"
 )
-_AS_TEXT = re.compile(r"=\"(.*)\"|'(\d.*)")  # how spreadsheets are told that a number is a text
+_AS_TEXT = re.compile(
+    r"^(?:=\"(.*)\"|'(\d.*))\Z"
+)  # how spreadsheets are told that a number is a text
 _MAY_BE_STARS = re.compile(r"\d ?[^\W\d]|[★⭐]")
 _OUT_OF = re.compile(r"(\d+(?:[.,]\d+)?)\s*(?:/|out of)\s*(\d+)")
 _SHORT = {"y": "yes", "n": "no", "t": "true", "f": "false"}
@@ -77,11 +79,7 @@ def read_answers(
     one.
     """
     texts = [unicodedata.normalize("NFKC", text).replace(MINUS, "-").strip() for text in counted]
-    texts = [
-        next(filter(None, match.groups()), "") if (match := _AS_TEXT.fullmatch(text)) else text
-        for text in texts
-    ]
-    texts = _without_stars(texts, missing)
+    texts = _without_stars([_AS_TEXT.sub(r"\1\2", text) for text in texts], missing)
     if all(text.lower() in missing | NO_NUMBER or is_numeral(text) for text in texts):
         missing |= NO_NUMBER
     gone = _no_answers(texts, missing, labels)
@@ -94,13 +92,7 @@ def read_answers(
     doubtful = tuple([*counted][texts.index(text)] for text in numerals.doubtful)
     answered = iter(numerals.texts)
     texts = [text if absent else next(answered) for text, absent in zip(texts, gone, strict=True)]
-    numbers, folded = [], []
-    for text, absent in zip(texts, gone, strict=True):
-        in_digits = not absent and NUMBER.fullmatch(text) is not None
-        numbers.append(float(text) if in_digits else math.nan)
-        folded.append("" if absent or in_digits else fold(text))
-    if {*_SHORT.values()} & {*folded}:
-        folded = [_SHORT.get(word, word) for word in folded]
+    numbers, folded = _numbers_and_words(texts, gone)
     spelled = _usual_spelling(texts, folded, list(counted.values()))
     alike = {spelled[key] for key, count in Counter(filter(None, folded)).items() if count > 1}
     if alike:
@@ -117,6 +109,18 @@ def read_answers(
         percents,
         doubtful,
     )
+
+
+def _numbers_and_words(texts: Sequence[str], gone: Sequence[bool]) -> tuple[list[float], list[str]]:
+    """The number of each text, NaN for others; and the word in one spelling, "" for others."""
+    numbers, folded = [], []
+    for text, absent in zip(texts, gone, strict=True):
+        in_digits = not absent and NUMBER.fullmatch(text) is not None
+        numbers.append(float(text) if in_digits else math.nan)
+        folded.append("" if absent or in_digits else fold(text))
+    if {*_SHORT.values()} & {*folded}:
+        folded = [_SHORT.get(word, word) for word in folded]
+    return numbers, folded
 
 
 def _without_stars(texts: list[str], missing: Collection[str]) -> list[str]:
@@ -148,8 +152,13 @@ def _no_answers(
     for text in texts:
         absent = not text or text.lower() in missing or _number_in(text, missing)
         gone.append(absent and (not text or fold(text) not in on_levels))
+    return gone if on_levels else _by_the_others(texts, gone)
+
+
+def _by_the_others(texts: Sequence[str], gone: list[bool]) -> list[bool]:
+    """Which texts stand for no answer, where the words beside them say what `none` and N are."""
     words = {fold(text) for text, absent in zip(texts, gone, strict=True) if not absent}
-    if on_levels or not words or any(map(is_numeral, words)):
+    if not words or any(map(is_numeral, words)):
         return gone
     if "none" in map(str.lower, texts) and order_of([*words, "none"]):
         gone = [absent and text.lower() != "none" for text, absent in zip(texts, gone, strict=True)]

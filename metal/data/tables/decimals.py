@@ -18,6 +18,7 @@ _DIVIDED = {
     ".": re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?"),
     ",": re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?"),
 }
+_NOTES = {",": "decimal commas", ".": "commas between thousands"}
 
 
 @dataclass(frozen=True)
@@ -55,19 +56,18 @@ def with_points(texts: Sequence[str], decimal: str = "", highest: float | None =
         return _by_mark(texts, decimal)
     if not any("," in text for text in texts):
         return Numerals(tuple(texts))
-    commas = [text for text in texts if _WITH_COMMA.fullmatch(text)]
-    points = [text for text in texts if _WITH_POINT.fullmatch(text)]
-    divided = {
-        mark: [text for text in texts if mark in text and _both(text, mark)] for mark in MARKS
-    }
+    both = [text for text in texts if {*MARKS} <= {*text}]
+    divided = {mark: list(filter(_DIVIDED[mark].fullmatch, both)) for mark in MARKS}
     marks = [mark for mark in MARKS if divided[mark]]
     if len(marks) == 2:
         return Numerals(tuple(texts), doubtful=(divided[","][0], divided["."][0]))
     if marks:
         return _by_mark(texts, marks[0])
+    commas = list(filter(_WITH_COMMA.fullmatch, texts))
     if not commas:
         return Numerals(tuple(texts))
-    read = tuple(_decimal_point(text) for text in texts)
+    read = tuple(map(_decimal_point, texts))
+    points = list(filter(_WITH_POINT.fullmatch, texts))
     if points:
         return Numerals(read, doubtful=(commas[0], points[0]))
     if not all(map(_THREE_DIGITS.fullmatch, commas)):
@@ -75,12 +75,6 @@ def with_points(texts: Sequence[str], decimal: str = "", highest: float | None =
     if highest is None:
         return Numerals(read, doubtful=(commas[0],))
     return _by_mark(texts, "." if highest >= 1000 else ",")
-
-
-def _both(text: str, decimal: str) -> bool:
-    """Whether the text has both marks, the last of which is `decimal`: 1,234.5 or 1.234,5."""
-    other = MARKS[decimal == ","]
-    return other in text and _DIVIDED[decimal].fullmatch(text) is not None
 
 
 def _decimal_point(text: str) -> str:
@@ -103,7 +97,7 @@ def _by_mark(texts: Sequence[str], decimal: str) -> Numerals:
             if other.fullmatch(text):
                 doubtful.append(text)
     has_comma = any("," in text and is_numeral(text) for text in texts)
-    note = ("decimal commas" if decimal == "," else "commas between thousands") if has_comma else ""
+    note = _NOTES[decimal] if has_comma else ""
     return Numerals(tuple(read), note, tuple(doubtful[:1]))
 
 

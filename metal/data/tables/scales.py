@@ -4,9 +4,10 @@ better.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from metal.data.progress import followed, no_progress
 from metal.data.ratings import row_of
 from metal.data.records import DIRECTIONS, MEASURES, Criterion, Level, Scale
 from metal.data.scale_texts import ends_of, is_number
-from metal.data.tables.answers import read_answers, zero_may_be_no_answer
+from metal.data.tables.answers import AnswerTexts, read_answers, zero_may_be_no_answer
 from metal.data.tables.cells import MISSING, as_texts
 from metal.data.tables.decimals import MARKS, about_doubtful
 from metal.data.tables.directions import (
@@ -81,17 +82,7 @@ def read_scores(
         )
         criteria.append(_criterion(name, scale, scores[rows], chosen[name], options))
         counts.append(f"{name}: {_counted(scores[rows], scale)}")
-    naming = {"levels", "ranges", "shifts"}
-    zeros = {
-        c.name: "0"
-        for c in criteria
-        if zero_may_be_no_answer(c.scale) and not naming & chosen[c.name].keys()
-    }
-    if zeros:
-        remedy = f"`missing={zeros if len(zeros) < len(criteria) else [0]}`"
-        notes.append(
-            f"{', '.join(zeros)}: 0 is read as the lowest answer; if it means not rated: {remedy}"
-        )
+    notes += _about_zeros(criteria, chosen)
     scores_of = {name: scores[of_criterion == code] for name, code in codes.items()}
     declared = [name for name in names if "directions" in chosen[name]]
     notes += [*notes_on_directions(criteria, scores_of, declared), *counts]
@@ -106,6 +97,23 @@ def read_scores(
             (~answered).astype(np.int8), pd.Index(["", NO_ANSWER])
         )
     return criteria
+
+
+def _about_zeros(
+    criteria: Sequence[Criterion], chosen: Mapping[str, Mapping[str, Any]]
+) -> list[str]:
+    """What is said of criteria whose lowest answer, 0, may stand for none."""
+    naming = {"levels", "ranges", "shifts"}
+    zeros = {
+        c.name: "0"
+        for c in criteria
+        if zero_may_be_no_answer(c.scale) and not naming & chosen[c.name].keys()
+    }
+    if not zeros:
+        return []
+    remedy = f"`missing={zeros if len(zeros) < len(criteria) else [0]}`"
+    names = ", ".join(zeros)
+    return [f"{names}: 0 is read as the lowest answer; if it means not rated: {remedy}"]
 
 
 def _counted(scores: np.ndarray[Any, Any], scale: Scale) -> str:
@@ -128,19 +136,7 @@ def _counted(scores: np.ndarray[Any, Any], scale: Scale) -> str:
 
 def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of one criterion. Raises UnknownName for a pattern that fits none of them."""
-    chosen = {}
-    for option in PER_CRITERION:
-        patterns: Mapping[str, Any] = options.get(option) or {}
-        for pattern in patterns:
-            if not any(fnmatchcase(criterion, pattern) for criterion in names):
-                raise UnknownName(f"`{option}`: criterion", pattern, names)
-        by_stars = sorted(patterns.items(), key=lambda item: (item[0].count("*"), -len(item[0])))
-        # first what says most
-        fitting = [value for pattern, value in by_stars if fnmatchcase(name, pattern)]
-        if fitting:
-            chosen[option] = (
-                [text for texts in fitting for text in texts] if option == "missing" else fitting[0]
-            )
+    chosen = _by_pattern(name, names, options)
     if isinstance(chosen.get("levels"), str) and "<" in chosen["levels"]:
         chosen.setdefault("directions", "higher")  # from the worst to the best
     for option, allowed in (("directions", DIRECTIONS), ("measures", MEASURES)):
@@ -156,6 +152,23 @@ def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict
         }
         chosen |= (levels if scale.levels else ends) | {"of_dataset": True}
     return ({"directions": own.direction} if own else {}) | chosen
+
+
+def _by_pattern(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+    """Of each of PER_CRITERION what the pattern says that fits the name and says most; of `missing`
+    what all say.
+    """
+    chosen = {}
+    for option in PER_CRITERION:
+        patterns: Mapping[str, Any] = options.get(option) or {}
+        for pattern in patterns:
+            if not any(fnmatchcase(criterion, pattern) for criterion in names):
+                raise UnknownName(f"`{option}`: criterion", pattern, names)
+        by_stars = sorted(patterns, key=lambda pattern: (pattern.count("*"), -len(pattern)))
+        fitting = [patterns[pattern] for pattern in by_stars if fnmatchcase(name, pattern)]
+        if fitting:
+            chosen[option] = [*chain(*fitting)] if option == "missing" else fitting[0]
+    return chosen
 
 
 # ---------------------------------------------------------------- scales
@@ -188,31 +201,15 @@ def _scale_of(
     counts = np.bincount(by_text + 1, minlength=len(categories) + 1)[1:]
     used = np.flatnonzero(counts)
     texts = {categories[at]: int(counts[at]) for at in used.tolist()}
-    levels = levels_from(chosen["levels"]) if chosen.get("levels") else ()
-    ends = ends_of(chosen["ranges"]) if chosen.get("ranges") else [level.value for level in levels]
-    highest = max(map(abs, ends), default=None)
-    _check_missing(name, texts, chosen.get("missing", ()))
-    labels, decimal = [level.label for level in levels], chosen.get("decimal", "")
-    answers = read_answers(texts, frozenset(missing), say, labels, highest, decimal)
-    gone = {
-        text: n
-        for text, n, absent in zip(texts, answers.counts, answers.missing, strict=True)
-        if absent
-    }
-    if gone:
-        listed = first_few([f"{text!r} {count}" for text, count in gone.items()], 5)
-        say(f"{plural(sum(gone.values()), 'missing answer')} ({listed})")
-
-    def place_at(answer: int) -> str:
-        return row_of(where, int(column.index[int((by_text == used[answer]).argmax())]))
+    answers = _answers_in(texts, name, chosen, frozenset(missing), say)
 
     def place_of(word: str) -> str:
-        return place_at(
-            answers.words.index(word) if word in answers.words else [*texts].index(word)
-        )
+        spelled = answers.words if word in answers.words else [*texts]
+        first = int((by_text == used[spelled.index(word)]).argmax())
+        return row_of(where, int(column.index[first]))
 
     if answers.doubtful:
-        problem, remedy = about_doubtful(answers.doubtful, decimal, name)
+        problem, remedy = about_doubtful(answers.doubtful, chosen.get("decimal", ""), name)
         raise DataError(place_of(answers.doubtful[0]), problem, remedy)
     if answers.in_words:
         scale, by_answer = scale_of_words(name, answers, chosen, place_of, say)
@@ -225,6 +222,27 @@ def _scale_of(
     by_code = np.full(len(counts) + 1, np.nan)
     by_code[used] = by_answer
     return scale, by_code[by_text]
+
+
+def _answers_in(
+    texts: Mapping[str, int],
+    name: str,
+    chosen: Mapping[str, Any],
+    missing: frozenset[str],
+    say: Callable[[str], None],
+) -> AnswerTexts:
+    """What the texts of a criterion mean; says which of them are missing answers."""
+    levels = levels_from(chosen["levels"]) if chosen.get("levels") else ()
+    ends = ends_of(chosen["ranges"]) if chosen.get("ranges") else [level.value for level in levels]
+    highest = max(map(abs, ends), default=None)
+    _check_missing(name, texts, chosen.get("missing", ()))
+    labels = [level.label for level in levels]
+    answers = read_answers(texts, missing, say, labels, highest, chosen.get("decimal", ""))
+    gone = {text: texts[text] for text in compress(texts, answers.missing)}
+    if gone:
+        listed = first_few([f"{text!r} {count}" for text, count in gone.items()], 5)
+        say(f"{plural(sum(gone.values()), 'missing answer')} ({listed})")
+    return answers
 
 
 def _check_missing(name: str, texts: Iterable[str], missing: Collection[str]) -> None:
