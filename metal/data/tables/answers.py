@@ -78,8 +78,11 @@ def read_answers(
     Good` is the number 2 with its word. Words that differ only in case, blanks or Unicode form are
     one.
     """
-    texts = [unicodedata.normalize("NFKC", text).replace(MINUS, "-").strip() for text in counted]
-    texts = _without_stars([_AS_TEXT.sub(r"\1\2", text) for text in texts], missing)
+    texts = [
+        _AS_TEXT.sub(r"\1\2", unicodedata.normalize("NFKC", text).replace(MINUS, "-").strip())
+        for text in counted
+    ]
+    texts = _without_stars(texts, missing)
     if all(text.lower() in missing | NO_NUMBER or is_numeral(text) for text in texts):
         missing |= NO_NUMBER
     gone = _no_answers(texts, missing, labels)

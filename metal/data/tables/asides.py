@@ -252,8 +252,8 @@ def without_summaries(
     columns: dict[str, list[str]] = {}
     for name, column in places:
         columns.setdefault(name, []).append(column)
-    columns = {name: columns[name] for name in raters_by_name(list(columns), notes)}
-    people = [name for name in columns if not is_machine(name)]
+    raters = raters_by_name(list(columns), notes)
+    people = [name for name in raters if not is_machine(name)]
     comparable = len(people) > 2 and len({len(columns[name]) for name in people}) == 1
     by_criterion = zip(*(columns[name] for name in people), strict=True) if comparable else ()
     follow = [_follow(frame[[*each]]) for each in by_criterion]
@@ -265,7 +265,7 @@ def without_summaries(
             f"sums up what the others say in its row, and not read: {first_few(summed)} (`wide`"
             " reads it)"
         )
-    return [name for name in columns if name not in summed]
+    return [name for name in raters if name not in summed]
 
 
 def _follow(answers: pd.DataFrame) -> list[bool]:

@@ -13,6 +13,7 @@ import string
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -140,8 +141,7 @@ def not_text(value: Any) -> Counter[str]:
     messages = _messages(value)
     kinds = Counter(
         str(part.get("type") or "part") if isinstance(part, Mapping) else "part"
-        for turn in messages
-        for part in _parts(turn)
+        for part in chain.from_iterable(map(_parts, messages))
         if _text_in(part) is None
     )
     calls = [turn.get("tool_calls") for turn in messages]

@@ -41,11 +41,10 @@ def split_conversations(tidy: pd.DataFrame, notes: list[str]) -> None:
         .astype(str)
         .nunique()
     )
-    others = (
-        f" ({plural(ids, 'conversation')} {'has' if ids == 1 else 'have'} no such turn)"
-        if ids
-        else ""
-    )
+    others = ""
+    if ids:
+        have = "has" if ids == 1 else "have"
+        others = f" ({plural(ids, 'conversation')} {have} no such turn)"
     notes.append(
         "conversations: the assistant's last turn is the output, what stands before it the"
         f" source{others}"

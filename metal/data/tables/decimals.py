@@ -58,7 +58,7 @@ def with_points(texts: Sequence[str], decimal: str = "", highest: float | None =
         return Numerals(tuple(texts))
     both = [text for text in texts if {*MARKS} <= {*text}]
     divided = {mark: list(filter(_DIVIDED[mark].fullmatch, both)) for mark in MARKS}
-    marks = [mark for mark in MARKS if divided[mark]]
+    marks = list(filter(divided.get, MARKS))
     if len(marks) == 2:
         return Numerals(tuple(texts), doubtful=(divided[","][0], divided["."][0]))
     if marks:

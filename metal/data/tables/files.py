@@ -12,6 +12,7 @@ import csv
 import gzip
 import io
 import json
+import re
 from collections import Counter
 from itertools import islice
 from pathlib import Path
@@ -123,16 +124,10 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
     import pyarrow as pa
     from pyarrow import csv as arrow
 
-    content = _bytes(path)
-    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
-    decoded = content.decode("utf-16" if wide else "utf-8-sig")
-    if not decoded.strip():
-        raise DataError(path, "the file is empty", "The first row names the columns")
-    old_mac = "\r" in decoded[:SNIFFED] and "\n" not in decoded
-    decoded = decoded.replace("\r", "\n") if old_mac else decoded
+    content, decoded = _in_utf8(path)
     exported = {*first_row(decoded)} >= EXPORTED
     above, separator = (0, ",") if exported else _above_header(decoded[:SNIFFED])
-    if above or wide or old_mac or decoded[0] in "\r\n":
+    if above or decoded[0] in "\r\n":
         decoded = "".join(decoded.splitlines(keepends=True)[above:]).lstrip("\r\n")
         content = decoded.encode()  # the header is the first row
     top = list(
@@ -140,10 +135,10 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
     )
     both = joined(top[0], top[1], top[2:]) if len(top) > 2 and not exported else None
     names = _column_names(both or top[0], path)
-    notes = [f"cells are separated by {SEPARATORS[separator]}"]
-    notes = [] if separator == ("\t" if ".tsv" in path.name.lower() else ",") else notes
-    notes += about_header(above, two_rows=both is not None)
-    if "\n" not in decoded.strip() and "\r" not in decoded.strip():
+    notes = about_header(above, two_rows=both is not None)
+    if separator != ("\t" if ".tsv" in path.name.lower() else ","):
+        notes.insert(0, f"cells are separated by {SEPARATORS[separator]}")
+    if not re.search(r"[\r\n]", decoded.strip()):
         return pd.DataFrame(columns=names)
     text = pa.dictionary(pa.int32(), pa.string())
     options = {
@@ -173,6 +168,23 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
         frame = frame.apply(lambda column: column.cat.rename_categories(unguarded))
     frame.attrs |= {"above": above + bool(both), "notes": notes}
     return _without_empty_columns(frame)
+
+
+def _in_utf8(path: Path) -> tuple[bytes, str]:
+    """What a file holds, its lines divided as Python knows it, and the text of it. Raises DataError
+    where there is none.
+    """
+    content = _bytes(path)
+    wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"
+    decoded = content.decode("utf-16" if wide else "utf-8-sig")
+    if not decoded.strip():
+        raise DataError(path, "the file is empty", "The first row names the columns")
+    old_mac = "\r" in decoded[:SNIFFED] and "\n" not in decoded
+    if old_mac:
+        decoded = decoded.replace("\r", "\n")
+    if wide or old_mac:
+        content = decoded.encode()
+    return content, decoded
 
 
 def _as_categories(table: Any) -> pd.DataFrame:
@@ -282,50 +294,58 @@ def _from_json(path: Path, progress: Progress, *, lines: bool) -> pd.DataFrame:
     """JSON objects, one per line or in an array; numbers keep their spelling, lists and objects
     stay as they are.
     """
-
-    def parse(text: str, place: str) -> Any:
-        def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-            if len(record := dict(pairs)) < len(pairs):
-                twice = next(name for name in record if [key for key, _ in pairs].count(name) > 1)
-                raise DataError(
-                    place, f"the key {twice!r} occurs twice in an object", "Rename one of them"
-                )
-            return record
-
-        try:
-            return parse_json(
-                text,
-                parse_int=str,
-                parse_float=str,
-                parse_constant=lambda name: None,
-                object_pairs_hook=once,
-            )
-        except json.JSONDecodeError as error:
-            kind = "JSONL" if lines else "JSON"
-            raise DataError(
-                place, f"not readable as {kind} ({error.msg})", "Each rating is one JSON object"
-            ) from None
-
+    kind = "JSONL" if lines else "JSON"
     text = _bytes(path).decode("utf-8-sig") if path.suffix == ".gz" else read_text(path)
     if lines and not text.lstrip().startswith("["):
         numbered = [
             (number, line) for number, line in enumerate(text.split("\n"), start=1) if line.strip()
         ]
         records = [
-            parse(line, f"{path} line {number}")
+            _parsed(line, f"{path} line {number}", kind)
             for number, line in followed(numbered, progress, len(numbered))
         ]
     else:
-        records = _records(parse(text, str(path)))
+        records = _records(_parsed(text, str(path), kind))
     if isinstance(records, dict) and (harness := harness_of(records)):
         raise DataError(
             path, f"looks like {harness.name}, which METAL does not read", harness.remedy
         )
-    if not isinstance(records, list) or not all(isinstance(record, dict) for record in records):
+    if not _are_objects(records):
         raise DataError(
             path, "not a list of JSON objects", 'Write one object per rating: [{"rater": ...}, ...]'
         )
     return pd.DataFrame(records)
+
+
+def _parsed(text: str, position: str, kind: str) -> Any:
+    """The value, its numbers as they are spelled. Raises DataError, also for an object with a key
+    twice.
+    """
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(record := dict(pairs)) < len(pairs):
+            twice = next(name for name in record if [key for key, _ in pairs].count(name) > 1)
+            raise DataError(
+                position, f"the key {twice!r} occurs twice in an object", "Rename one of them"
+            )
+        return record
+
+    try:
+        return parse_json(
+            text,
+            parse_int=str,
+            parse_float=str,
+            parse_constant=lambda name: None,
+            object_pairs_hook=once,
+        )
+    except json.JSONDecodeError as error:
+        raise DataError(
+            position, f"not readable as {kind} ({error.msg})", "Each rating is one JSON object"
+        ) from None
+
+
+def _are_objects(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, dict) for item in value)
 
 
 def _records(value: Any) -> Any:
@@ -334,17 +354,20 @@ def _records(value: Any) -> Any:
     """
     if not isinstance(value, dict):
         return value
-    lists = [part for part in value.values() if isinstance(part, list) and part]
     if "columns" in value and isinstance(value.get("data"), list):  # orient="split"
         names, rows = [*map(str, value["columns"])], value["data"]
         fits = all(isinstance(row, list) and len(row) == len(names) for row in rows)
         return [dict(zip(names, row, strict=True)) for row in rows] if fits else value
-    if len(lists) == 1 and all(isinstance(record, dict) for record in lists[0]):
-        return lists[0]
-    columns = list(value.values())
-    if columns and all(
-        isinstance(column, dict) and column.keys() == columns[0].keys() for column in columns
-    ):
+    lists = [part for part in value.values() if isinstance(part, list) and part]
+    return lists[0] if len(lists) == 1 and _are_objects(lists[0]) else _rows_of(value)
+
+
+def _rows_of(value: dict[str, Any]) -> Any:
+    """The objects that an object of columns with the same rows makes, {name: {row: cell}}; any
+    other object itself.
+    """
+    columns = [*value.values()]
+    if _are_objects(columns) and len(set(map(frozenset, columns))) == 1:
         return [{name: column[row] for name, column in value.items()} for row in columns[0]]
     return value
 

@@ -45,7 +45,7 @@ def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
     if not _may_be_two_rows(top, sub):
         return None
     names = _in_one_row(top, sub)
-    filled = [name for name in names if name]
+    filled = list(filter(None, names))
     repeats = {name for name, times in Counter(filter(None, sub)).items() if times > 1}
     parts = [number for number, under in enumerate(sub) if under in repeats]
     if len(set(filled)) < len(filled) or not all("__" in names[number] for number in parts):

@@ -21,6 +21,8 @@ from metal.data.tables.names import (
 )
 
 DOCUMENTS = ("doc", "docid", "document", "documentid", "docno")
+_NUMBER_ENDS = frozenset({"id", "ids", "no", "nr", "number", "sno", "slno"})
+_OF_OUTPUTS = frozenset({"output", "source", "text", "source_text", "first_text"})
 SEGMENTS = ("segid", "segmentid", "segment", "seg", "segno", "sentenceid", "item", "itemid")
 
 
@@ -32,16 +34,10 @@ def with_ids_in_parts(
     """
     free = {plain(str(name)): str(name) for name in frame if name not in roles.values()}
     parts = [free[name] for name in (*SUBSETS, *NUMBERS) if name in free]
-    if not roles.keys() & {
-        "output",
-        "source",
-        "text",
-        "source_text",
-        "first_text",
-    } and free.keys() & {*NUMBERS}:
+    if not roles.keys() & _OF_OUTPUTS and free.keys() & {*NUMBERS}:
         roles = {**roles, "output": "+".join(parts)}
-    variant = next((free[name] for name in VARIANTS if name in free), "")
-    if not variant or "rater" not in roles or {"rater"} & named.keys() or "generator" in roles:
+    variant = next(filter(None, map(free.get, VARIANTS)), "")
+    if not variant or "rater" not in roles.keys() - named.keys() or "generator" in roles:
         return roles  # with generators it may be what these were told
     others = (
         "text",
@@ -73,29 +69,28 @@ def with_unique_id(
     key = [roles[role] for role in ("rater", "criterion") if roles.get(role) in frame]
     key += [name for name in frame.columns if plain(name) in GUESSES["repeat"]]
     candidates = []
-    for column in frame.columns:
-        words = words_of(column)
-        ends = (
-            ("id", "ids")
-            if "rater" in roles
-            else ("id", "ids", "no", "nr", "number", "sno", "slno")
-        )
-        if (
-            column in roles.values()
-            or not NO_OUTPUT.isdisjoint(words)
-            or words[-1:] not in [[end] for end in ends]
-        ):
-            continue
-        numbers_rows = "rater" in roles and frame[column].nunique() == len(frame)
-        if (
-            frame[column].notna().all()
-            and not numbers_rows
-            and not frame.duplicated([*key, column]).any()
-        ):
+    for column in _called_ids(frame, roles):
+        if "rater" in roles and frame[column].nunique() == len(frame):
+            continue  # it numbers the rows
+        if frame[column].notna().all() and not frame.duplicated([*key, column]).any():
             candidates.append(column)
     if not candidates:
         return roles
     return {**roles, "output": max(candidates, key=lambda column: frame[column].nunique())}
+
+
+def _called_ids(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
+    """The columns without a role whose names end as those of ids do; where nothing names raters,
+    also as those of numbers.
+    """
+    ends = {"id", "ids"} if "rater" in roles else _NUMBER_ENDS
+    columns = []
+    for column in frame.columns:
+        words = words_of(column)
+        is_id = NO_OUTPUT.isdisjoint(words) and not ends.isdisjoint(words[-1:])
+        if is_id and column not in roles.values():
+            columns.append(column)
+    return columns
 
 
 def with_documents(

@@ -165,13 +165,11 @@ def language_of(stem: str, columns: Iterable[str], texts: pd.Series | None) -> t
     """
     word = re.split(r"[^A-Za-z]+", stem)[-1]  # polish_quality.csv is not in Polish
     script = _script(texts) if texts is not None else ""
-    code = find_language(word) if len(word) > 4 or (len(word) == 2 and word.islower()) else None
+    code = find_language(word) if re.fullmatch("[a-z]{2}|[A-Za-z]{5,}", word) else None
     named_otherwise = word in NO_LANGUAGE or word.lower() in map(plain, columns)
     if code is not None and not named_otherwise:
-        if (
-            script
-            and script in _letters_of(code)
-            and not (script == "LATIN" and code != "en" and _in_english(texts))
+        if script in _letters_of(code) and not (
+            script == "LATIN" and code != "en" and _in_english(texts)
         ):
             return code, "by the file's name and the texts' script"
         if not script and len(word) > 4:

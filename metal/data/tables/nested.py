@@ -239,7 +239,7 @@ def _taken_apart(
     """The frame, with a row a rater if the lists hold those; of each row, name -> what its list
     holds; and whether the lists name raters.
     """
-    cells = [_plain(cell) for cell in frame[column]]
+    cells = list(map(_plain, frame[column]))
     items = list(chain.from_iterable(cell for cell in cells if isinstance(cell, list)))
     beside = [
         other

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from operator import gt
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +137,8 @@ def _in_order(
 ) -> tuple[pd.DataFrame, np.ndarray[Any, np.dtype[np.bool_]]]:
     """The rows with the two of each pair in the order of their names, and which were not."""
     names = [[str(cell).strip() for cell in as_texts(tidy[role])] for role in ("first", "second")]
-    backwards = np.array([a > b for a, b in zip(*names, strict=True)])
-    pairs = [sorted(pair) for pair in zip(*names, strict=True)]
+    backwards = np.array(list(map(gt, *names)))
+    pairs = list(map(sorted, zip(*names, strict=True)))
     both = [f"{a} | {b}" for a, b in pairs]
     tidy = tidy.assign(first=[a for a, _ in pairs], second=[b for _, b in pairs])
     if written_by:

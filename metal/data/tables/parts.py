@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Sequence
+from itertools import product
 
 from metal.data.tables.answer_columns import AnswerColumn, without_end
 from metal.data.tables.cells import fold
@@ -46,9 +47,9 @@ def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
     depths = [_depth_of_rater(path) for path in steps.values()]
     usual = next((depth for depth in depths if depth is not None), None)
     places = []
-    for (column, path), depth in zip(steps.items(), depths, strict=True):
-        at = usual if depth is None and usual is not None and usual < len(path) else depth
-        at = len(path) - 1 if at is None else at
+    for (column, path), at in zip(steps.items(), depths, strict=True):
+        if at is None:
+            at = usual if usual is not None and usual < len(path) else len(path) - 1
         others = path[at + 1 :] or path[:at]
         criteria = [name for name in others if not _CONTAINER.search(name)]
         comment = _comment_beside(paths[column], paths)
@@ -56,12 +57,7 @@ def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
             places.append(AnswerColumn(column))
         else:
             places.append(AnswerColumn(column, without_end(path[at]), "".join(criteria), comment))
-    if (
-        len({place.criterion for place in places}) == 1
-        and len({place.rater for place in places}) == 1
-    ):
-        return []
-    return places
+    return places if len({(place.rater, place.criterion) for place in places}) != 1 else []
 
 
 def name_of_path(path: tuple[str, ...]) -> str:
@@ -120,27 +116,34 @@ def _pairs_of_parts(columns: Sequence[str]) -> list[AnswerColumn]:
     gaps, with the shorter criteria.
     """
     incomplete: list[tuple[int, int, list[AnswerColumn]]] = []
-    for gap in _GAPS:
-        for divide in (str.partition, str.rpartition):
-            pairs = _halves(columns, gap, divide)
-            left, right = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
-            if len(pairs) != len(columns) or max(len(left), len(right)) == 1:
-                continue
-            sides = (left, right)
-            rater, criterion = (0, 1) if _raters_among(left) >= _raters_among(right) else (1, 0)
-            places = []
-            for column, pair in zip(columns, pairs, strict=True):
-                asked_on = "" if fold(pair[criterion]) in ENDS else pair[criterion]
-                places.append(AnswerColumn(column, pair[rater], asked_on))
-            missing = len(left) * len(right) - len(columns)
-            if missing > 0:
-                asked = sides[criterion]
-                named = all(map(_WORD.search, asked)) and any(map(CRITERION.search, asked))
-                if named and _raters_among(sides[rater]) == 1:
-                    incomplete.append((missing, sum(map(len, asked)), places))
-            elif len(sides[rater]) > 1 and (len(sides[criterion]) > 1 or _one_sided(left, right)):
-                return places
+    for gap, divide in product(_GAPS, (str.partition, str.rpartition)):
+        pairs = _halves(columns, gap, divide)
+        if len(pairs) != len(columns):
+            continue
+        places, raters, criteria = _sides_told_apart(columns, pairs)
+        missing = len(raters) * len(criteria) - len(columns)
+        if missing > 0:
+            named = all(map(_WORD.search, criteria)) and any(map(CRITERION.search, criteria))
+            if named and _raters_among(raters) == 1:
+                incomplete.append((missing, sum(map(len, criteria)), places))
+        elif len(raters) > 1 and (len(criteria) > 1 or _shared_by_all(criteria)):
+            return places
     return min(incomplete, key=lambda each: each[:2])[2] if incomplete else []
+
+
+def _sides_told_apart(
+    columns: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> tuple[list[AnswerColumn], set[str], set[str]]:
+    """Whose answers stand in each column, and on what; all raters; and all criteria. Of the two
+    sides, the raters are on that which looks more like them.
+    """
+    sides = {pair[0] for pair in pairs}, {pair[1] for pair in pairs}
+    rater, criterion = sorted((0, 1), key=lambda side: -_raters_among(sides[side]))
+    places = []
+    for column, pair in zip(columns, pairs, strict=True):
+        asked_on = "" if fold(pair[criterion]) in ENDS else pair[criterion]
+        places.append(AnswerColumn(column, pair[rater], asked_on))
+    return places, sides[rater], sides[criterion]
 
 
 def _halves(
@@ -177,9 +180,9 @@ def _halves_of_any_gap(columns: Sequence[str], place: int) -> list[tuple[str, st
     return halves
 
 
-def _one_sided(left: Collection[str], right: Collection[str]) -> bool:
+def _shared_by_all(criteria: Collection[str]) -> bool:
     """Whether the one part that all names share is a criterion or a word such as `score`."""
-    shared = next(iter(left if len(left) == 1 else right))
+    shared = next(iter(criteria))
     return bool(CRITERION.search(shared)) or fold(shared) in ENDS
 
 

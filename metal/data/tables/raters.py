@@ -4,7 +4,7 @@ their own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -106,15 +106,19 @@ def raters_of(
         raters.append(
             Rater(name, kind, _matching(name, options.get("groups") or {}) or given_group, details)
         )
+    notes += _about_guesses(by_name)
+    return tuple(raters)
+
+
+def _about_guesses(by_name: Sequence[tuple[str, str]]) -> list[str]:
+    """What is said of raters and the kinds that their names say."""
     taken: list[str] = []
     for kind, called in (("human", "people"), ("llm", "LLM judges"), ("metric", "metrics")):
         names = [name for name, guess in by_name if guess == kind]
         if names:
             how_many = f"{len(names):,}" if taken else f"{plural(len(names), 'rater')} taken"
             taken.append(f"{how_many} for {called}: {first_few(names, 3)}")
-    if taken:
-        notes.append(f"{'; '.join(taken)} (see `kinds`)")
-    return tuple(raters)
+    return [f"{'; '.join(taken)} (see `kinds`)"] if taken else []
 
 
 def kind_of(name: str, given: str, options: Mapping[str, Any], *, guess: bool = True) -> str:
@@ -122,8 +126,11 @@ def kind_of(name: str, given: str, options: Mapping[str, Any], *, guess: bool = 
     asked for.
     """
     kind = _matching(name, options.get("kinds") or {}) or fold(given)
-    guessed = "llm" if MODEL.search(name) else "metric" if METRIC.search(name) else "human"
-    return KIND_WORDS.get(kind, kind) or (guessed if guess else "")
+    if kind or not guess:
+        return KIND_WORDS.get(kind, kind)
+    if MODEL.search(name):
+        return "llm"
+    return "metric" if METRIC.search(name) else "human"
 
 
 def _matching(name: str, by_pattern: Mapping[str, str]) -> str:

@@ -51,25 +51,18 @@ def read_replies(
     ) < len(rows)
     of_criterion = tidy["criterion"].array.codes[rows].astype(np.int64)
     problem = _problem([criteria[code] for code in np.unique(of_criterion)], options)
-    if problem and not doubtful:
-        raise UsageError(problem)
     if problem:
+        if not doubtful:
+            raise UsageError(problem)
         notes.append(f"replies not read: {problem}")
         return
     names = [criterion.name for criterion in criteria]
     scales = [whole_scale(criterion, names, options) for criterion in criteria]
-    texts = column.cat.categories.tolist()
-    key, place = np.unique(
-        of_criterion * len(texts) + column.array.codes[rows], return_inverse=True
+    verdicts = _verdicts(
+        column.iloc[rows],
+        of_criterion,
+        lambda reply, at: options["reader"](reply, scales[at] or criteria[at].scale, names[at]),
     )
-    verdicts: Any = pd.DataFrame(
-        [
-            options["reader"](texts[pair % len(texts)], scales[at] or criteria[at].scale, names[at])
-            for pair in key.tolist()
-            for at in (pair // len(texts),)
-        ],
-        columns=["score", "reason", "comment", "wavering"],
-    ).iloc[place]
     read = verdicts["score"].to_numpy(dtype=np.float64)
     differ = np.flatnonzero(~lacking & (beside != read))
     if doubtful and 2 * len(differ) > len(rows):
@@ -108,6 +101,21 @@ def read_replies(
     replies = np.where(lacking, verdicts["comment"], column.iloc[rows])
     comment[rows] = np.where(comment[rows] == "", replies, comment[rows])
     tidy["comment"] = comment
+
+
+def _verdicts(
+    replies: pd.Series,
+    of_criterion: np.ndarray[Any, np.dtype[np.int64]],
+    read: Callable[[str, int], tuple[float | None, str, str, bool]],
+) -> Any:
+    """What each reply says: score, reason for none, comment, and whether it wavers. read: gives it
+    of a reply on the criterion with that number, and is asked once for each that differs.
+    """
+    texts = replies.cat.categories.tolist()
+    key, rows = np.unique(of_criterion * len(texts) + replies.array.codes, return_inverse=True)
+    answers = [read(texts[pair % len(texts)], pair // len(texts)) for pair in key.tolist()]
+    columns = ["score", "reason", "comment", "wavering"]
+    return pd.DataFrame(answers, columns=columns).iloc[rows]
 
 
 def _problem(criteria: Sequence[Criterion], options: Mapping[str, Any]) -> str:

@@ -73,20 +73,19 @@ def _guessed(
     cells contradict.
     """
     by_name = _by_name(frame)
+    also = {"source_text": ("src",)}  # which may name the source, too
+    if not by_name.keys().isdisjoint(_TRANSLATED):
+        also["text"] = ("target",)
     guessed: dict[str, str] = {}
+    decided = {*roles, "score"} if wide else {*roles}
     for role, guesses in GUESSES.items():
-        if role in roles or (wide and role == "score"):
+        if role in decided:
             continue
         taken = {*roles.values(), *guessed.values(), *wide}
-        if role == "text" and not by_name.keys().isdisjoint(_TRANSLATED):
-            guesses = (*guesses, "target")
-        if role == "source_text":  # `src` may name the source, too
-            guesses = (*guesses, "src")
-        free = [by_name[name] for name in guesses if name in by_name and by_name[name] not in taken]
-        free = [column for column in free if (role, column) not in refuted]
+        called = [by_name[name] for name in (*guesses, *also.get(role, ())) if name in by_name]
+        free = [name for name in called if name not in taken and (role, name) not in refuted]
         if role == "score":  # `answer` may be what was rated
-            answers = [column for column in free if holds_answers(frame[column])]
-            free = answers or free
+            free = [name for name in free if holds_answers(frame[name])] or free
         if free:
             guessed[role] = free[0]
     return guessed
@@ -118,23 +117,18 @@ def without_pairs(
     """
     named = options.get("columns") or {}
     texts = {"first_text", "second_text"} <= roles.keys()
-    if (
-        texts
-        and "score" in roles
-        and not {"winner", "score"} & named.keys()
-        and are_winners(frame[roles["score"]])
-    ):
+    score_named = not {"winner", "score"}.isdisjoint(named)
+    if texts and "score" in roles and not score_named and are_winners(frame[roles["score"]]):
         roles["winner"] = roles.pop("score")
-    first_chosen = texts and plain(roles["first_text"]) == "chosen" and not chosen
-    pairs = (
-        chosen
-        or first_chosen
-        or ("winner" in roles and ("score" not in roles or "winner" in named))
-    )
+    if texts and plain(roles["first_text"]) == "chosen":
+        chosen = True
+    pairs = chosen or ("winner" in roles and ("score" not in roles or "winner" in named))
     gone = {"score"} if pairs else {"winner", "first", "second", "shown"}
-    gone |= {"winner"} if chosen or first_chosen else set()
-    gone |= set() if pairs and texts else {"first_text", "second_text"}
-    return {role: column for role, column in roles.items() if role not in gone or role in named}
+    if chosen:
+        gone.add("winner")
+    if not (pairs and texts):
+        gone |= {"first_text", "second_text"}
+    return _without(roles, *(gone - named.keys()))
 
 
 def _without_misfits(

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -223,31 +224,32 @@ def stacked(
     """The answers of all places below each other, with the columns that play a role. Empty cells
     were not asked.
     """
+    parts = {
+        field.name: [getattr(place, field.name) for place in places]
+        for field in fields(AnswerColumn)
+    }
     rows = np.tile(np.arange(len(frame)), len(places))
     tidy = frame[list(named)].rename(columns=dict(named)).iloc[rows]
-    tidy["score"] = _end_to_end([frame[place.column] for place in places])
-    columns = pd.Index([place.column for place in places], dtype="str")
+    tidy["score"] = _end_to_end([frame[column] for column in parts["column"]])
+    columns = pd.Index(parts["column"], dtype="str")
     tidy[ANSWERED_IN] = pd.Categorical.from_codes(
         np.repeat(np.arange(len(places)), len(frame)), columns
     )
-    if surveys.are_texts([place.output for place in places]):
-        tidy["text"] = np.repeat(
-            np.array([place.output for place in places], dtype=object), len(frame)
-        )
+    if surveys.are_texts(parts["output"]):
+        tidy["text"] = np.repeat(np.array(parts["output"], dtype=object), len(frame))
     for role in ("rater", "criterion", "language", *(() if "text" in tidy else ("output",))):
-        names = [getattr(place, role) for place in places]
-        if any(names):
-            codes, distinct = pd.factorize(np.array(names, dtype=object))
+        if any(parts[role]):
+            codes, distinct = pd.factorize(np.array(parts[role], dtype=object))
             tidy[role] = pd.Categorical.from_codes(
                 np.repeat(codes, len(frame)), pd.Index(distinct, dtype="str")
             )
-    if any(place.language for place in places) and "output" in tidy:  # one in each language
+    if any(parts["language"]) and "output" in tidy:  # one in each language
         texts = as_texts(tidy["output"]).astype(object)
         tidy["output"] = texts + "-" + tidy["language"].astype(object)
-    if any(place.comment for place in places):
+    if any(parts["comment"]):
         empty = pd.Series(None, index=frame.index, dtype="str")
         tidy["comment"] = _end_to_end(
-            [frame[place.comment] if place.comment else empty for place in places]
+            [frame[column] if column else empty for column in parts["comment"]]
         )
     return tidy[tidy.filter(["score", "reply"]).notna().any(axis=1)]
 

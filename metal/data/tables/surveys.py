@@ -56,7 +56,9 @@ _TIMESTAMPS = frozenset(
 _TOOLS = (({"StartDate", "EndDate", "ResponseId"}, "ResponseId"), (SURVEY_MONKEY, "Respondent ID"))
 _IN_BRACKETS = re.compile(r"(?P<first>.+?)(?P<gap>\s*\[)(?P<second>.+)(?P<end>\])", re.S)
 _IN_TWO_ROWS = re.compile(r"(?P<first>.+?)(?P<gap>__)(?P<second>.+)(?P<end>)", re.S)
-_NUMBERED = re.compile(r"(?P<first>.*?)(?P<gap>[ _.-]?)(?P<second>\d+)(?P<end>)", re.S)
+_NUMBERED = re.compile(
+    r"(?![ _.-]?\d+\Z)(?P<first>.+?)(?P<gap>[ _.-]?)(?P<second>\d+)(?P<end>)", re.S
+)
 _OF_A_PERSON = re.compile(
     r"^(age|sex|gender|country|education|occupation|nationality)\b|\b(how old|are you|consent)\b|"
     r"\bnative (language|speaker)|\byour (full |first |last |native"
@@ -158,30 +160,23 @@ def _in_parts(columns: Sequence[str], pattern: re.Pattern[str]) -> list[AnswerCo
     Of several questions about several outputs, those are outputs that there are more of. With one
     question, it is the criterion unless it is a word such as `Q` or `item`.
     """
-    matches = {
-        column: match
-        for column in columns
-        if (match := pattern.fullmatch(column)) and match["first"]
-    }
+    matches = list(filter(None, map(pattern.fullmatch, columns)))
     if 2 * len(matches) <= len(columns):
         return []
-    first = {match["first"] for match in matches.values()}
-    second = {match["second"] for match in matches.values()}
-    numbered = pattern is _NUMBERED
+    first = {match["first"] for match in matches}
+    second = {match["second"] for match in matches}
     if len(first) == 1 and not are_texts([*second]) and any(map(CRITERION.search, second)):
         return []  # one output, on several criteria
-    if len(first) > len(second) and not numbered:
-        return [
-            AnswerColumn(column, criterion=m["second"], output=m["first"])
-            for column, m in matches.items()
-        ]
-    if numbered and len(first) == 1 and not CRITERION.search(next(iter(first))):
-        return [AnswerColumn(column, output=match["second"]) for column, match in matches.items()]
-    if numbered and not all(map(CRITERION.search, first)):
-        return []
+    if pattern is _NUMBERED and not all(map(CRITERION.search, first)):
+        if len(first) > 1:
+            return []
+        return [AnswerColumn(match.string, output=match["second"]) for match in matches]
+    criterion, output = "first", "second"
+    if len(first) > len(second) and pattern is not _NUMBERED:
+        criterion, output = output, criterion
     return [
-        AnswerColumn(column, criterion=m["first"], output=m["second"])
-        for column, m in matches.items()
+        AnswerColumn(match.string, criterion=match[criterion], output=match[output])
+        for match in matches
     ]
 
 

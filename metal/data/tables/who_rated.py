@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +24,7 @@ _OF_OUTPUTS = ("output", "source", "text", "source_text")
 ROW = "row"  # the column that numbers outputs, where nothing else tells them apart
 # and not about the output
 _ABOUT_A_RATING = ("comment", "confidence", "reply", "reason", "group", "repeat")
+_CALLED_MODEL = frozenset(name for name in GUESSES["generator"] if "model" in name)
 _OF_IDS = ("id", "name", "email", "emailaddress", "pid", "by", "model")
 
 
@@ -72,12 +74,8 @@ def _scored(frame: pd.DataFrame, roles: Mapping[str, str], column: str) -> set[s
     for name in scores:
         cells = frame[name].dropna()
         if len(cells) and isinstance(cells.iloc[0], list | np.ndarray):
-            scored |= {
-                fold(f"{item:g}")
-                for cell in cells
-                for item in cell
-                if isinstance(item, int | float)
-            }
+            items = chain.from_iterable(cells)
+            scored |= {fold(f"{item:g}") for item in items if isinstance(item, int | float)}
         elif holds_answers(frame[name]):
             scored |= {fold(text) for text in as_texts(frame[name]).cat.categories}
     return scored
@@ -135,20 +133,15 @@ def with_judging_model(
     one text.
     """
     model = roles.get("generator", "")
-    if (
-        plain(model) not in GUESSES["generator"]
-        or "model" not in plain(model)
-        or {"generator", "rater"} & named.keys()
-    ):
+    if plain(model) not in _CALLED_MODEL or {"generator", "rater"} & named.keys():
         return roles
     others = {role: column for role, column in roles.items() if role not in ("generator", "score")}
     judges = judges_columns(frame, others.values())
     people = _people_in(frame, [name for name in frame.columns if name not in others.values()])
-    key = _key(frame, {"output": others.get("output", "")} if "output" in others else others)
+    outputs = {"output": others["output"]} if "output" in others else others
     if "rater" in roles or len(judges) != 1 or not people:
         return roles
-    judged_again = bool(key) and frame[[*key, model]].drop_duplicates().duplicated(key).any()
-    if not judged_again:
+    if _one_to_each_output(frame, model, outputs):
         as_judges = json.dumps({"rater": model}, ensure_ascii=False)
         notes.append(
             f"{model!r} is taken for what wrote the outputs; if it judged them:"
@@ -158,7 +151,7 @@ def with_judging_model(
     same = [
         _one_to_each_output(frame, name, others) for name in (*people, roles.get("text")) if name
     ]
-    return {**others, "rater": model, "score": judges[0]} if judged_again and all(same) else roles
+    return {**others, "rater": model, "score": judges[0]} if all(same) else roles
 
 
 def people_beside(
@@ -172,11 +165,10 @@ def people_beside(
     """
     raters = as_texts(frame[roles["rater"]]).cat.categories
     called_model = plain(roles["rater"]).endswith("model")
-    if "score" in named or not (called_model or all(is_machine(name) for name in raters)):
+    if "score" in named or not (called_model or all(map(is_machine, raters))):
         return roles, []
-    free = [
-        name for name in frame.columns if name not in roles.values() or name == roles.get("score")
-    ]
+    taken = {*roles.values()} - {roles.get("score")}
+    free = [name for name in frame.columns if name not in taken]
     people = _people_in(frame, free)
     if not people:
         return roles, []

@@ -76,6 +76,11 @@ class WideTable:
         taken = set(self.roles.values())
         return [column for column in self.frame.columns if column not in taken]
 
+    @property
+    def of_outputs(self) -> set[str]:
+        """Those of them that are known to say something of outputs, and are no criteria."""
+        return {*self.free} - self.of_raters if self.of_raters else set()
+
 
 def answer_columns(
     table: WideTable, kinds: Mapping[str, str], notes: list[str], described: Callable[[str], object]
@@ -90,9 +95,9 @@ def answer_columns(
     doubtful: list[str] = []
     if "rater" in table.roles:
         columns = _criteria(table, notes, described)
-        doubtful = [name for name in table.free if table.of_raters and name not in table.of_raters]
+        of_outputs = [name for name in table.free if name in table.of_outputs]
         doubtful = [
-            name for name in doubtful if not is_nobodys(name) and holds_answers(table.frame[name])
+            name for name in of_outputs if not is_nobodys(name) and holds_answers(table.frame[name])
         ]
     else:
         columns, doubtful = _raters(table, kinds, notes)
@@ -114,13 +119,7 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
         remedy += (
             f"; {sheets[0]}: with a sheet a rater, put them into one, with a column for the rater"
         )
-    answers = [
-        name for name in table.free if not is_nobodys(name) and _may_hold_answers(table.frame[name])
-    ]
-    if len(answers) == 1:  # a judge's, beside what sums people up
-        answers += [name for name in table.free if not _SUMMED_UP.isdisjoint(words_of(name))]
-        if is_person(answers[0]) and "score" in table.roles:
-            answers = [table.roles["score"], *answers]
+    answers = _may_be_asked_about(table)
     if missing == "rater" and len(answers) > 1:
         remedy = remedy.replace("`wide=RATERS`", _as_option(answers, list(table.frame.columns)))
         remedy += f"; {ON_ITS_SIDE}" if len(answers) >= FEWEST else ""
@@ -129,6 +128,20 @@ def _nothing_found(table: WideTable, notes: Sequence[str]) -> NoColumn:
     return NoColumn(
         table.where, missing, table.free, f"no column for the {missing}", remedy, answers
     )
+
+
+def _may_be_asked_about(table: WideTable) -> list[str]:
+    """The columns that may hold answers, whatever they are called: beside one, a judge's, also what
+    sums people up, and the scores beside a person's.
+    """
+    answers = [
+        name for name in table.free if not is_nobodys(name) and _may_hold_answers(table.frame[name])
+    ]
+    if len(answers) == 1:
+        answers += [name for name in table.free if not _SUMMED_UP.isdisjoint(words_of(name))]
+        if is_person(answers[0]) and "score" in table.roles:
+            answers = [table.roles["score"], *answers]
+    return answers
 
 
 def _may_hold_answers(column: pd.Series) -> bool:
@@ -152,7 +165,8 @@ def _criteria(
     ]
     if not columns:
         columns = [name for name in table.free if CRITERION.search(name) and few_words(frame[name])]
-    columns = [name for name in columns if not table.of_raters or name in table.of_raters]
+    of_outputs = table.of_outputs
+    columns = [name for name in columns if name not in of_outputs]
     columns = asides.criteria_among(columns, notes)
     columns = asides.without_facts_of_raters(columns, frame, table.roles["rater"], notes)
     if not columns or ("criterion" in table.roles and len(columns) > 1):
@@ -171,7 +185,7 @@ def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) 
     """
     words = (*GUESSES["text"], "output")
     wanted = {f"{fold(without_end(name))} {word}" for name in columns for word in words}
-    ends = {match[1] for match in map(_NUMBERED.search, columns) if match}
+    ends = {match[1] for match in filter(None, map(_NUMBERED.search, columns))}
     texts = []
     for name in frame.columns:
         match = _NUMBERED.search(name)
@@ -206,18 +220,16 @@ def _raters(
     Answers under other names are left unread where people and judges are there without them. Raises
     NoColumn where they are not, and where models may be judges or what was judged.
     """
-    free = [name for name in table.free if words_of(name)[-1:] not in [[word] for word in COMMENTS]]
+    free = [name for name in table.free if {*COMMENTS}.isdisjoint(words_of(name)[-1:])]
     columns = asides.raters_by_name(_called_like_raters(table, free), notes)
     places = places_of(columns, table.paths) if len(columns) > 1 else []
     if not any(place.rater for place in places):
         return [], []
-    raters_named = _of_raters_named(table, places, kinds)
-    by_name = {place.column for place in raters_named}
-    rest = [place for place in places if place.column not in by_name]
+    raters_named, rest = _of_raters_named(table, places, kinds)
     _check_whose(table, places, raters_named, rest)
     doubtful = [place.column for place in rest]
-    read = {place.column for place in places}
-    doubtful += [name for name in free if name not in read and _may_be_a_raters(table, name)]
+    others = [name for name in free if name not in {*columns}]
+    doubtful += [name for name in others if _may_be_a_raters(table, name)]
     if doubtful:
         names = first_few(doubtful)
         notes.append(
@@ -232,15 +244,19 @@ def _raters(
 
 def _of_raters_named(
     table: WideTable, places: Sequence[AnswerColumn], kinds: Mapping[str, str]
-) -> list[AnswerColumn]:
-    """Those of the columns whose names say whose they are, and on what if any of them does."""
+) -> tuple[list[AnswerColumn], list[AnswerColumn]]:
+    """Those of the columns whose names say whose they are, and on what if any of them does; and the
+    others.
+    """
     by_criterion = any(place.criterion for place in places)
     alike = [place for place in places if bool(place.criterion) == by_criterion]
     numbered = {_stem(place.rater) for place in alike} - {""}
     alike = [place for place in alike if not _beside_numbered(place.rater, numbered)]
-    return [
+    raters_named = [
         place for place in alike if place.rater in table.people or _is_rater(place.rater, kinds)
     ]
+    read = {*raters_named}
+    return raters_named, [place for place in places if place not in read]
 
 
 # What one column says of an item for all people together, where the people have numbers.

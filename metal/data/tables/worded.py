@@ -49,26 +49,19 @@ def scale_of_words(
     words = answers.in_words
     numbers = [number for number in answers.numbers if not np.isnan(number)]
     measure = chosen.get("measures", "ordinal")
-    if not chosen.get("levels"):
-        _check_dates(name, words, place_of)
-    _check_free_text(name, answers, place_of)
     if chosen.get("levels"):
+        _check_free_text(name, answers, place_of)
         levels = levels_from(chosen["levels"])
         return Scale(measure, levels), _scores_on(levels, name, answers, place_of)
+    _check_dates(name, words, place_of)
+    _check_free_text(name, answers, place_of)
     coded = _coded(name, words, numbers)
-    if coded is None and numbers:
-        word = next(iter(words))
-        remedy = 'Labels: name all with `levels`; replies: `columns={"reply": COLUMN}`; '
-        if _may_be_no_answer(word):
-            remedy += f"if nobody answered: `missing={[in_list(word)]}`"
-        else:  # `Score: 3`, `B`: left out, an answer would be lost
-            remedy += "a slip: write the number in the file"
-        raise DataError(place_of(word), f"score {_shown(word)} among numbers ({name})", remedy)
-    if coded is None and measure != "nominal":
-        raise _unknown_order(name, words, place_of)
     if coded is None:
-        labels = sorted(words)
-        coded = {label: (float(code), label) for code, label in enumerate(labels)}
+        if numbers:
+            raise _word_among_numbers(name, next(iter(words)), place_of)
+        if measure != "nominal":
+            raise _unknown_order(name, words, place_of)
+        coded = {label: (float(code), label) for code, label in enumerate(sorted(words))}
     levels = _two_or_more(coded)
     if set(levels) <= set(metal_levels(name)) and "measures" not in chosen:
         levels, measure = metal_levels(name), metal_criterion(metal_name(name)).scale.measure
@@ -133,6 +126,16 @@ def _check_free_text(name: str, answers: AnswerTexts, place_of: Callable[[str], 
             f"{len(words):,} different texts as scores of {name}, such as {_shown(word)}: free text"
         )
         raise DataError(place_of(word), problem, remedy)
+
+
+def _word_among_numbers(name: str, word: str, place_of: Callable[[str], str]) -> DataError:
+    """The error for a word beside numbers that no order or label of theirs explains."""
+    remedy = 'Labels: name all with `levels`; replies: `columns={"reply": COLUMN}`; '
+    if _may_be_no_answer(word):
+        remedy += f"if nobody answered: `missing={[in_list(word)]}`"
+    else:  # `Score: 3`, `B`: left out, an answer would be lost
+        remedy += "a slip: write the number in the file"
+    return DataError(place_of(word), f"score {_shown(word)} among numbers ({name})", remedy)
 
 
 def _unknown_order(
