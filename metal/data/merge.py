@@ -91,22 +91,10 @@ def merge(
     Texts, references and facts about generators are filled in where base has none. Raises DataError
     when nothing meets, a criterion has another scale, or a rater is another one.
     """
-    map_sources, map_generators = dict(map_sources or {}), map_generators or {}
+    map_generators = map_generators or {}
     incoming, counted = _our_criteria(base, incoming)
-    if counted_from is not None and not map_sources:
-        map_sources, places = _by_position(base, incoming, counted_from)
-        counted += places
-    contents = {
-        (source.language, source.content): name
-        for name, source in base.sources.items()
-        if source.content
-    }
-    # a table of one language does not name it in its ids
-    for name, source in incoming.sources.items():
-        if name not in base.sources and (
-            met_there := contents.get((source.language, source.content or name))
-        ):
-            map_sources.setdefault(name, met_there)
+    map_sources, places = _same_sources(base, incoming, map_sources or {}, counted_from)
+    counted += places
     orders = [pair.of or pair.swapped.output for pair in base.outputs.values() if pair.is_pair]
     ours = with_swapped(base.outputs, orders)  # a judge may have been shown the other order
     target = _targets(base, ours, incoming, map_sources, map_generators)
@@ -122,18 +110,7 @@ def merge(
         where = f"{incoming.card.name} into {base.card.name}"
         raise DataError(where, problem, "Rename ids with `map_sources` and `map_generators`")
     _check_pairs(incoming, ours, met, map_generators)
-    other = [
-        f"{name} ({theirs.language} there, {ours[name].language} here)"
-        for theirs, name in (
-            (incoming.outputs[their_name], name) for their_name, name in met.items()
-        )
-        if sides(theirs.language)[-1] not in (*sides(ours[name].language), "und")
-    ]
-    if other:
-        counted.append(
-            f"{len(other):,} outputs met are of another language; the dataset's was kept:"
-            f" {first_few(other, 2)}"
-        )
+    counted += _about_languages(ours, incoming, met)
     raters = _raters(base, incoming)
     facts = incoming.ratings.loc[:, facts_in(incoming.ratings)]
     facts = facts[facts["output"].isin(list(met))].copy()
@@ -160,6 +137,43 @@ def merge(
     )
 
 
+def _same_sources(
+    base: Dataset, incoming: Dataset, named: Mapping[str, str], counted_from: int | None
+) -> tuple[dict[str, str], list[str]]:
+    """{incoming source: that of base which it is} as named, by position or by content; and in words
+    how many met by position.
+    """
+    renamed, lines = dict(named), list[str]()
+    if counted_from is not None and not renamed:
+        renamed, lines = _by_position(base, incoming, counted_from)
+    contents = {
+        (source.language, source.content): name
+        for name, source in base.sources.items()
+        if source.content
+    }
+    # a table of one language does not name it in its ids
+    for name, source in incoming.sources.items():
+        same = contents.get((source.language, source.content or name))
+        if same and name not in base.sources:
+            renamed.setdefault(name, same)
+    return renamed, lines
+
+
+def _about_languages(
+    ours: Mapping[str, Output], incoming: Dataset, met: Mapping[str, str]
+) -> list[str]:
+    """What is said of outputs that met and are of another language than base's."""
+    other = []
+    for their_name, name in met.items():
+        language, here = incoming.outputs[their_name].language, ours[name].language
+        if sides(language)[-1] not in (*sides(here), "und"):
+            other.append(f"{name} ({language} there, {here} here)")
+    if not other:
+        return []
+    problem = f"{len(other):,} outputs met are of another language; the dataset's was kept"
+    return [f"{problem}: {first_few(other, 2)}"]
+
+
 def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str, str], list[str]]:
     """{incoming source: the source of base in that position}, and in words how many met and what is
     odd about it.
@@ -183,11 +197,10 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
         numbers = [
             int(name) for name, source in incoming.sources.items() if source.language == language
         ]
-        by_number = {
-            str(n): ours[n - first] if first <= n < first + len(ours) else "" for n in numbers
-        }
+        places = dict(enumerate(ours, first))
+        by_number = {str(number): places.get(number, "") for number in numbers}
         renamed |= by_number
-        met = sum(name != "" for name in by_number.values())
+        met = len(places.keys() & {*numbers})
         sources = f"the {language} sources of {base.card.name}"
         lines.append(f"{met:,} sources met by their place among {sources}, counting from {first}")
         counted = max(numbers) - first + 1
@@ -326,18 +339,7 @@ def _on_our_scales(
         )
         _check_same_scale(name, ours, np.append(score[rows], declared), len(off) * 2 > len(rows))
         kept = np.delete(score[rows], np.searchsorted(rows, off))
-        ends = ours.ends
-        if (
-            not ours.levels
-            and ends
-            and len(np.unique(kept)) > 1
-            and np.ptp(kept) < NARROW * (ends[1] - ends[0])
-        ):
-            lines.append(
-                f"{name}: incoming scores lie between {kept.min():g} and {kept.max():g} of"
-                f" {ends[0]:g} to {ends[1]:g}; "
-                f'if their scale is another, say it (`ranges="{name}=0-1"`) or move them (`shifts`)'
-            )
+        lines += _about_narrow(name, ours, kept)
         if len(off):
             shown = first_few([f"{value:g}" for value in np.unique(score[off])])
             lines.append(
@@ -348,6 +350,20 @@ def _on_our_scales(
         if EXPECTED in facts and values:  # a mean of values that are others here
             facts.loc[facts["criterion"] == name, EXPECTED] = np.nan
     return facts.assign(score=score, reason=pd.Categorical(reason)), lines
+
+
+def _about_narrow(name: str, ours: Scale, scores: np.ndarray[Any, Any]) -> list[str]:
+    """What is said of scores that use so little of a scale that theirs may be another."""
+    ends = ours.ends
+    if ours.levels or not ends or len(np.unique(scores)) < 2:
+        return []
+    if np.ptp(scores) >= NARROW * (ends[1] - ends[0]):
+        return []
+    return [
+        f"{name}: incoming scores lie between {scores.min():g} and {scores.max():g} of"
+        f" {ends[0]:g} to {ends[1]:g}; "
+        f'if their scale is another, say it (`ranges="{name}=0-1"`) or move them (`shifts`)'
+    ]
 
 
 def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[float, float]:

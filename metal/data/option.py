@@ -63,7 +63,9 @@ class Option:
         if self.choices:
             return f"one of {', '.join(self.choices)}"
         of_one = (self.least, self.most) == (0, 1)
-        what = "a whole number" if integral else "a share" if of_one else "a number"
+        what = "a share" if of_one else "a number"
+        if integral:
+            what = "a whole number"
         if self.open_ends:
             above = "" if self.least is None else f"above {self.least:g}"
             below = "" if self.most is None else f"below {self.most:g}"

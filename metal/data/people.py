@@ -17,31 +17,33 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
     reference: "" for all people, `GROUP` or `group=GROUP`, or `rater=A1,A2`. Raises UnknownName for
     a group or person that does not occur, UsageError when it names nobody.
     """
-    humans = {rater.rater: rater for rater in dataset.raters.values() if rater.kind == "human"}
+    group_of = {
+        name: person.group for name, person in dataset.raters.items() if person.kind == "human"
+    }
     what, equals, value = reference.partition("=")
     if not equals:
         what, value = "group", reference
     if what not in ("group", "rater"):
         raise UsageError(f"`reference` {reference}: write group=NAME or rater=NAME,NAME")
-    named = [name.strip() for name in value.split(",") if name.strip()]
+    named = list(filter(None, map(str.strip, value.split(","))))
     if equals and not named:
         raise UsageError(
             f"`reference` {reference}: nobody is named; write {what}=NAME, or leave it out for all"
             " people"
         )
-    if value and what == "group":
-        groups = sorted({rater.group for rater in humans.values() if rater.group})
+    if not value:
+        if not group_of:
+            raise UsageError(_no_people(dataset))
+        return tuple(sorted(group_of))
+    if what == "group":
+        groups = sorted({*group_of.values()} - {""})
         if value not in groups:
             raise UnknownName("group of people", value, groups)
-        return tuple(sorted(name for name, rater in humans.items() if rater.group == value))
-    if value:
-        for name in named:
-            if name not in humans:
-                raise UnknownName("person", name, sorted(humans))
-        return tuple(sorted(set(named)))
-    if not humans:
-        raise UsageError(_no_people(dataset))
-    return tuple(sorted(humans))
+        return tuple(sorted(name for name, group in group_of.items() if group == value))
+    for name in named:
+        if name not in group_of:
+            raise UnknownName("person", name, sorted(group_of))
+    return tuple(sorted(set(named)))
 
 
 def _no_people(dataset: Dataset) -> str:

@@ -91,7 +91,7 @@ class Scale:
         if len(self.levels) == 1:
             raise DataError("scale", "only one level", "a scale needs two or more")
         values = [level.value for level in self.levels]
-        if len(set(values)) != len(values) or not all(math.isfinite(value) for value in values):
+        if len(set(values)) != len(values) or not all(map(math.isfinite, values)):
             raise DataError("scale", f"level values {values}", "they must be finite and different")
         labels = [level.label for level in self.levels]
         if len(set(labels)) != len(labels) or not all(labels):
@@ -102,6 +102,10 @@ class Scale:
             raise DataError(
                 "scale", f"level values {values} do not rise", "list them in rising order"
             )
+        self._check_ends()
+
+    def _check_ends(self) -> None:
+        """Raises DataError for one end alone, ends beside levels, or ends that do not rise."""
         if (self.low is None) != (self.high is None) or (self.levels and self.low is not None):
             raise DataError(
                 "scale", "a range needs both ends, and no levels", "write range = [1, 5]"

@@ -145,7 +145,9 @@ def probability(value: Any) -> str:
     """Three digits, and never a rounded 0 or 1."""
     if not known(value):
         return UNDEFINED
-    return ">0.999" if value > 0.9995 else "<0.001" if value < 0.0005 else f"{value:.3f}"
+    if value > 0.9995:
+        return ">0.999"
+    return "<0.001" if value < 0.0005 else f"{value:.3f}"
 
 
 def interval(low: Any, high: Any, form: Any = figure) -> str:
@@ -217,7 +219,9 @@ def dollars(value: Any) -> str:
     """`$1.20`, `$1,216`, `<$0.01`; a dash where it is not known."""
     if not known(value):
         return UNDEFINED
-    return f"${value:,.{0 if value >= 100 else 2}f}" if value >= 0.005 or value == 0 else "<$0.01"
+    if value < 0.005 and value != 0:
+        return "<$0.01"
+    return f"${value:,.0f}" if value >= 100 else f"${value:,.2f}"
 
 
 def duration(seconds: float) -> str:

@@ -139,14 +139,8 @@ class Format:
     def recognizes(self, path: Path) -> bool:
         """Whether a file or folder is of this format, by its marks."""
         for pattern, words in self.marks:
-            files = (
-                path.glob(pattern)
-                if path.is_dir()
-                else [path]
-                if fnmatchcase(path.name, pattern)
-                else []
-            )
-            for file in files:
+            files = [path] if fnmatchcase(path.name, pattern) else []
+            for file in path.glob(pattern) if path.is_dir() else files:
                 with file.open("rb") as opened:
                     start = opened.read(MARK_LENGTH)
                 if all(word.encode() in start for word in words):
@@ -216,11 +210,7 @@ def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
     """
     if options.get("name"):
         draft = replace(draft, card=replace(draft.card, name=options["name"]))
-    only = options.get("only") or ()
-    kinds = [only] if isinstance(only, str) else list(only)
-    for kind in kinds:
-        if kind not in KINDS:
-            raise UnknownName("`only`: kind", kind, KINDS)
+    kinds = _kinds_to_keep(options)
     if not kinds:
         return draft
     option = f"`only={kinds}`"
@@ -246,6 +236,16 @@ def with_common_options(draft: Draft, options: Mapping[str, Any]) -> Draft:
         facts=facts,
         notes=(*draft.notes, line),
     )
+
+
+def _kinds_to_keep(options: Mapping[str, Any]) -> list[str]:
+    """The kinds of rater in the option `only`. Raises UnknownName for what is not a kind."""
+    only = options.get("only") or ()
+    kinds = [only] if isinstance(only, str) else list(only)
+    for kind in kinds:
+        if kind not in KINDS:
+            raise UnknownName("`only`: kind", kind, KINDS)
+    return kinds
 
 
 def _by_kind(raters: Iterable[Rater]) -> str:

@@ -86,12 +86,11 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     by_kind = {kind: _read_labels(_file(path, name)) for kind, name in FILES.items()}
     name = path.resolve().name
     split = SPLITS.get(name, lambda item: AlttestItem(item, "text", "label"))
-    labels = [
-        (_split(split, item, path), kind, rater, label)
-        for kind, ratings in by_kind.items()
-        for rater, by_item in ratings.items()
-        for item, label in by_item.items()
-    ]
+    labels = []
+    for kind, ratings in by_kind.items():
+        for rater, by_item in ratings.items():
+            for item, label in by_item.items():
+                labels.append((_split(split, item, path), kind, rater, label))
     criteria, codes = _scales(labels)
     outputs = {item.output: item for item, *_ in labels}
     rows = [

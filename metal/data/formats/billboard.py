@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
@@ -54,38 +55,36 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
     folders = _folders(path)
     languages = _languages(folders, options.get("language"))
     boards = [_board(folder, language) for folder, language in zip(folders, languages, strict=True)]
-    sources = tuple(source for board in boards for source in board.sources)
+    sources = tuple(chain.from_iterable(board.sources for board in boards))
     again = pd.Index([source.source for source in sources]).duplicated()
     if again.any():
         segment = sources[int(again.argmax())].source
         raise DataError(
             path, f"two boards have a segment {segment!r}", "Import each board by itself"
         )
-    outputs = tuple(output for board in boards for output in board.outputs)
+    outputs = tuple(chain.from_iterable(board.outputs for board in boards))
     raters = {rater.rater: rater for board in boards for rater in board.raters}
-    several = len(boards) > 1
-    notes = [
-        f"{board.card.name}: {note}" if several else note
-        for board in boards
-        for note in board.notes
-    ]
-    negated = [name for name in NEGATED if name in raters]
-    notes += (
-        [f"{', '.join(negated)}: negated in the release, so that higher is better"]
-        if negated
-        else []
-    )
     title = "Billboard: " + ", ".join(board.card.name for board in boards)
     return Draft(
-        Card("billboard" if several else folders[0].name, title, citation=CITATION),
+        Card("billboard" if len(boards) > 1 else folders[0].name, title, citation=CITATION),
         (METRIC_SCORE,),
         sources,
         outputs,
         tuple(raters.values()),
         concat_facts([board.facts for board in boards]),
-        tuple(notes),
+        tuple(_notes(boards, raters)),
         human_generators(output.generator for output in outputs),
     )
+
+
+def _notes(boards: Sequence[Draft], raters: Collection[str]) -> Iterator[str]:
+    """What is said of each board, with its name where there are several, and of all of them."""
+    for board in boards:
+        start = f"{board.card.name}: " if len(boards) > 1 else ""
+        yield from (f"{start}{note}" for note in board.notes)
+    negated = [name for name in NEGATED if name in raters]
+    if negated:
+        yield f"{', '.join(negated)}: negated in the release, so that higher is better"
 
 
 # ---------------------------------------------------------------- folders and languages
@@ -213,7 +212,7 @@ def _notes_on_gaps(
     metrics: Sequence[str],
 ) -> Iterator[str]:
     pairs = {(scores.generator, scores.metric) for scores in read_files}
-    lacking = [f"{m} of {g}" for g in generators for m in metrics if (g, m) not in pairs]
+    lacking = [f"{m} of {g}" for g, m in product(generators, metrics) if (g, m) not in pairs]
     if lacking:
         yield f"{len(lacking)} scores files are missing: {first_few(lacking)}"
     short = [scores for scores in read_files if len(scores.segments) < len(segments)]
@@ -369,13 +368,11 @@ def texts_of(
         file.stem.removeprefix(f"{board}_"): file
         for file in sorted((folder / "generators").glob("*.jsonl"))
     }
-    outputs = {
-        (segment, name): text
-        for name in generators
-        if name in files
-        for segment, text in _texts(files[name], "hyp").items()
-    }
     without = [name for name in generators if name not in files]
+    outputs: dict[tuple[str, str], str] = {}
+    for name in generators:
+        texts = _texts(files[name], "hyp") if name in files else {}
+        outputs |= {(segment, name): text for segment, text in texts.items()}
     notes += [f"no outputs of {', '.join(without)}: they have no text"] if without else []
     unrated = [name for name in files if name not in generators]
     notes += [f"no scores of {', '.join(unrated)}: their outputs were left out"] if unrated else []

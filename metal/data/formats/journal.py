@@ -187,11 +187,10 @@ def _why(record: Mapping[str, Any]) -> str:
 def _name(record: Mapping[str, Any]) -> str:
     """The judge's name in the ratings."""
     prompt, sample = record.get("prompt"), record.get("sample", 1)
-    return (
-        str(record["judge"])
-        + (f"/{prompt}" if prompt else "")
-        + (f"#{sample}" if sample > 1 else "")
-    )
+    name = str(record["judge"])
+    if prompt:
+        name += f"/{prompt}"
+    return f"{name}#{sample}" if sample > 1 else name
 
 
 def _judged(run: Path) -> Dataset:

@@ -138,7 +138,7 @@ def _add_workers(table: Path, language: str, reading: Reading) -> list[str]:
     for criterion, (rating, reasons) in COLUMNS.items():
         scores = _scores(rows[rating], table)
         missing = ["no answer" if math.isnan(score) else "" for score in scores]
-        given = rows[reasons] if reasons in rows else [""] * len(rows)
+        given = rows.get(reasons, [""] * len(rows))
         comments = ["" if comment.lower() in NO_COMMENT else comment for comment in given]
         reading.rows += zip(
             outputs,
@@ -183,12 +183,12 @@ def _answers(path: Path, reading: Reading) -> dict[tuple[str, str], str]:
     if not path.is_file():
         reading.notes.append(f"{path.name} is missing: answers of that language have no text")
         return {}
-    return {
-        (entry["prompt_id"], model): str(answer.get("response") or "")
-        for entry in _read_json(path)
-        for model, answer in entry.items()
-        if isinstance(answer, dict)
-    }
+    answers = {}
+    for entry in _read_json(path):
+        for model, answer in entry.items():
+            if isinstance(answer, dict):
+                answers[entry["prompt_id"], model] = str(answer.get("response") or "")
+    return answers
 
 
 def _add_judge(folder: Path, name: str, language: str, reading: Reading) -> Iterator[str]:

@@ -94,18 +94,10 @@ def find_passages(
     source which names none. Raises UsageError (also for a subset or revision of a source that has
     none), or UnknownName for an unknown role.
     """
-    for role in columns or {}:
-        if role not in ROLES:
-            raise UnknownName("role", role, ROLES, 'Write `columns={"text": "article"}`')
+    _check_options(source, columns or {}, subset, revision)
     roles = {role: role for role in ROLES} | dict(columns or {})
     about: dict[str, Any] = {"source": source, "split": split}
     about |= {"columns": dict(columns)} if columns else {}
-    if subset and not source.startswith("hf:"):
-        raise UsageError(f"`subset` {subset}: only hf:NAME has subsets; leave it out")
-    if revision and source != "xlsum" and not source.startswith("hf:"):
-        raise UsageError(
-            f"`revision` {revision}: only xlsum and hf:NAME have revisions; leave it out"
-        )
     if source == "xlsum":
         return _xlsum(split, revision or XLSUM_REVISION, roles, about)
     if source.startswith("hf:"):
@@ -120,6 +112,22 @@ def find_passages(
     if not path.exists():
         raise no_such(source, remedy="; `source` is one, or xlsum, or hf:NAME")
     return _local(path, split, roles, about, language)
+
+
+def _check_options(source: str, columns: Collection[str], subset: str, revision: str) -> None:
+    """Raises UnknownName for an unknown role, UsageError for a subset or revision of a source
+    without any.
+    """
+    for role in columns:
+        if role not in ROLES:
+            raise UnknownName("role", role, ROLES, 'Write `columns={"text": "article"}`')
+    on_hub = source.startswith("hf:")
+    if subset and not on_hub:
+        raise UsageError(f"`subset` {subset}: only hf:NAME has subsets; leave it out")
+    if revision and not on_hub and source != "xlsum":
+        raise UsageError(
+            f"`revision` {revision}: only xlsum and hf:NAME have revisions; leave it out"
+        )
 
 
 # ---------------------------------------------------------------- XL-Sum and others on Hugging Face

@@ -239,20 +239,31 @@ def _outputs(tidy: pd.DataFrame, progress: Progress) -> list[Output]:
     pairs = "swapped" in tidy
     roles = ["output", "source", "generator", "language", "text"]
     roles += ["first", "second", "of", "condition", *(TEXTS if pairs else ())]
-    return [
-        Output(
+    outputs = []
+    for (
+        output,
+        source,
+        generator,
+        language,
+        text,
+        first,
+        second,
+        of,
+        condition,
+        *pair,
+    ) in first_rows(tidy, progress, *roles):
+        texts = tuple(pair) if any(pair) else ()
+        rated = Output(
             *(output, source, generator, language, "" if pair else conversation(text)),
-            chosen=any(pair) or not pairs,  # a pair without texts cannot be rated again
+            chosen=bool(texts) or not pairs,  # a pair without texts cannot be rated again
             first=first,
             second=second,
             of=of,
             condition=condition,
-            texts=tuple(pair) if any(pair) else (),
+            texts=texts,
         )
-        for output, source, generator, language, text, first, second, of, condition, *pair in (
-            first_rows(tidy, progress, *roles)
-        )
-    ]
+        outputs.append(rated)
+    return outputs
 
 
 def _place_in_file(tidy: pd.DataFrame, where: Path, row: int) -> str:
