@@ -6,9 +6,9 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from metal.data.tables.cells import NO_NUMBER, fold
 from metal.data.tables.decimals import NUMBER, is_numeral, with_points
@@ -62,7 +62,7 @@ class AnswerTexts:
 def read_answers(
     counted: Mapping[str, int],
     missing: frozenset[str],
-    say: Any,
+    say: Callable[[str], None],
     labels: Collection[str] = (),
     highest: float | None = None,
     decimal: str = "",
@@ -86,7 +86,7 @@ def read_answers(
     if all(text.lower() in missing | NO_NUMBER or is_numeral(text) for text in texts):
         missing |= NO_NUMBER
     gone = _no_answers(texts, missing, labels)
-    texts = _without_units(texts, gone, say, percents := _percents(texts, gone))
+    texts, percents = _without_units(texts, gone, say)
     numerals = with_points(
         [text for text, absent in zip(texts, gone, strict=True) if not absent], decimal, highest
     )
@@ -153,7 +153,9 @@ def _no_answers(
     on_levels = set(map(fold, labels))
     gone = []
     for text in texts:
-        absent = not text or text.lower() in missing or _number_in(text, missing)
+        # a number in its usual spelling, too: -999 stands for -999.0
+        spelled = f"{float(text):.15g}" if NUMBER.fullmatch(text) else text.lower()
+        absent = not text or text.lower() in missing or spelled in missing
         gone.append(absent and (not text or fold(text) not in on_levels))
     return gone if on_levels else _by_the_others(texts, gone)
 
@@ -170,30 +172,21 @@ def _by_the_others(texts: Sequence[str], gone: list[bool]) -> list[bool]:
     return gone
 
 
-def _percents(texts: Sequence[str], gone: Sequence[bool]) -> bool:
-    """Whether all answers are numbers with a percent sign."""
+def _without_units(
+    texts: list[str], gone: Sequence[bool], say: Callable[[str], None]
+) -> tuple[list[str], bool]:
+    """The texts without percent signs, or without the `/5` that all answers end in; and whether
+    they were percents.
+    """
     answers = [text for text, absent in zip(texts, gone, strict=True) if not absent]
-    return bool(answers) and all("%" in text and is_numeral(text.strip("% ")) for text in answers)
-
-
-def _without_units(texts: list[str], gone: Sequence[bool], say: Any, percents: bool) -> list[str]:
-    """The texts without percent signs, or without the `/5` that all answers end in."""
-    if percents:
+    if answers and all("%" in text and is_numeral(text.strip("% ")) for text in answers):
         say("percent signs left out")
-        return [text.strip("% ") for text in texts]
-    matches = [
-        _OUT_OF.fullmatch(text) for text, absent in zip(texts, gone, strict=True) if not absent
-    ]
-    ends = {match[2] if match else "" for match in matches}
+        return [text.strip("% ") for text in texts], True
+    ends = {match[2] if match else "" for match in map(_OUT_OF.fullmatch, answers)}
     if len(ends) != 1 or "" in ends:
-        return texts
+        return texts, False
     say(f"written out of {ends.pop()}")
-    return [_OUT_OF.sub(r"\1", text) for text in texts]
-
-
-def _number_in(text: str, missing: Collection[str]) -> bool:
-    """Whether it is a number that is listed in its usual spelling: -999 stands for -999.0 too."""
-    return bool(NUMBER.fullmatch(text)) and f"{float(text):.15g}" in missing
+    return [_OUT_OF.sub(r"\1", text) for text in texts], False
 
 
 def _usual_spelling(

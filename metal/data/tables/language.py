@@ -62,14 +62,8 @@ def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, st
     """
     if "language" in roles:
         by_name = {plain(str(name)): str(name) for name in frame.columns}
-        of_input = next(
-            (
-                by_name[name]
-                for name in ("srclang", "sourcelang", "sourcelanguage")
-                if name in by_name
-            ),
-            "",
-        )
+        names_of_input = ("srclang", "sourcelang", "sourcelanguage")
+        of_input = next(filter(None, map(by_name.get, names_of_input)), "")
         if of_input and plain(roles["language"]) in ("tgtlang", "targetlang", "targetlanguage"):
             return {**roles, "language": f"{of_input}+{roles['language']}"}
         return dict(roles)
@@ -77,9 +71,7 @@ def with_language(frame: pd.DataFrame, roles: Mapping[str, str]) -> dict[str, st
         (str(name), column) for name, column in frame.items() if name not in set(roles.values())
     ]
     names = [name for name, column in free if _all(column, _is_pair_or_name)]
-    names += [
-        name for name, column in free if _all(column, _is_code) and _may_be_codes(name, column)
-    ]
+    names += [name for name, column in free if _are_codes(name, column)]
     return {**roles, "language": names[0]} if names else dict(roles)
 
 
@@ -117,10 +109,12 @@ def _is_code(text: str) -> bool:
     ) is not None and is_language(text)
 
 
-def _may_be_codes(name: str, column: pd.Series) -> bool:
-    """Whether a column of codes is one of languages: not of countries by its name, of answers, or
-    of words (`no`).
+def _are_codes(name: str, column: pd.Series) -> bool:
+    """Whether the cells are codes of languages: not of countries by the column's name, answers, or
+    words (`no`).
     """
+    if not _all(column, _is_code):
+        return False
     values = {*as_texts(column).cat.categories}
     of_countries = not {"country", "region", "market", "state", "nation"}.isdisjoint(words_of(name))
     return not (of_countries or values <= {*NO_LANGUAGE} or holds_answers(column))

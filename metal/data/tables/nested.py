@@ -18,7 +18,7 @@ from pandas.api.types import is_numeric_dtype
 
 from metal.data.files import parse_json
 from metal.data.tables.cells import as_numbers, as_texts
-from metal.data.tables.names import ENDS, GUESSES, MODEL, plain
+from metal.data.tables.names import GUESSES, MODEL, plain
 from metal.data.text import first_few
 from metal.errors import DataError
 
@@ -32,7 +32,6 @@ _RATINGS = re.compile(
     r"annotat|rating|score|judg|label|eval|vote|rater|worker|human|people|person|expert|crowd", re.I
 )
 _ABOUT_ROWS = re.compile(r"^(meta|metadata|info|extra|attributes|tags)$", re.I)
-_END = re.compile(rf"[_ .-]?({'|'.join(ENDS)})s?$", re.I)
 # What an object that names its rater says of the rated text is no column: another one has it.
 _ABOUT = (
     "output",

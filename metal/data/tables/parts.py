@@ -122,11 +122,11 @@ def _pairs_of_parts(columns: Sequence[str]) -> list[AnswerColumn]:
             continue
         places, raters, criteria = _sides_told_apart(columns, pairs)
         missing = len(raters) * len(criteria) - len(columns)
+        named = any(map(CRITERION.search, criteria))
         if missing > 0:
-            named = all(map(_WORD.search, criteria)) and any(map(CRITERION.search, criteria))
-            if named and _raters_among(raters) == 1:
+            if named and all(map(_WORD.search, criteria)) and _raters_among(raters) == 1:
                 incomplete.append((missing, sum(map(len, criteria)), places))
-        elif len(raters) > 1 and (len(criteria) > 1 or _shared_by_all(criteria)):
+        elif len(raters) > 1 and (len(criteria) > 1 or named or fold(*criteria) in ENDS):
             return places
     return min(incomplete, key=lambda each: each[:2])[2] if incomplete else []
 
@@ -178,12 +178,6 @@ def _halves_of_any_gap(columns: Sequence[str], place: int) -> list[tuple[str, st
             ]
             halves.append((left, right))
     return halves
-
-
-def _shared_by_all(criteria: Collection[str]) -> bool:
-    """Whether the one part that all names share is a criterion or a word such as `score`."""
-    shared = next(iter(criteria))
-    return bool(CRITERION.search(shared)) or fold(shared) in ENDS
 
 
 def _raters_among(names: Collection[str]) -> float:

@@ -279,17 +279,14 @@ def _are_inputs(frame: pd.DataFrame, roles: Mapping[str, str], role: str) -> boo
     column = roles[role]
     if frame[column].nunique() > max(10, len(frame) / 20):
         return True
-    answered = not roles.keys().isdisjoint({"text", "first_text"})
-    answered = answered or _one_to_each(frame, roles.get("output"), column)
-    return answered and plain(column) == "question"
-
-
-def _one_to_each(frame: pd.DataFrame, output: str | None, column: str) -> bool:
-    """Whether outputs with several ratings each have one value in the column, and not all the same:
-    an input's text.
-    """
+    if plain(column) != "question":
+        return False
+    if not roles.keys().isdisjoint({"text", "first_text"}):
+        return True
+    output = roles.get("output")
     if output is None or frame[output].nunique() == len(frame) or frame[column].nunique() < 2:
         return False
+    # outputs with several ratings each have one value
     return not frame[[output, column]].drop_duplicates()[output].duplicated().any()
 
 

@@ -77,9 +77,9 @@ class WideTable:
         return [column for column in self.frame.columns if column not in taken]
 
     @property
-    def of_outputs(self) -> set[str]:
+    def of_outputs(self) -> list[str]:
         """Those of them that are known to say something of outputs, and are no criteria."""
-        return {*self.free} - self.of_raters if self.of_raters else set()
+        return [name for name in self.free if self.of_raters and name not in self.of_raters]
 
 
 def answer_columns(
@@ -95,9 +95,10 @@ def answer_columns(
     doubtful: list[str] = []
     if "rater" in table.roles:
         columns = _criteria(table, notes, described)
-        of_outputs = [name for name in table.free if name in table.of_outputs]
         doubtful = [
-            name for name in of_outputs if not is_nobodys(name) and holds_answers(table.frame[name])
+            name
+            for name in table.of_outputs
+            if not is_nobodys(name) and holds_answers(table.frame[name])
         ]
     else:
         columns, doubtful = _raters(table, kinds, notes)
@@ -165,13 +166,14 @@ def _criteria(
     ]
     if not columns:
         columns = [name for name in table.free if CRITERION.search(name) and few_words(frame[name])]
-    of_outputs = table.of_outputs
+    of_outputs = {*table.of_outputs}
     columns = [name for name in columns if name not in of_outputs]
     columns = asides.criteria_among(columns, notes)
     columns = asides.without_facts_of_raters(columns, frame, table.roles["rater"], notes)
     if not columns or ("criterion" in table.roles and len(columns) > 1):
         return []
     _check_one_output(frame, columns, table.where)
+    _check_no_ranks(frame, columns, table.where)
     if "criterion" in table.roles:
         return with_comments([AnswerColumn(columns[0])], frame.columns)
     return with_comments(
@@ -195,17 +197,19 @@ def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) 
     if len(texts) > 1:
         remedy = "Write a row for each, with columns generator, text and score"
         raise DataError(where, f"several outputs in a row: {first_few(texts)}", remedy)
+
+
+def _check_no_ranks(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
+    """Raises DataError where each whole row puts several columns in an order: 1, 2, ... once
+    each.
+    """
     ranks = [name for name in columns if {"rank", "ranking"} & {*words_of(name)}]
-    if len(ranks) > 1 and _are_ranks(frame[ranks]):
+    if len(ranks) < 2:
+        return
+    rows = np.sort(frame[ranks].apply(as_numbers).dropna().to_numpy(), axis=1)
+    if len(rows) and (rows == np.arange(1, len(ranks) + 1)).all():
         remedy = "Write a row for each, with columns generator and score, the best with the highest"
         raise DataError(where, f"ranks of several outputs in a row: {first_few(ranks)}", remedy)
-
-
-def _are_ranks(columns: pd.DataFrame) -> bool:
-    """Whether every whole row puts the columns in an order: 1, 2, ... once each."""
-    rows = columns.apply(as_numbers).dropna().to_numpy()
-    places = np.arange(1, columns.shape[1] + 1)
-    return len(rows) > 0 and bool((np.sort(rows, axis=1) == places).all())
 
 
 # ---------------------------------------------------------------- a column a rater
@@ -228,8 +232,8 @@ def _raters(
     raters_named, rest = _of_raters_named(table, places, kinds)
     _check_whose(table, places, raters_named, rest)
     doubtful = [place.column for place in rest]
-    others = [name for name in free if name not in {*columns}]
-    doubtful += [name for name in others if _may_be_a_raters(table, name)]
+    read = {*columns}
+    doubtful += [name for name in free if name not in read and _may_be_a_raters(table, name)]
     if doubtful:
         names = first_few(doubtful)
         notes.append(
@@ -250,28 +254,15 @@ def _of_raters_named(
     """
     by_criterion = any(place.criterion for place in places)
     alike = [place for place in places if bool(place.criterion) == by_criterion]
-    numbered = {_stem(place.rater) for place in alike} - {""}
-    alike = [place for place in alike if not _beside_numbered(place.rater, numbered)]
-    raters_named = [
-        place for place in alike if place.rater in table.people or _is_rater(place.rater, kinds)
-    ]
+    numbered = [place.rater for place in alike if place.rater[-1:].isdigit()]
+    stems = {re.sub(r"[ _-]?\d+$", "", rater).lower() for rater in numbered} - {""}
+    raters_named = [place for place in alike if _is_rater(place.rater, table.people, kinds, stems)]
     read = {*raters_named}
     return raters_named, [place for place in places if place not in read]
 
 
 # What one column says of an item for all people together, where the people have numbers.
 TOLD_OF_ITEMS = frozenset(("difficulty", "disagreement", "effort", "familiarity", "ambiguity"))
-
-
-def _stem(rater: str) -> str:
-    """`human` of `human_1`; empty for a rater without a number."""
-    return re.sub(r"[ _-]?\d+$", "", rater).lower() if rater[-1:].isdigit() else ""
-
-
-def _beside_numbered(rater: str, numbered: Collection[str]) -> bool:
-    """Whether it is `human_difficulty` beside `human_1` and `human_2`: no third person."""
-    first, _, word = rater.lower().replace("-", "_").replace(" ", "_").rpartition("_")
-    return first in numbered and word in TOLD_OF_ITEMS
 
 
 def _called_like_raters(table: WideTable, free: Sequence[str]) -> list[str]:
@@ -330,9 +321,17 @@ def _words_of_a_rater(table: WideTable, column: str) -> bool:
     return len(words) == 1 or (len(words) <= MOST_WORDS and 3 * len(words) <= answers)
 
 
-def _is_rater(name: str, kinds: Mapping[str, str]) -> bool:
-    """Whether the name, or the user by naming its kind, says that it is a rater's."""
-    named = any(fnmatchcase(name, pattern) for pattern in kinds if pattern != "*")
+def _is_rater(
+    name: str, people: Collection[str], kinds: Mapping[str, str], numbered: Collection[str]
+) -> bool:
+    """Whether the name, or the user by naming its kind, says that it is a rater's.
+
+    numbered: `human` of `human_1` and `human_2`, beside which `human_difficulty` is no person.
+    """
+    first, _, word = name.lower().replace("-", "_").replace(" ", "_").rpartition("_")
+    if first in numbered and word in TOLD_OF_ITEMS:
+        return False
+    named = name in people or any(fnmatchcase(name, each) for each in kinds if each != "*")
     return named or is_person(name) or is_machine(name) or asides.is_reference(name)
 
 

@@ -131,7 +131,7 @@ def _check_free_text(name: str, answers: AnswerTexts, place_of: Callable[[str], 
 def _word_among_numbers(name: str, word: str, place_of: Callable[[str], str]) -> DataError:
     """The error for a word beside numbers that no order or label of theirs explains."""
     remedy = 'Labels: name all with `levels`; replies: `columns={"reply": COLUMN}`; '
-    if _may_be_no_answer(word):
+    if len(fold(word)) != 1 and not any(map(str.isdigit, word)):
         remedy += f"if nobody answered: `missing={[in_list(word)]}`"
     else:  # `Score: 3`, `B`: left out, an answer would be lost
         remedy += "a slip: write the number in the file"
@@ -163,13 +163,6 @@ def _unknown_order(
         f"`measures={ {name: 'nominal'} }` where they have none"
     )
     return UnknownOrder(f"{place_of(next(iter(words)))}, {name}", name, words, problem, remedy)
-
-
-def _may_be_no_answer(word: str) -> bool:
-    """Whether a word among numbers may say that there is no answer: it holds no digit and is no
-    single letter.
-    """
-    return len(fold(word)) != 1 and not any(map(str.isdigit, word))
 
 
 def _shown(word: str) -> str:
