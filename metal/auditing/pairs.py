@@ -47,7 +47,7 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
     limits = (
         ("criterion", settings.criteria),
         ("language", settings.languages),
-        ("rater", _raters(dataset, settings)),
+        ("rater", [*people_named(dataset, settings.reference), *judges_of(dataset, settings)]),
     )
     for column, names in limits:
         table = table[table[column].isin(names)] if names else table
@@ -93,10 +93,6 @@ def pair_rows(dataset: Dataset, settings: AuditSettings) -> Iterator[dict[str, A
         )
     for row, p in zip(made, by_family(p_values, [row["judge"] for row in made], holm), strict=True):
         yield row | {"p_adjusted": p}
-
-
-def _raters(dataset: Dataset, settings: AuditSettings) -> list[str]:
-    return [*people_named(dataset, settings.reference), *judges_of(dataset, settings)]
 
 
 def _share(yes: pd.Series, source: pd.Series, why: str) -> Estimate:

@@ -314,16 +314,13 @@ def recalibrated(beside: ScoreStanding) -> str:
     """
     if beside.gold:
         return ""
+    without = sorted(set(range(len(beside.cell.people))) - set(beside.panel.who))
     for how, scores, shift in _corrections(beside):
-        after = ScoreStanding(beside.cell, beside.judge, _left_out(beside), given=scores)
+        after = ScoreStanding(beside.cell, beside.judge, without, given=scores)
         if all(clause.holds for clause in after.clauses()):
             what = f"{shift:+.3g}" if how == "shift" else "a line corrects its scores"
             return f"{ONCE} ({what}; then {bounds(after.below).text(signed)} beside a person)"
     return ""
-
-
-def _left_out(beside: ScoreStanding) -> list[int]:
-    return sorted(set(range(len(beside.cell.people))) - set(beside.panel.who))
 
 
 def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:

@@ -144,27 +144,33 @@ def signature(data: str, settings: AuditSettings, **about: object) -> str:
     data: Dataset.identity. about: judge, language (lang), criterion (crit), n, dropped, ... in this
     order; the separators | and : never occur unescaped in a value.
     """
-    parts: dict[str, object] = {
+    without = f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else about.get("without")
+    epsilon = "group" if settings.epsilon is None else f"{settings.epsilon:g}"
+    small = "wilcoxon" if settings.wilcoxon else ""
+    compat = "paper" if settings.paper_compat else ""
+    scores = "standardised" if settings.standardise else ""
+    drawn = {"bs": settings.resamples, "seed": settings.seed}
+    limits = {"margin": "margin", "keep": "keep", "floor": "people_floor"}
+    changed = {
+        key: getattr(settings, name)
+        for key, name in limits.items()
+        if getattr(settings, name) != getattr(AuditSettings, name)
+    }
+    parts = {
         "metal": __version__,
         "data": data,
         **about,
         "agg": settings.aggregate,
         "minr": settings.min_raters or "panel",
         "ref": settings.reference.removeprefix("group="),
+        "without": without,
+        "eps": epsilon,
+        "small": small,
+        # a verdict has no resamples
+        **(drawn if about.get("stat") != "verdicts" else {}),
+        "compat": compat,
+        **changed,
+        "bad": settings.bad,
+        "scores": scores,
     }
-    if settings.exclude_noisy:
-        parts["without"] = f"noisy@{settings.exclude_noisy}"
-    parts["eps"] = "group" if settings.epsilon is None else f"{settings.epsilon:g}"
-    if settings.wilcoxon:
-        parts["small"] = "wilcoxon"
-    if about.get("stat") != "verdicts":  # which have no resamples
-        parts |= {"bs": settings.resamples, "seed": settings.seed}
-    if settings.paper_compat:
-        parts["compat"] = "paper"
-    for key, name in (("margin", "margin"), ("keep", "keep"), ("floor", "people_floor")):
-        if getattr(settings, name) != getattr(AuditSettings, name):
-            parts[key] = getattr(settings, name)
-    parts["bad"] = settings.bad
-    if settings.standardise:
-        parts["scores"] = "standardised"
     return signature_line(parts)

@@ -157,10 +157,11 @@ def signature(data: str, settings: BoardSettings, **about: object) -> str:
         "data": data,
         "version": settings.version,
     } | about
-    parts["ref"] = settings.reference or "all-people"
-    if settings.exclude_noisy:
-        parts["without"] = f"noisy@{settings.exclude_noisy}"
-    parts["raters"] = "+".join(settings.raters)
+    parts |= {
+        "ref": settings.reference or "all-people",
+        "without": f"noisy@{settings.exclude_noisy}" if settings.exclude_noisy else "",
+        "raters": "+".join(settings.raters),
+    }
     if about.get("lang") == "all":
         parts["langs"] = "+".join(settings.languages)
     parts |= {name: "yes" for name in ("common", "expected") if getattr(settings, name)}

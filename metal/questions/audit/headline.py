@@ -377,7 +377,7 @@ def lead(run: AuditRun) -> str:
     cells = run.judged
     if len(cells) < 2:
         return ""
-    counts = Counter(_kind(cell) for cell in cells)
+    counts = Counter(ONCE_ONLY if once(cell) else str(cell["verdict"]) for cell in cells)
     who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
     says = {
         LIKE_A_PERSON: f"{who} is {run.best_verdict}",
@@ -398,10 +398,6 @@ def lead(run: AuditRun) -> str:
 
 
 ONCE_ONLY = "once"
-
-
-def _kind(cell: Mapping[str, Any]) -> str:
-    return ONCE_ONLY if once(cell) else str(cell["verdict"])
 
 
 def _list_in_words(run: AuditRun, cells: Cells) -> str:

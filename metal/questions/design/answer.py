@@ -26,18 +26,19 @@ def to_buy(run: Design) -> list[Row]:
     then scores.
     """
     rows = [row for row in run.records("needs") if known(row["items_needed"]) and not _settled(row)]
-    return sorted(rows, key=lambda row: (_turn(row), row["items_to_buy"] * row["raters"]))
+    return sorted(
+        rows,
+        key=lambda row: (
+            ORDER[row["question"]] + int(row["who"] == NEW_JUDGE),  # real judges first, then any
+            row["items_to_buy"] * row["raters"],
+        ),
+    )
 
 
 def _settled(row: Row) -> bool:
     """Whether an audit of the ratings there are says it already, or as many as there are would."""
     audited = row.get("verdict", "") in (LIKE_A_PERSON, row["question"])
     return audited or bool(known(row["items_needed"]) and not row["extrapolated"])
-
-
-def _turn(row: Row) -> int:
-    """Real judges first, then any judge, then scores."""
-    return ORDER[row["question"]] + int(row["who"] == NEW_JUDGE)
 
 
 def headline(run: Design) -> str:

@@ -129,8 +129,9 @@ def _tables(judges: Mapping[str, Mapping[str, Any]]) -> dict[str, pd.DataFrame]:
         )
         gaps += [{"judge": judge, "what": what} for what in of["not_tested"]]
     made = {"uses": uses, "judges": facts, "not_tested": gaps}
-    return {table: pd.DataFrame(rows, columns=_columns(table)) for table, rows in made.items()}
-
-
-def _columns(table: str) -> list[str]:
-    return [name for column in DESCRIBED[table] for name in column.names]
+    return {
+        table: pd.DataFrame(
+            rows, columns=[name for column in DESCRIBED[table] for name in column.names]
+        )
+        for table, rows in made.items()
+    }

@@ -29,12 +29,6 @@ from metal.show.result import Result
 NAMED = Column("rater", "rater", below=lambda row: name(row["group"]) if row["group"] else "")
 
 
-def _on_side(side: str) -> tuple[Column, ...]:
-    return Column(f"{side}_right", f"{side} right", count), Column(
-        f"{side}_p_noisy", "P(noisy)", probability
-    )
-
-
 def _with_ends(figure: str, title: str, form: Callable[[Any], str]) -> Column:
     """A figure with its interval below, which runs of version 0.1 lack."""
 
@@ -77,7 +71,14 @@ DESCRIBED: Tables = {
             Column("rater", "rater"),
             LANGUAGE,
             Column("criterion", ""),
-            *(column for side in SIDES for column in _on_side(side)),
+            *(
+                column
+                for side in SIDES
+                for column in (
+                    Column(f"{side}_right", f"{side} right", count),
+                    Column(f"{side}_p_noisy", "P(noisy)", probability),
+                )
+            ),
         ),
         monitoring.WORKERS,
     ),

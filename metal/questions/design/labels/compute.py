@@ -8,7 +8,7 @@ its lower bound, so that a lucky pilot promises nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Any
@@ -142,7 +142,8 @@ def plan_labels(
         raise UsageError(
             "no criterion with ends that people and a judge rated: there is no pilot to plan from"
         )
-    table = pd.DataFrame(_planned(rows, asked), columns=list(LABELS))
+    planned = [row | _plan(row, pilot, rows, asked) if pilot else row for row, pilot in rows]
+    table = pd.DataFrame(planned, columns=list(LABELS))
     prices = asked.prices
     warnings = (
         (
@@ -206,14 +207,6 @@ def _pilot(
         },
         pilot,
     )
-
-
-def _planned(
-    rows: list[tuple[dict[str, Any], Pilot | None]], asked: LabelSettings
-) -> Iterator[dict[str, Any]]:
-    """The rows with what their pilots plan."""
-    for row, pilot in rows:
-        yield row | _plan(row, pilot, rows, asked) if pilot else row
 
 
 def _plan(
