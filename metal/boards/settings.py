@@ -163,7 +163,7 @@ def signature(data: str, settings: BoardSettings, **about: object) -> str:
         "raters": "+".join(settings.raters),
     }
     if about.get("lang") == "all":
-        parts["langs"] = "+".join(settings.languages)
+        parts |= {"langs": "+".join(settings.languages)}
     parts |= {name: "yes" for name in ("common", "expected") if getattr(settings, name)}
     parts |= {
         "members": "+".join(settings.members),

@@ -149,7 +149,7 @@ def submit_generator(
         if table is not None and scores:
             handed_in = given_scores(table, board, outputs, scores)
             given = {metric.rater.rater: metric for metric in handed_in}
-            about["scores_given"] = list(given)
+            about |= {"scores_given": list(given)}
         all_scores, lines = _scores_of_board_metrics(
             seen, board, outputs, computed, given, progress
         )
