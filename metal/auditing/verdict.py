@@ -251,17 +251,17 @@ def _without_each(beside: Standing) -> str:
     """`; alpha without each person .02 to .31 (without p3)`: whether one person alone spoils the
     agreement.
     """
-    values = [
-        (value, seat)
-        for seat, value in enumerate(beside.people.alpha_without_each())
-        if not math.isnan(value)
-    ]
+    without = beside.people.alpha_without_each()
+    values = [value for value in without if not math.isnan(value)]
     if not values:
         return ""
-    (least, _), (most, seat) = min(values), max(values)
-    person = within(beside.cell.people[beside.people.who[seat]])
+    least, most = min(values), max(values)
+    seats = [seat for seat, value in enumerate(without) if math.isclose(value, most)]
+    whom = f"any one of {len(seats)} people"  # a name would be the first of these in the table
+    if len(seats) == 1:
+        whom = within(beside.cell.people[beside.people.who[seats[0]]])
     span = f"{figure(least)} to {figure(most)}".replace(MINUS, "-")
-    return f"; {beside.measure} without each person {span} (without {person})"
+    return f"; {beside.measure} without each person {span} (without {whom})"
 
 
 def _rank_alike(beside: Standing) -> str:

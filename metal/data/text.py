@@ -151,8 +151,16 @@ def probability(value: Any) -> str:
 
 
 def interval(low: Any, high: Any, form: Any = figure) -> str:
-    """`[0.20, 0.41]`; empty where there is no interval."""
-    return f"[{form(low)}, {form(high)}]" if known(low) and known(high) else ""
+    """`[0.20, 0.41]`; empty where there is no interval. An end is open where there is no number.
+
+    >>> interval(0.2, 0.41), interval(0.2, math.inf), interval(math.nan, 0.41), interval(None, None)
+    ('[0.20, 0.41]', '[0.20, →]', '[←, 0.41]', '')
+    """
+    lower, upper = (known(end) and math.isfinite(end) for end in (low, high))
+    if not (lower or upper):
+        return ""
+    beyond = form(high) if upper else "→"
+    return f"[{form(low)}, {beyond}]" if lower else f"[←, {beyond}]"
 
 
 def estimate(row: Mapping[str, Any], column: str, form: Callable[[Any], str] = figure) -> str:

@@ -9,9 +9,11 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+import metal
 from metal.cli import metal as command_line
 from metal.data.dataset import load_dataset, save_dataset
 from metal.questions.audit.answer import cards, headline
@@ -90,3 +92,52 @@ def test_what_an_audit_of_a_table_and_the_drawing_print_can_be_typed(
     again = [*shlex.split(following.removeprefix("Next: "))[1:], "--out", "again"]
     done = CliRunner().invoke(command_line, again)
     assert done.exit_code == 0, done.output
+
+
+def _rows(language: str, people: str, outputs: int, right: bool = True) -> list[dict[str, object]]:
+    """Ratings of a judge and people who are right, or who answer without looking."""
+    answers = {
+        who: [(place + (0 if right or who == "gpt" else turn)) % 2 for place in range(outputs)]
+        for turn, who in enumerate([*people, "gpt"])
+    }
+    if not right:
+        answers |= {
+            who: [place // 2 ** (turn + 1) % 2 for place in range(outputs)]
+            for turn, who in enumerate(people)
+        }
+    return [
+        {
+            "language": language,
+            "output": f"{language}{place}",
+            "criterion": "quality",
+            "rater": who,
+            "kind": "llm" if who == "gpt" else "human",
+            "score": score,
+        }
+        for who, scores in answers.items()
+        for place, score in enumerate(scores)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        (
+            _rows("hi", "a", 100) + _rows("ta", "xyz", 25),
+            "One person rated in Hindi (quality): no judge can be shown to be like a person there.",
+        ),
+        (
+            _rows("hi", "abc", 96, right=False) + _rows("ta", "xyz", 25) + _rows("ml", "xyz", 25),
+            "People disagree among themselves in Hindi (quality): nobody can be judged there."
+            " Elsewhere the ratings are too few or too uncertain.",
+        ),
+        (
+            _rows("hi", "abc", 96, right=False),
+            "Nobody can be judged here: people disagree among themselves in Hindi (quality).",
+        ),
+    ],
+)
+def test_a_headline_speaks_of_the_languages_it_holds_in(
+    rows: list[dict[str, object]], says: str
+) -> None:
+    assert headline(metal.audit(pd.DataFrame(rows), resamples=100)).startswith(says)

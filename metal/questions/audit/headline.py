@@ -163,9 +163,12 @@ def headline(run: AuditRun) -> str:
     if verdicts == {UNDECIDED}:
         return _undecided(cells, judges)
     if DISAGREE in verdicts and UNINFORMATIVE not in verdicts:
+        disagreeing = f"people disagree among themselves {_cases(run, cells, DISAGREE)}"
+        if verdicts == {DISAGREE}:
+            return f"Nobody can be judged here: {disagreeing}."
         return (
-            "Nobody can be judged here: people disagree among themselves"
-            f" {_cases(run, cells, DISAGREE)}."
+            f"{capital(disagreeing)}: nobody can be judged there. Elsewhere the ratings are too few"
+            " or too uncertain."
         )
     claim = f"{_nowhere(judges)} shown to know more than a constant answer does."
     return f"{claim} {_avoid(run, cells, judges)}".strip()
@@ -191,7 +194,12 @@ def _one_person(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """One person an item: at best informative."""
     single = all(ONE_PERSON in str(cell["unshown"]) for cell in cells if alone(cell))
     why = "One person rated" if single else "Too few outputs have two people's ratings"
+    singles = [cell for cell in cells if alone(cell)]
     claim = f"{why}: no judge can be shown to be like a person."
+    if len(singles) < len(cells):
+        claim = (
+            f"{why} {_in(run, singles, cells)}: no judge can be shown to be like a person there."
+        )
     informed = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
     places = _in(run, informed, cells)
     if len(judges) == 1:
