@@ -125,7 +125,12 @@ class ScoreStanding(Standing):
         middle = float(np.mean(np.sort(people[~np.isnan(people)])))
         higher = self.cell.criterion.direction == "higher"
         return ScoreSeats(
-            people - middle, judge - middle, panel.sources[items], alone=alone, higher=higher
+            people - middle,
+            judge - middle,
+            panel.sources[items],
+            alone=alone,
+            higher=higher,
+            ranked=self.scores[items] if panel.heavy else None,
         )
 
     @cached_property
@@ -244,7 +249,7 @@ class ScoreStanding(Standing):
         """The place of the score the judge gives most often, and how many of its answers are
         others.
         """
-        _, often = np.unique(self.all_seats.judge, return_counts=True)
+        _, often = np.unique(self.all_seats.ranked, return_counts=True)
         return int(often.argmax()), int(often.sum() - often.max())
 
     @property

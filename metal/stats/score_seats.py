@@ -54,21 +54,30 @@ class ScoreSeats:
 
     people: (items, people), NaN without a score; judge: (items,); sources: (items,). alone: whether
     an item with one score is a seat, facing that score. higher: whether higher scores are better.
+    ranked: (items,) the judge's scores as given, by which it is ranked, where `judge` are places
+    among people's: beyond people's scores these are all the same.
     """
 
     def __init__(
-        self, people: Numbers, judge: Numbers, sources: Codes, *, alone: bool, higher: bool
+        self,
+        people: Numbers,
+        judge: Numbers,
+        sources: Codes,
+        *,
+        alone: bool,
+        higher: bool,
+        ranked: Numbers | None = None,
     ) -> None:
         people = np.sort(people, axis=1)  # by score: no digit may hang on who is in which column
         people = people[:, : max(int((~np.isnan(people)).sum(axis=1).max(initial=1)), 1)]
-        content = scattered_rows(np.column_stack([people, judge]))
+        if ranked is None:
+            content = scattered_rows(np.column_stack([people, judge]))
+            ranked = judge
+        else:
+            content = scattered_rows(np.column_stack([people, judge, ranked]))
         order = np.argsort(content, kind="stable")  # nor on the order of items
-        people, judge, sources, content = (
-            people[order],
-            judge[order],
-            sources[order],
-            content[order],
-        )
+        people, judge, ranked = people[order], judge[order], ranked[order]
+        sources, content = sources[order], content[order]
         given = ~np.isnan(people)
         number = given.sum(axis=1, keepdims=True)
         total = np.where(given, people, 0.0).sum(axis=1, keepdims=True)
@@ -77,7 +86,7 @@ class ScoreSeats:
             facing = np.where(number == 1, people, facing)
         seats = given & (number >= (1 if alone else 2))
         self.item, _ = np.nonzero(seats)
-        self.facing, self.own, self.judge = facing[seats], people[seats], judge
+        self.facing, self.own, self.judge, self.ranked = facing[seats], people[seats], judge, ranked
         self.items, self.higher = len(judge), higher
         self.by = SourceSums(np.arange(len(judge)), sources, content)
 
@@ -115,7 +124,7 @@ class ScoreSeats:
         each = (
             np.round(self.facing, _DIGITS),
             np.round(self.own, _DIGITS),
-            np.round(self.said, _DIGITS),
+            np.round(self.ranked[self.item], _DIGITS),
         )
         facing, own, answered = (midranks(values, ones) for values in each)
         return self.pair("order", facing, own, answered)
