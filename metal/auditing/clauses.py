@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metal.auditing.standing import LEAST_OF_CLASS, LEAST_SHARE, Standing, bounds
+from metal.auditing.standing import LEAST_OF_CLASS, LEAST_SHARE, Standing, bounds, in_items
 from metal.data.text import coverage, percent, plural, signed
 from metal.stats.measured import Measured
 
@@ -133,11 +133,9 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     side, label = beside.paired, beside.label(bad)
     items = float(side.items_of_label[bad])
     if items < LEAST_OF_CLASS - 1e-9:
-        often = (
-            f"people call only {plural(round(items), 'item')} {label}"
-            if items
-            else f"never tested on {label} outputs"
-        )
+        often = f"never tested on {label} outputs"
+        if items:
+            often = f"people call only {in_items(items)} {label}"
         yield Clause(False, often)
         return
     _, judge, person = (float(each[bad]) for each in side.sums.recalls)
@@ -152,8 +150,11 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     yield limit(half, 0.0, min(items, beside.items), words, beside.items)
     agreed, judge, person = side.unanimous(bad)
     if agreed >= AGREED - 1e-9:
-        words = f"where others agree on {label}, it finds {judge:.0%}, people {person:.0%}"
-        yield Clause(judge >= FOUND * person, words, shown=True)
+        words = (
+            f"where others agree on {label} ({in_items(agreed)}), it finds {judge:.0%}, people"
+            f" {person:.0%}"
+        )
+        yield Clause(judge >= FOUND * person, words)
 
 
 def _other_labels(beside: Standing) -> Iterator[Clause]:
@@ -166,15 +167,19 @@ def _other_labels(beside: Standing) -> Iterator[Clause]:
             or not person[level] > 0
         ):
             continue
-        words = f"finds {judge[level]:.0%} of {beside.label(level)}, people {person[level]:.0%}"
-        yield Clause(bool(judge[level] > HALF * person[level]), words, shown=True)
+        items = in_items(float(beside.paired.items_of_label[level]))
+        words = (
+            f"finds {judge[level]:.0%} of {beside.label(level)} ({items}), people"
+            f" {person[level]:.0%}"
+        )
+        yield Clause(bool(judge[level] > HALF * person[level]), words)
 
 
 def on_people(beside: Standing) -> Iterator[Clause]:
     """What is asked of people's agreement and of the judge's answers, on any scale."""
     alpha, floor = beside.people.alpha, beside.cell.settings.people_floor
     words = f"people's {beside.measure} is below {floor:g} ({bounds(alpha)})"
-    yield Clause(alpha.value >= floor, words, shown=True)
+    yield Clause(alpha.value >= floor, words, shown=alpha.high < floor)
     yield answered(beside)
 
 

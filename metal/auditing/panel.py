@@ -9,27 +9,32 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.cells import AuditCell
-from metal.auditing.standing import Standing
-from metal.data.text import figure, listed, percent, within
+from metal.auditing.standing import LEAST_OF_CLASS, Standing
+from metal.data.text import figure, interval, known, listed, percent, within
 from metal.stats.careless import ENOUGH_SEATS, Careless
+from metal.stats.intervals import wilson
 from metal.stats.order import correlation_of, midranks, pair_sums
 from metal.stats.patterns import Codes
 
 LEAST_CONFIRMED, LEAST_CONFIRMED_BAD = 0.7, 0.5
+OPEN = "whether such labels can show who is right is open"
+LIKE = "like a person"
+Z = 1.645  # of one-sided 5% limits
 ALIKE_IN_ORDER = 0.10  # of a rank correlation
 
 
 def confirmations(beside: Standing) -> dict[str, Any]:
     """How often a person's rating is what most others say, and of the bad end; NaN where nobody was
-    asked.
+    asked, and at the bad end where people call too few items so.
     """
     if not beside.items:
         return {}
-    bad, recalls = beside.cell.bad_end, beside.paired.sums.recalls[2]
-    return {
-        "confirmed": beside.confirmed,
-        "confirmed_bad": float(recalls[bad]) if bad is not None else float("nan"),
-    }
+    bad, at_the_end, items = beside.cell.bad_end, float("nan"), float("nan")
+    if bad is not None:
+        items = float(beside.paired.items_of_label[bad])
+    if bad is not None and items >= LEAST_OF_CLASS - 1e-9:
+        at_the_end = float(beside.paired.sums.recalls[2][bad])
+    return {"confirmed": beside.confirmed, "confirmed_bad": at_the_end, "bad_items": items}
 
 
 def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
@@ -96,15 +101,19 @@ def _order(cell: AuditCell, people: list[int]) -> tuple[float, float] | None:
 
 
 def confirmed_words(row: Any, bad: str) -> str:
-    """A sentence on labels that people hardly confirm, from a row of verdicts; empty where
-    they do.
+    """A sentence on labels that people hardly confirm, or are not shown to confirm beside a judge
+    that is like them, from a row of verdicts; empty elsewhere.
     """
-    labels = row["confirmed_bad"], f"of each other's {bad!r}", LEAST_CONFIRMED_BAD
-    every = row["confirmed"], "of each other's ratings", LEAST_CONFIRMED
-    for share, whose, least in (labels, every) if bad else (every,):
+    of_bad = (row["confirmed_bad"], row.get("bad_items"), f"{bad!r}", LEAST_CONFIRMED_BAD)
+    of_all = (row["confirmed"], row["items"], "ratings", LEAST_CONFIRMED)
+    for share, items, whose, least in (of_bad, of_all) if bad else (of_all,):
+        if not known(share):
+            continue
+        low, high = wilson(share, items, Z) if known(items) and items > 0 else (share, share)
+        limits = f" {interval(low, high, percent)}" if low < share else ""
+        claim = f"these people confirm {percent(share)}{limits} of each other's {whose}"
         if share < least:
-            return (
-                f"these people confirm {percent(share)} {whose}: such labels cannot show who is"
-                " right"
-            )
+            return f"{claim}: such labels cannot show who is right"
+        if low < least and row["verdict"] == LIKE:
+            return f"{claim}: {OPEN}"
     return ""

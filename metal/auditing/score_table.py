@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from metal.auditing.cells import AuditCell
-from metal.auditing.figures import columns, dropped_note, undefined_note
+from metal.auditing.figures import ONE_SOURCE, columns, dropped_note, undefined_note
 from metal.auditing.scores import ALL_EQUAL, ScoreStanding
 from metal.data.records import Estimate
 from metal.stats.bootstrap import SourceBootstrap, percentile_interval
@@ -141,7 +141,9 @@ def _estimate(values: Numbers, items: int, sources: int) -> Estimate:
     """A figure from its value as observed and in each resample."""
     if np.isnan(values[0]):
         return Estimate.undefined(ALL_EQUAL, items)
-    low, high = (percentile_interval(values[1:]) if sources > 1 else None) or (None, None)
+    if sources < 2:
+        return Estimate(float(values[0]), n=items, reason=ONE_SOURCE)
+    low, high = percentile_interval(values[1:]) or (None, None)
     return Estimate(
         float(values[0]), low, high, n=items, method=f"percentile bootstrap over {sources} sources"
     )

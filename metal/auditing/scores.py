@@ -353,11 +353,19 @@ def _corrections(beside: ScoreStanding) -> Iterator[tuple[str, Numbers, float]]:
         spread = float(weight[train] @ away**2)
         together = float(weight[train] @ (away * (target[train] - mean_target)))
         slope = max(together / spread, 0.0) if spread > 0 else 0.0
-        corrected["shift"][items[test]] = given_scores[test] + mean_target - mean_said
+        shift = _shift(target[train] - given_scores[train], weight[train], panel.heavy)
+        corrected["shift"][items[test]] = given_scores[test] + shift
         corrected["line"][items[test]] = mean_target + slope * (given_scores[test] - mean_said)
-    shift = float(np.average(target, weights=weight) - np.average(given_scores, weights=weight))
+    shift = _shift(target - given_scores, weight, panel.heavy)
     for how, scores in corrected.items():
         yield how, scores, shift
+
+
+def _shift(away: Numbers, weight: Numbers, heavy: bool) -> float:
+    """How far a judge's scores lie from people's: on average or, where a few ratings hold most of
+    the spread, in the middle.
+    """
+    return float(np.median(away) if heavy else np.average(away, weights=weight))
 
 
 def standing(

@@ -66,12 +66,12 @@ class Bounds:
 NO_BOUNDS = Bounds(math.nan, math.nan, math.nan)
 
 
-def bounds(measured: Measured | Alpha | Ratio | None) -> Bounds:
-    """A figure with its one-sided 5% limits."""
+def bounds(measured: Measured | Alpha | Ratio | None, p: float = P) -> Bounds:
+    """A figure with its one-sided limits; p: of one that was measured, else it has those at 5%."""
     if measured is None:
         return NO_BOUNDS
     if isinstance(measured, Measured):
-        return Bounds(measured.value, measured.low(), measured.high())
+        return Bounds(measured.value, measured.low(p), measured.high(p))
     return Bounds(measured.value, measured.low, measured.high)
 
 
@@ -292,7 +292,7 @@ class Standing:
         rare = [place for place in range(len(labels)) if place not in self.classes]
         if not rare:
             return ""
-        items = [plural(round(float(self.paired.items_of_label[place])), "item") for place in rare]
+        items = [in_items(float(self.paired.items_of_label[place])) for place in rare]
         few = [f"{labels[place]} has {number}" for place, number in zip(rare, items, strict=True)]
         return f"over {listed([labels[place] for place in self.classes])}; {first_few(few, 3)}"
 
@@ -423,16 +423,27 @@ def counted(weight: Numbers, items: Numbers, bad: int | None) -> Codes:
     return np.flatnonzero(often & (items >= LEAST_OF_CLASS - 1e-9))
 
 
+def in_items(number: float) -> str:
+    """Items of a label, to which each person of an item adds a part of one.
+
+    >>> in_items(0.33), in_items(1.2), in_items(11.0)
+    ('less than one item', '1 item', '11 items')
+    """
+    return "less than one item" if number < 0.5 else plural(round(number), "item")
+
+
 def few_with_two(beside: Standing) -> str:
     """Why there is no person beside the judge."""
     several = beside.people.several & beside.at
     items, sources = int(several.sum()), sources_in(beside.people.sources[several])
     if 2 * items < beside.items:
         return ONE_PERSON if not items else f"most items have one person ({items:,} have two)"
-    return (
-        f"{items:,} items of {plural(sources, 'source')} have two people, {MIN_SOURCES} sources"
-        " needed"
-    )
+    if sources < MIN_SOURCES:
+        return (
+            f"{items:,} items of {plural(sources, 'source')} have two people, {MIN_SOURCES} sources"
+            " needed"
+        )
+    return f"the {items:,} items with two people hold too few of each answer"
 
 
 def sources_in(sources: Codes) -> int:

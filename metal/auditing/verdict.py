@@ -46,8 +46,9 @@ from metal.auditing.standing import (
     careless_people,
     few_with_two,
 )
-from metal.data.text import MINUS, figure, percent, signed, within
+from metal.data.text import MINUS, figure, percent, plural, signed, within
 from metal.stats.careless import Careless
+from metal.stats.measured import P
 
 SMALL = 0.05  # above a constant
 SMALL_ORDER = 0.2  # of a person's order, or of R itself
@@ -66,6 +67,7 @@ UNINFORMATIVE = "uninformative"
 DISAGREE = "people disagree"
 UNDECIDED = "undecided"
 STANDARDISED = "with each rater's mean and spread taken away"
+TURNED = "it ranks outputs the other way round, as if its scale were turned"
 UNSURE = "people's agreement is not shown"
 VERDICTS = (LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE, DISAGREE, UNDECIDED)
 
@@ -88,8 +90,9 @@ class Verdict:
     one-sided 5% limits. p_like, p_informative: one-sided p-values of these verdicts, for lists of
     many cells. items, sources: with an answer and two people. items_needed: about how many would
     decide half the time, were the figures to stay; NaN where more would not. confirmed: how often a
-    person's rating is what most others say, confirmed_bad: of the bad end. panel: what is to be
-    said of the people, whatever the judge. left_out: people whose ratings did not count.
+    person's rating is what most others say, confirmed_bad: of the bad end, on so many bad_items.
+    panel: what is to be said of the people, whatever the judge. left_out: people whose ratings did
+    not count.
     """
 
     language: str
@@ -113,6 +116,7 @@ class Verdict:
     items_needed: float = math.nan
     confirmed: float = math.nan
     confirmed_bad: float = math.nan
+    bad_items: float = math.nan
     panel: str = ""
     left_out: tuple[str, ...] = ()
 
@@ -216,7 +220,7 @@ def _missing(beside: Standing) -> tuple[str, str] | None:
     elif beside.items < MIN_ITEMS:
         reason = f"{beside.items} items with an answer and {people}, {MIN_ITEMS} needed"
     elif beside.n_sources < MIN_SOURCES:
-        reason = f"{beside.n_sources} sources, {MIN_SOURCES} needed for an interval"
+        reason = f"{plural(beside.n_sources, 'source')}, {MIN_SOURCES} needed for an interval"
     elif not beside.gold and math.isnan(beside.people.alpha.value):
         reason = (
             f"people always gave the same answer, so that {beside.measure} is undefined: {NOTHING}"
@@ -293,7 +297,7 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
     if isinstance(beside, ScoreStanding) and (once := recalibrated(beside)):
         return _said(beside, INFORMATIVE, f"{number}; {once}", **figures)
     if reason := _uninformative(beside):
-        return _said(beside, UNINFORMATIVE, reason, **figures)
+        return _said(beside, UNINFORMATIVE, reason + _turned(beside), **figures)
     if _informative(beside):
         needed, how = _what_is_open(beside, open_clauses)
         return _said(beside, INFORMATIVE, f"{number}; {how}", items_needed=needed, **figures)
@@ -368,7 +372,7 @@ def _number(beside: Standing, figures: dict[str, Any]) -> str:
             if math.isnan(order.value)
             else f"{number}, order {order.text(percent)} of a person's"
         )
-    over = f" ({figures['classes']})" if figures["classes"] else ""
+    over = f" ({figures['classes'].strip('()')})" if figures["classes"] else ""
     if math.isnan(order.value) or isinstance(beside, ScoreStanding):
         return f"keeps {share.text(percent)} of what a person knows{over}"
     return (
@@ -399,6 +403,15 @@ def _uninformative(beside: Standing) -> str:
     if most < 0:
         return "it knows less than a constant"
     return f"it knows at most {max(most, LEAST_SHOWN):.2f} more than a constant"
+
+
+def _turned(beside: Standing) -> str:
+    """A hint where the judge ranks outputs the other way round; empty elsewhere."""
+    order = beside.whole_order
+    if order is None or beside.one_answer:
+        return ""
+    rank = order.ranks.beyond(0.0)
+    return f"; {TURNED} (order {bounds(rank)})" if rank.high() < -SMALL_ORDER else ""
 
 
 def _informative(beside: Standing) -> bool:
@@ -455,12 +468,13 @@ def _needed(beside: Standing) -> float:
 
 def _not_shown(beside: Standing, needed: float) -> str:
     """Rule 6, in words."""
-    reason = f"not shown to know more than a constant: {bounds(beside.above).text(signed)}"
+    above = bounds(beside.above, OF_TWO if beside.by_either else P).text(signed)
+    reason = f"not shown to know more than a constant: {above}"
     order = beside.order_beyond(SMALL_ORDER)
     if beside.above.high() < 0 and order is not None:
         reason = (
-            f"its answers know less than a constant ({bounds(beside.above).text(signed)}), but it"
-            " may put outputs in people's order"
+            f"its answers know less than a constant ({above}), but it may put outputs in people's"
+            " order"
         )
     label, off = beside.commonest
     if off < LEAST_OFF and not isinstance(beside, ScoreStanding):

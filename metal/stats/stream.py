@@ -22,7 +22,6 @@ import numpy as np
 # steps that the null hypothesis is worth at the start; steps that a bet looks back on
 PRIOR, WINDOW = 10, 100
 BOLDEST = 0.5  # share of the largest bet that cannot ruin
-LOWEST = 0.001  # a level below which nothing can fall
 
 
 @dataclass(frozen=True)
@@ -50,9 +49,9 @@ class Baseline:
 
     def level(self, margin: float, alpha: float, streams: int) -> float:
         """The mean that a stream is not to fall below: the limit, or the mean less the margin where
-        that is lower.
+        that is lower. 0, against which nothing is ever bet, where nothing can fall so far.
         """
-        return max(min(self.mean - margin, self.lower(alpha, streams)), LOWEST)
+        return max(min(self.mean - margin, self.lower(alpha, streams)), 0.0)
 
     def loss_seen(self, margin: float, alpha: float, streams: int) -> float:
         """About the loss of the mean that a watch finds within some hundred steps, if the baseline

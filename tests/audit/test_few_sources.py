@@ -25,7 +25,7 @@ def test_a_language_with_one_source(outputs: int, people: int, ordered: bool) ->
     )
     if outputs > 1:
         assert decided.verdict == "undecided"
-        assert "sources, 20 needed" in decided.reason
+        assert "20 needed for an interval" in decided.reason
         assert decided.unshown
 
 

@@ -49,9 +49,9 @@ BOARDS = [
     (
         [("a", 0.5), ("b", 0.4)],
         0.62,
-        "a agrees best with people overall, all languages together (r 0.50), 0.12",
+        "a agrees best with people overall, all languages together (r 0.50 [0.10, 0.60]; one of"
+        " the people with the others 0.62 [0.52, 0.72]).",
     ),
-    ([("a", 0.5), ("b", 0.4)], 0.45, "0.05 above one of the people (r 0.45)."),
     (
         [("a", 0.5)],
         0.501,
@@ -62,8 +62,7 @@ BOARDS = [
         0.501,
         "a is the only rater that could be compared with people overall, all",
     ),
-    ([("a", 0.5)], 0.501, "(r 0.50), as well as one of the people does."),
-    ([("a", 0.5)], NAN, "(r 0.50); how well a person would agree is not known."),
+    ([("a", 0.5)], NAN, "(r 0.50 [0.10, 0.60]; how well a person would agree is not known)."),
     (
         [("a", 0.1, -0.1), ("b", 0.0, -0.2)],
         0.5,
@@ -83,7 +82,11 @@ def test_a_board_says_who_agrees_best(
     rich_board: Path, raters: list[Any], person: float, words: str
 ) -> None:
     run = Billboard.read(rich_board)
-    people = run.tables["people"].assign(one_against_others=person)
+    people = run.tables["people"].assign(
+        one_against_others=person,
+        one_against_others_low=person - 0.1,
+        one_against_others_high=person + 0.1,
+    )
     run = replace(
         run,
         tables={

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
-from metal.stats.stream import LOWEST, Baseline, Stream, stake_at_alarm
+from metal.stats.stream import Baseline, Stream, stake_at_alarm
 from tests.bench.drift import Watched, alarms
 
 AGREEMENT = 0.8
@@ -24,8 +25,18 @@ def test_the_level_is_what_the_anchors_show_for_sure() -> None:
         2 * (0.8 - 0.7301), abs=1e-3
     )
     assert Baseline(0.8, 3000).loss_seen(0.05, 0.05, 8) == pytest.approx(0.1)
-    assert Baseline(0.0, 300).level(0.05, 0.05, 8) == LOWEST
     assert stake_at_alarm(0.05, 8) == 320
+
+
+@pytest.mark.parametrize("rate", [0.0, 0.0003])
+def test_a_stream_that_was_at_its_lowest_never_alarms(rate: float) -> None:
+    """Nothing can fall below 0, so that a long watch of an unchanged rare label stays silent."""
+    level = Baseline(rate, 300).level(0.05, 0.05, 1)
+    assert level == 0
+    stream, values = Stream(level), np.random.default_rng(0).random(20_000) < rate
+    for value in values.astype(float):
+        stream = stream.after(value)
+    assert stream.log_e == 0
 
 
 def test_the_limit_is_clopper_and_pearsons() -> None:

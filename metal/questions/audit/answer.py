@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from metal.auditing.own_outputs import PREFERS
-from metal.auditing.panel import confirmed_words
+from metal.auditing.panel import OPEN, confirmed_words
 from metal.auditing.standing import NOTHING
 from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import (
@@ -22,9 +22,10 @@ from metal.data.text import (
     signed,
     within,
 )
-from metal.questions.audit.headline import MOST_NAMED, Cells, alone, place, rank
+from metal.questions.audit.headline import MOST_NAMED, place, rank
 from metal.questions.audit.headline import headline as headline
-from metal.questions.audit.headline import lead as lead
+from metal.questions.audit.holds import Cells, alone
+from metal.questions.audit.lead import lead as lead
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import PLACE, bad_label
 from metal.runs.run import DISQUALIFIES, NOTED
@@ -213,8 +214,10 @@ def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
     more = f" ({plural(len(doubts), 'such case')})" if len(doubts) > 1 else ""
     items = plural(int(worst["items"]), "item")
     todo = f"have somebody who knows the language decide on these {items} wherever people differ"
+    hardly = "may hardly" if OPEN in words else "hardly"
     return Remark(
-        "People hardly confirm each other", f"{capital(place(run, worst))}, {words}{more}; {todo}."
+        f"People {hardly} confirm each other",
+        f"{capital(place(run, worst))}, {words}{more}; {todo}.",
     )
 
 

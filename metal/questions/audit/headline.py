@@ -7,17 +7,19 @@ of one judge in several languages by the list of each criterion, else by all cel
 
 from __future__ import annotations
 
+import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
-from metal.auditing.standing import NOTHING, ONE_PERSON, UNKNOWN_PERSON
+from metal.auditing.standing import NOTHING, ONE_PERSON
 from metal.auditing.together import ERROR
 from metal.auditing.verdict import (
     DISAGREE,
     INFORMATIVE,
     LIKE_A_PERSON,
+    TURNED,
     UNDECIDED,
     UNINFORMATIVE,
     VERDICTS,
@@ -25,15 +27,18 @@ from metal.auditing.verdict import (
 )
 from metal.data.languages import UNNAMED, language_name
 from metal.data.text import capital, estimate, known, listed, percent, plural, signed, within
+from metal.questions.audit.holds import Cells, alone, by_language, of_judge, stands_together
 from metal.questions.audit.run import AuditRun
-from metal.questions.audit.verdicts import PLACE, kept_of_person, merit, once
+from metal.questions.audit.verdicts import kept_of_person, merit, once
 from metal.show.parts import case_of, criterion_in_words
 
 AGREES = "agrees with people as they agree with each other"
 AGREE = "agree with people as they agree with each other"
-SHOWN = 0.005  # less is 0% in words
 MOST_NAMED = 3
-Cells = Sequence[dict[str, Any]]
+MOST_GROUPED = 5  # criteria of the same languages
+# How reasons begin that anybody understands, and those whose subject is the judge.
+TELLING = ("it answered only ", "finds ", "where others agree ", "counting ")
+OF_THE_JUDGE = ("finds ", "is ", "keeps ", "may be ", "puts ", "scores ")
 
 
 def place(run: AuditRun, cell: Mapping[str, Any]) -> str:
@@ -57,21 +62,26 @@ def knows(cell: Mapping[str, Any]) -> str:
     kept = kept_of_person(cell, lambda row, column: estimate(row, column, percent))
     if not kept:
         return f"is {estimate(cell, 'above_constant', signed)} above a constant answer"
-    return (
-        f"{kept} of what a person knows"
-        if kept.startswith("keeps")
-        else f"keeps of a person's: {kept}"
-    )
+    if kept.startswith("keeps"):
+        return f"{kept} of what a person knows"
+    return f"keeps {kept.replace('exact', 'exact answers')} of a person's"
 
 
 def each_place(run: AuditRun, cells: Cells) -> str:
-    """`in Hindi and Tamil (task quality)`, however many these are."""
-    unnamed = [language_name(UNNAMED)]
-    parts = [
-        f"on {criterion}" if names == unnamed else f"in {listed(names)} ({criterion})"
-        for criterion, names in _by_criterion(run, cells).items()
-    ]
-    return listed(parts)
+    """`in Hindi and Tamil (task quality)`, however many these are; criteria of the same languages
+    together.
+    """
+    criteria_of: dict[tuple[str, ...], list[str]] = {}
+    for criterion, names in _by_criterion(run, cells).items():
+        criteria_of.setdefault(tuple(names), []).append(criterion)
+    return listed(
+        [
+            f"on {listed(criteria)}"
+            if names == (language_name(UNNAMED),)
+            else f"in {listed(list(names))} ({listed(criteria)})"
+            for names, criteria in criteria_of.items()
+        ]
+    )
 
 
 def _by_criterion(run: AuditRun, cells: Cells) -> dict[str, list[str]]:
@@ -83,95 +93,40 @@ def _by_criterion(run: AuditRun, cells: Cells) -> dict[str, list[str]]:
     return {criterion: list(dict.fromkeys(names)) for criterion, names in by_criterion.items()}
 
 
-# ---------------------------------------------------------------- what holds together
-
-
-def stands_together(
-    run: AuditRun, cells: Cells
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """The cells *like a person* that hold when all are looked at together, and those by their own
-    verdict only.
-
-    Of one judge each criterion has a list of its own, over languages; over several judges, or many
-    criteria, all cells are one list.
-
-    Of runs before version 0.2, which have no p-values, and of a single cell: all by their own
-    verdict.
-    """
-    good = [cell for cell in cells if cell["verdict"] == LIKE_A_PERSON]
-    if len(cells) < 2 or "together" not in run.tables:
-        return good, []
-    by = {PLACE(row): row for row in run.records("together")}
-    one_judge = len({cell["judge"] for cell in cells}) == 1
-    lists = one_judge and all(by[PLACE(cell)]["languages"] > 1 for cell in good)
-    named = _sure(good, by, "p_languages" if lists else "p_cells")
-    if len({cell["criterion"] for cell in named}) > MOST_NAMED:
-        named = _sure(good, by, "p_cells")
-    return named, [cell for cell in good if cell not in named]
-
-
-def _sure(
-    cells: Cells, by: Mapping[tuple[str, str, str], Mapping[str, Any]], column: str
-) -> list[dict[str, Any]]:
-    """The cells whose p-value in the column is small enough."""
-    return [cell for cell in cells if by[PLACE(cell)][column] <= ERROR]
-
-
-def of_judge(judge: str, cells: Cells) -> list[dict[str, Any]]:
-    """The cells of a judge."""
-    return [cell for cell in cells if cell["judge"] == judge]
-
-
-def by_language(cells: Cells) -> bool:
-    """Whether the cells are one judge's in several languages: then each criterion has a list of its
-    own.
-    """
-    return (
-        len({cell["judge"] for cell in cells}) == 1
-        and len({cell["language"] for cell in cells}) > 1
-    )
-
-
-def alone(cell: Mapping[str, Any]) -> bool:
-    """Whether there is no person beside the judge, as too few items have two people."""
-    return any(reason in str(cell.get("unshown", "")) for reason in (ONE_PERSON, UNKNOWN_PERSON))
-
-
-def surest(run: AuditRun) -> Mapping[str, Any] | None:
-    """The row of the judge and cell that surely keeps most; None where nothing is sure."""
-    rows = run.records("together") if "together" in run.tables else []
-    sure = [row for row in rows if known(row["kept_at_least"]) and row["kept_at_least"] > 0]
-    return max(sure, key=lambda row: row["kept_at_least"], default=None)
-
-
-# ---------------------------------------------------------------- the headline
-
-
 def headline(run: AuditRun) -> str:
-    """The answer in a sentence or two."""
+    """The answer in a few sentences: where a judge agrees with people, what else it is good for,
+    where not to use it, and where nobody can be judged.
+    """
     cells = run.judged
     if not cells:
-        return "Only the people were compared: no judge took part."
+        return "No judge took part: what is here is of the people alone."
     judges = list(dict.fromkeys(cell["judge"] for cell in cells))
+    verdicts = {cell["verdict"] for cell in cells}
+    if verdicts == {UNDECIDED}:
+        return _undecided(cells, judges)
+    sentences = [
+        _claim(run, cells, judges),
+        _helps(run, cells, judges),
+        _avoid(run, cells, judges),
+        _disagreement(run, cells),
+    ]
+    return " ".join(filter(None, sentences))
+
+
+def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+    """What can be said of agreement with people; empty where nobody can be judged."""
     verdicts = {cell["verdict"] for cell in cells}
     if LIKE_A_PERSON in verdicts:
         return _good(run, cells, judges)
     if INFORMATIVE in verdicts:
         if all(alone(cell) or cell["verdict"] == UNDECIDED for cell in cells):
-            return _one_person(run, cells, judges)
-        return _not_good(run, cells, judges)
-    if verdicts == {UNDECIDED}:
-        return _undecided(cells, judges)
-    if DISAGREE in verdicts and UNINFORMATIVE not in verdicts:
-        disagreeing = f"people disagree among themselves {_cases(run, cells, DISAGREE)}"
-        if verdicts == {DISAGREE}:
-            return f"Nobody can be judged here: {disagreeing}."
-        return (
-            f"{capital(disagreeing)}: nobody can be judged there. Elsewhere the ratings are too few"
-            " or too uncertain."
-        )
-    claim = f"{_nowhere(judges)} shown to know more than a constant answer does."
-    return f"{claim} {_avoid(run, cells, judges)}".strip()
+            return _one_person(run, cells)
+        if len(cells) == 1:
+            return _why_not(run, cells[0])
+        return f"{_nowhere(judges)} shown to {AGREE}."
+    if UNINFORMATIVE in verdicts:
+        return f"{_nowhere(judges)} shown to do better than always giving the same answer."
+    return ""
 
 
 def _nowhere(judges: Sequence[str]) -> str:
@@ -190,53 +145,84 @@ def _undecided(cells: Cells, judges: Sequence[str]) -> str:
     return f"Whether {whom} can be trusted is still undecided: {why}."
 
 
-def _one_person(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+def _one_person(run: AuditRun, cells: Cells) -> str:
     """One person an item: at best informative."""
-    single = all(ONE_PERSON in str(cell["unshown"]) for cell in cells if alone(cell))
-    why = "One person rated" if single else "Too few outputs have two people's ratings"
     singles = [cell for cell in cells if alone(cell)]
-    claim = f"{why}: no judge can be shown to be like a person."
-    if len(singles) < len(cells):
-        claim = (
-            f"{why} {_in(run, singles, cells)}: no judge can be shown to be like a person there."
-        )
-    informed = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
-    places = _in(run, informed, cells)
-    if len(judges) == 1:
-        return f"{claim} {within(judges[0])} knows more than a constant answer {places}."
-    return f"{claim} {capital(places)} a judge knows more than a constant answer."
+    why = "Too few outputs have two people's ratings"
+    if all(ONE_PERSON in str(cell["unshown"]) for cell in singles):
+        people = sum(rater.kind == "human" for rater in run.raters.values())
+        why = "One person rated" if people == 1 else "Each output has one person's rating"
+    if len(singles) == len(cells):
+        return f"{why}: no judge can be shown to be like a person."
+    return f"{why} {_in(run, singles, cells)}: no judge can be shown to be like a person there."
 
 
-def _not_good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """No judge is like a person anywhere; some are informative."""
-    avoid = _avoid(run, cells, judges)
-    if len(cells) == 1:
-        return (
-            f"{within(judges[0])} is not shown to {AGREE} {place(run, cells[0])}: it"
-            f" {knows(cells[0])}."
-        )
-    return f"{_nowhere(judges)} shown to {AGREE}. {avoid}".strip()
+def _why_not(run: AuditRun, cell: Mapping[str, Any]) -> str:
+    """A single case: not shown to be like a person, and for which reason."""
+    claim = f"{within(cell['judge'])} is not shown to {AGREE} {place(run, cell)}"
+    if once(cell):
+        return f"{claim}: it is like a person once recalibrated."
+    clauses = re.split(r"(?:not|may be) like a person.*?(?::|, but) ", str(cell["reason"]))[1:]
+    if not clauses:
+        return f"{claim}: it {knows(cell)}."
+    reasons = clauses[0].split("; ")
+    telling = [reason for reason in reasons if reason.startswith(TELLING)]
+    (reason,) = sorted(telling, key=_how_telling)[:1] or reasons[:1]
+    if reason.startswith("not shown"):
+        reason = f"it is {reason}"
+    elif reason.startswith(OF_THE_JUDGE):
+        reason = f"it {reason}"
+    return f"{claim}: {reason}."
 
 
-def surest_in_words(run: AuditRun) -> str:
-    """What is kept at least in the surest of several cells, where no judge is like a person; empty
-    elsewhere.
-    """
-    cells = run.judged
-    verdicts = {cell["verdict"] for cell in cells}
-    if len(cells) < 2 or INFORMATIVE not in verdicts or LIKE_A_PERSON in verdicts:
+def _how_telling(reason: str) -> int:
+    return next(place for place, begin in enumerate(TELLING) if reason.startswith(begin))
+
+
+def _helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+    """Where a judge that is not shown to be like a person still knows something."""
+    helpful = [cell for cell in cells if cell["verdict"] == INFORMATIVE]
+    good = any(cell["verdict"] == LIKE_A_PERSON for cell in cells)
+    if not helpful or (good and len(judges) > 1):
         return ""
-    single = len({cell["judge"] for cell in cells}) == 1
-    most = surest(run)
-    if most:
-        it = "it" if single else within(most["judge"])
-        sure = f"In the surest of {most['cells']:,} cases, {case_of(run, most)},"
-        return (
-            f"{sure} {it} keeps at least {percent(most['kept_at_least'])} of what a person knows."
-        )
-    nearest = min(cells, key=partial(rank, end="_low"))  # a wide interval makes no best case
-    it = "it" if single else within(nearest["judge"])
-    return f"In the best case, {case_of(run, nearest)}, {it} {knows(nearest)}."
+    if len(judges) == 1:
+        also = "also " if good else ""
+        return f"To rank outputs it may {also}help{_of_cells(run, helpful, cells)}."
+    often = Counter(cell["judge"] for cell in helpful)
+    best = max(often, key=often.__getitem__)
+    who = f"{len(often):,} of them"
+    if len(often) == len(judges):
+        who = "each of them"
+    elif len(often) <= MOST_NAMED:
+        who = listed([within(judge) for judge in often])
+    if len({case_of(run, cell) for cell in cells}) == 1:
+        return f"To rank outputs {who} may help."
+    if len(often) == 1:
+        return f"To rank outputs {who} may help{_of_cells(run, helpful, of_judge(best, cells))}."
+    where = _count(of_judge(best, helpful), of_judge(best, cells))
+    return f"To rank outputs {who} may help somewhere, {within(best)} {where}."
+
+
+def _of_cells(run: AuditRun, some: Cells, cells: Cells) -> str:
+    """` in Hindi (quality)` or ` in 11 of 15 cases`; empty where there is one case only."""
+    if len(cells) == 1:
+        return ""
+    several = len(some) > MOST_NAMED and len({cell["criterion"] for cell in some}) > 1
+    return f" {_count(some, cells) if several else _in(run, some, cells)}"
+
+
+def _disagreement(run: AuditRun, cells: Cells) -> str:
+    """Where people disagree among themselves, and what is said of the rest, if nothing was yet."""
+    verdicts = {cell["verdict"] for cell in cells}
+    if DISAGREE not in verdicts:
+        return ""
+    disagree = f"people disagree among themselves {_cases(run, cells, DISAGREE)}"
+    if verdicts == {DISAGREE}:
+        return f"Nobody can be judged here: {disagree}."
+    sentence = f"{capital(disagree)}: nobody can be judged there."
+    if verdicts == {DISAGREE, UNDECIDED}:
+        return f"{sentence} Elsewhere the ratings are too few or too uncertain."
+    return sentence
 
 
 def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -244,62 +230,79 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     named, own = stands_together(run, cells)
     does = _phrase(run)
     wins = Counter(cell["judge"] for cell in named or own)
-    best, most = wins.most_common(1)[0]
-    of_best = of_judge(best, cells)
-    good = of_judge(best, named or own)
-    avoid = _avoid(run, of_best, [best])
+    best = max(wins, key=wins.__getitem__)
+    good, of_best = of_judge(best, named or own), of_judge(best, cells)
     if not named:
         who = f"A judge {does} {_count(own, cells)}"
         if len(wins) == 1:
             who = f"{within(best)} {does} {_in(run, good, of_best)}"
-        return f"{_by_own_verdict_only(who, own, cells)} {avoid}".strip()
+        return _looked_at_alone(who, own, cells)
     if len(wins) > 1:
-        ahead = [within(judge) for judge, number in wins.items() if number == most]
-        if len(ahead) > MOST_NAMED + 1:
-            where = f"{_count(named, cells)} a judge {does}, none of the {len(judges)} in more"
-            return f"{capital(where)} than {most}{_by_own(own)}."
-        where = _count(good, of_best)
-        return f"{_ahead(ahead, does, where, len(judges))}{_by_own(own)}. {avoid}".strip()
+        return f"{_several(run, named, judges, does)}{_by_own(own)}."
     where = _in(run, good, of_best) + _expected_wrong(run, good)
     if own_of_best := of_judge(best, own):
         where += f", and {_in(run, own_of_best, of_best)} by its own verdict only"
     if len(judges) == 1:
-        return f"{within(best)} {does} {where}. {avoid}".strip()
+        return f"{within(best)} {does} {where}."
     others = _by_own([cell for cell in own if cell["judge"] != best])
-    only = f"Of {len(judges)} judges only {within(best)} {does}: {where}{others}."
-    return f"{only} {avoid}".strip()
+    return f"{within(best)} {does} {where}{others}{_of_the_others(len(judges) - 1)}."
+
+
+def _of_the_others(number: int) -> str:
+    """What is said of judges beside those that are named."""
+    others = "other judge" if number == 1 else f"other {number} judges"
+    return f"; of the {others} this is not shown" if number else ""
+
+
+def _several(run: AuditRun, good: Cells, judges: Sequence[str], does: str) -> str:
+    """Several judges are like a person: who, where; or how often, where these are many."""
+    cells = run.judged
+    wins = Counter(cell["judge"] for cell in good)
+    most = max(wins.values())
+    rest = _of_the_others(len(judges) - len(wins))
+    each = AGREE if does == AGREES else does
+    if len({case_of(run, cell) for cell in cells}) == 1 and len(wins) <= MOST_NAMED + 1:
+        return f"{listed([*map(within, wins)])} {each} {place(run, cells[0])}{rest}"
+    if len(wins) <= MOST_NAMED and most <= MOST_NAMED:
+        (first, *more), of_each = wins, {judge: of_judge(judge, good) for judge in wins}
+        parts = [f"{within(judge)} {each_place(run, of_each[judge])}" for judge in more]
+        return f"{within(first)} {does} {each_place(run, of_each[first])}, {listed(parts)}{rest}"
+    ahead = [judge for judge, number in wins.items() if number == most]
+    if len(ahead) > MOST_NAMED + 1:
+        where = f"{_count(good, cells)} a judge {does}"
+        return capital(f"{where}, none of the {len(judges)} in more than {most}")
+    where = _count(of_judge(ahead[0], good), of_judge(ahead[0], cells))
+    if len(ahead) == 1:
+        fewer = f"more often than any other of the {len(judges)} judges"
+        return f"{within(ahead[0])} {does} {where}, {fewer}"
+    fewer = ", the other judges in fewer" if len(judges) > len(ahead) else ""
+    return f"{listed([*map(within, ahead)])} each {each} {where}{fewer}"
 
 
 def _expected_wrong(run: AuditRun, good: Cells) -> str:
-    """How many of many cases may be wrong; empty of few, or where they were not looked at
+    """How many of many cases may be named wrongly; empty of few, or where they were not looked at
     together.
     """
     if len(good) <= MOST_NAMED or "together" not in run.tables:
         return ""
     several = len({cell["criterion"] for cell in good}) > 1
     of_these = "each at most {:.0%} expected" if several else "which at most {:.0%} are expected"
-    return f", of {of_these.format(ERROR)} to be wrong"
+    return f", of {of_these.format(ERROR)} to be named wrongly"
 
 
-def _by_own_verdict_only(claim: str, own: Cells, cells: Cells) -> str:
+def _looked_at_alone(claim: str, own: Cells, cells: Cells) -> str:
     """The claim, which does not hold when all cases are looked at together."""
-    verdict = "that case's own verdict" if len(own) == 1 else "these cases' own verdicts"
-    together = f"looked at together, the {len(cells):,} cases do not show it"
-    return f"{claim} by {verdict} only: {together}."
-
-
-def _ahead(ahead: Sequence[str], does: str, where: str, judges: int) -> str:
-    """Who of several judges is like a person in the most cases."""
-    if len(ahead) == 1:
-        return f"{ahead[0]} {does} {where}, more often than any other of the {judges} judges"
-    others = ", the other judges in fewer" if judges > len(ahead) else ""
-    return f"{listed([*ahead])} each {AGREE if does == AGREES else does} {where}{others}"
+    alone = "" if len(own) == 1 else "each "
+    return (
+        f"{claim}, {alone}looked at alone; among {len(cells):,} cases some look so by luck, so have"
+        " more outputs rated there before you rely on it."
+    )
 
 
 def _by_own(own: Cells) -> str:
-    """`; 2 more by their own verdict only`, as the table has them; empty without any."""
+    """`; in 2 more cases by their own verdict only`, as the table has them; empty without any."""
     whose = "its" if len(own) == 1 else "their"
-    return f"; {len(own):,} more by {whose} own verdict only" if own else ""
+    return f"; {plural(len(own), 'more case')} by {whose} own verdict only" if own else ""
 
 
 def _phrase(run: AuditRun) -> str:
@@ -311,6 +314,16 @@ def _phrase(run: AuditRun) -> str:
         if run.best_verdict == LIKE_A_PERSON
         else f"is {run.best_verdict} (by the rules before version 0.2)"
     )
+
+
+def _alike(by_criterion: Mapping[str, Sequence[str]]) -> float:
+    """The number of languages, where these are the same for all of several criteria; else
+    infinite.
+    """
+    languages = {tuple(names) for names in by_criterion.values()}
+    if len(by_criterion) < 2 or len(languages) > 1:
+        return math.inf
+    return len(languages.pop())
 
 
 def _count(cells: Cells, every: Cells) -> str:
@@ -327,6 +340,8 @@ def _in(run: AuditRun, cells: Cells, every: Cells) -> str:
     if len(cells) <= MOST_NAMED:
         return each_place(run, cells)
     named, languages = _by_criterion(run, cells), _by_criterion(run, every)
+    if len(named) <= MOST_GROUPED and _alike(named) <= MOST_NAMED:
+        return each_place(run, cells)
     if not by_language(every) or len(named) > MOST_NAMED:
         return _count(cells, every)
     parts = []
@@ -344,20 +359,54 @@ def _avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     useless = [cell for cell in cells if cell["verdict"] == UNINFORMATIVE]
     if not useless:
         return ""
+    turned = all(TURNED in str(cell["reason"]) for cell in useless)
+    doubt = f" as it is: {TURNED}." if turned else "."
+    if len(judges) == 1 and len(useless) == len(cells):
+        return f"Do not use it{doubt}"
+    if len(useless) == len(cells):
+        return "Do not use them."
     if len(judges) == 1:
-        if len(useless) == len(cells):
-            return "Do not use it."
         if len(useless) > MOST_NAMED:
             return f"Do not use it where it is uninformative: {_count(useless, cells)}."
-        return f"Do not use it {_for(run, useless)}."
+        return f"Do not use it {_for(run, useless)}{doubt}"
     useless_of = Counter(cell["judge"] for cell in useless)
     cells_of = Counter(cell["judge"] for cell in cells)
     everywhere = [judge for judge in judges if useless_of[judge] == cells_of[judge]]
-    if len(everywhere) == len(judges):
-        return "Do not use them."
-    if 0 < len(everywhere) <= MOST_NAMED and useless_of.keys() == set(everywhere):
-        return f"Do not use {listed([within(judge) for judge in everywhere])}."
-    return f"Do not use a judge where it is uninformative: {_count(useless, cells)}."
+    if everywhere:
+        return _avoid_some(run, useless, cells, everywhere)
+    none = _all_useless(useless, cells)
+    rest = [cell for cell in useless if _place(cell) not in map(_place, none)]
+    sentence = f"Use none of them {_for(run, none)}." if none else ""
+    return f"{sentence} {_avoid_some(run, rest, cells, ())}".strip()
+
+
+def _all_useless(useless: Cells, cells: Cells) -> Cells:
+    """A cell of each place where all judges are useless; nothing where these are many."""
+    often, judged = Counter(map(_place, useless)), Counter(map(_place, cells))
+    cell_at = {
+        _place(cell): cell for cell in useless if often[_place(cell)] == judged[_place(cell)]
+    }
+    return list(cell_at.values()) if len(cell_at) <= MOST_NAMED else ()
+
+
+def _place(cell: Mapping[str, Any]) -> tuple[str, str]:
+    return cell["criterion"], cell["language"]
+
+
+def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequence[str]) -> str:
+    """Which of several judges not to use, and where. everywhere: those of no use at all."""
+    if not useless:
+        return ""
+    somewhere = [cell for cell in useless if cell["judge"] not in everywhere]
+    if len(everywhere) > MOST_NAMED:
+        return f"Do not use a judge where it is uninformative: {_count(useless, cells)}."
+    parts = [listed([within(judge) for judge in everywhere])] if everywhere else []
+    if len(somewhere) > MOST_NAMED:
+        parts.append(f"a judge where it is uninformative: {_count(useless, cells)}")
+    else:
+        for judge in dict.fromkeys(cell["judge"] for cell in somewhere):
+            parts.append(f"{within(judge)} {_for(run, of_judge(judge, somewhere))}")
+    return f"Do not use {', nor '.join(parts)}."
 
 
 def _for(run: AuditRun, cells: Cells) -> str:
@@ -375,77 +424,3 @@ def _cases(run: AuditRun, cells: Cells, verdict: str) -> str:
     }
     cases = list(distinct.values())
     return f"in {len(cases)} cases" if len(cases) > MOST_NAMED else each_place(run, cases)
-
-
-# ---------------------------------------------------------------- the lines below it
-
-
-def lead(run: AuditRun) -> str:
-    """How often there is each verdict, in plain words; which of the best hold together."""
-    cells = run.judged
-    if len(cells) < 2:
-        return ""
-    counts = Counter(ONCE_ONLY if once(cell) else str(cell["verdict"]) for cell in cells)
-    who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
-    says = {
-        LIKE_A_PERSON: f"{who} is {run.best_verdict}",
-        ONCE_ONLY: f"{who} is {run.best_verdict} once recalibrated",
-        INFORMATIVE: f"{who} is informative, but not shown to be {run.best_verdict}",
-        UNINFORMATIVE: f"{who} tells hardly more than a constant answer would",
-        DISAGREE: "people disagree among themselves",
-        UNDECIDED: "nothing can be said yet",
-    }
-    parts = [
-        f"in {counts[verdict]:,} {words}" for verdict, words in says.items() if counts[verdict]
-    ]
-    words = [f"Of {len(cells):,} cases, {'; '.join(parts)}."]
-    if len(parts) == 1:
-        words = [f"In all {len(cells):,} cases {says[next(iter(counts))]}."]
-    words += [surest_in_words(run), _list_in_words(run, cells), _luck(run)]
-    return " ".join(filter(None, words))
-
-
-ONCE_ONLY = "once"
-
-
-def _list_in_words(run: AuditRun, cells: Cells) -> str:
-    """Which verdicts *like a person* hold together, of which at most 5% are expected to be wrong,
-    and which do not.
-    """
-    if "together" not in run.tables:
-        return ""
-    named, own = stands_together(run, cells)
-    words = []
-    if len(named) > MOST_NAMED:
-        words.append(
-            f"{capital(LIKE_A_PERSON)} when all are looked at together: {_named(run, named)}"
-        )
-    elif named:
-        words.append(f"Of cases named so, at most {ERROR:.0%} are expected to be wrong")
-    if own:
-        whose = "its" if len(own) == 1 else "their"
-        words.append(
-            f"{len(own):,} {'more ' * bool(named)}by {whose} own verdict only: {_named(run, own)}"
-        )
-    return f"{'; '.join(words)}." if words else ""
-
-
-def _named(run: AuditRun, cells: Cells) -> str:
-    """All cells by name, judge by judge where there are several."""
-    by_judge: dict[str, list[dict[str, Any]]] = {}
-    for cell in cells:
-        by_judge.setdefault(cell["judge"], []).append(cell)
-    if len({cell["judge"] for cell in run.judged}) == 1:
-        return each_place(run, cells)
-    return "; ".join(f"{within(judge)} {each_place(run, of)}" for judge, of in by_judge.items())
-
-
-def _luck(run: AuditRun) -> str:
-    most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
-    if not most >= SHOWN:
-        return ""
-    points = plural(round(100 * most), "percentage point")
-    return (
-        f"The judge that looks best in a case may be the luckiest: up to {points} of what it keeps"
-        " are luck."
-    )

@@ -126,6 +126,7 @@ DESCRIBED: Tables = {
         Figure("above_constant", "above a constant", format=signed),
         Column("confirmed", "people confirm each other", percent, direction="higher", later=True),
         Column("confirmed_bad", "at the bad end", percent, direction="higher", later=True),
+        Column("bad_items", "items at the bad end", figure, later=True),
         Column("items", "items", count, below=_sources),
         Column("items_needed", "items that would tell half the time", rounded),
         *unshown("sources", "reason", "left_out", "signature"),

@@ -229,13 +229,7 @@ def shortly_kept(row: Row, form: Callable[[str], str]) -> str:
 
 def with_limits(row: Row, column: str) -> str:
     """`72% [55%, 90%]`; an arrow where the interval has no end on a side."""
-    ends = row[f"{column}_low"], row[f"{column}_high"]
-    if not any(map(known, ends)):
-        return percent(row[column])
-    low, high = (
-        percent(end) if known(end) else arrow for end, arrow in zip(ends, "←→", strict=True)
-    )
-    return f"{percent(row[column])} [{low}, {high}]"
+    return estimate(row, column, percent)
 
 
 def beside_words(run: AuditRun, row: Row) -> list[str]:

@@ -7,8 +7,7 @@ from typing import Any
 
 from metal.boards.cells import ALL_LANGUAGES
 from metal.data.pairs import IN_PAIRS
-from metal.data.text import coverage, figure, interval, known, listed, plural, signed, within
-from metal.questions.board.raters import one_person
+from metal.data.text import coverage, estimate, interval, known, listed, plural, signed, within
 from metal.questions.board.run import Billboard
 from metal.questions.board.words import ahead, best_generators, best_single, pearson
 from metal.runs.columns import Row
@@ -17,7 +16,6 @@ from metal.show.rankings import people_in_words
 from metal.show.view import Remark
 
 MOST_NAMED = 3
-LITTLE = 0.005  # of r: rounded away
 
 
 def _ranked(run: Billboard) -> list[Row]:
@@ -47,22 +45,17 @@ def headline(run: Billboard) -> str:
             if alone
             else "is the only rater that could be compared with people"
         )
-    return f"{who} {agrees} {where} (r {figure(best['pearson'])}){_beside_a_person(run, best)}."
+    return f"{who} {agrees} {where} (r {estimate(best, 'pearson')}{_beside_a_person(run)})."
 
 
-def _beside_a_person(run: Billboard, best: Row) -> str:
-    """How far a rater is from one of the people, who is compared with the others."""
-    ceiling = one_person(run, run.main, run.language)
-    if ceiling is None:
-        return "; how well a person would agree is not known"
-    gap = ceiling - best["pearson"]
-    if abs(gap) < LITTLE:
-        return ", as well as one of the people does"
-    gap = round(ceiling, 2) - round(best["pearson"], 2)  # as both are printed
-    return (
-        f", {figure(abs(gap))} {'below' if gap > 0 else 'above'} one of the people (r"
-        f" {figure(ceiling)})"
-    )
+def _beside_a_person(run: Billboard) -> str:
+    """How one of the people agrees with the others: fewer people than a judge is compared with, so
+    that nothing is said of who is ahead.
+    """
+    for row in run.records("people", criterion=run.main, language=run.language):
+        if known(row["one_against_others"]):
+            return f"; one of the people with the others {estimate(row, 'one_against_others')}"
+    return "; how well a person would agree is not known"
 
 
 def lead(run: Billboard) -> str:

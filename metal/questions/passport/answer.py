@@ -6,9 +6,11 @@ import shlex
 from collections import Counter
 from collections.abc import Iterator
 
+from metal.auditing.verdict import LIKE_A_PERSON
 from metal.data.languages import language_name
 from metal.data.text import capital, plural, printable, within
 from metal.questions.passport.run import Passport
+from metal.questions.passport.words import best_verdict
 from metal.raters.judges.providers import provider_names
 from metal.runs.passport import ALONE, BESIDE
 from metal.runs.run import NOTED
@@ -21,16 +23,20 @@ def headline(run: Passport) -> str:
     best, until = run.judge_names[0], run.content["expires"]
     uses = Counter(row["use"] for row in run.records("uses", judge=best))
     judges, total = len(run.judge_names), uses.total()
+    rules = ""
+    if best_verdict(run.records("uses")) != LIKE_A_PERSON:
+        rules = " By the rules before version 0.2: audit again."
     if uses[ALONE]:
-        where = f"in {uses[ALONE]} of {plural(total, 'case')}, until {until}"
+        alone = ", each looked at alone" if total > 1 else ""
+        where = f"in {uses[ALONE]} of {plural(total, 'case')}{alone}, until {until}"
         if judges == 1:
-            return f"{within(best)} may be used alone {where}."
+            return f"{within(best)} may be used alone {where}.{rules}"
         allowed = len({row["judge"] for row in run.records("uses", use=ALONE)})
         if allowed == 1:
-            return f"Of {judges} judges only {within(best)} may be used alone: {where}."
+            return f"Of {judges} judges only {within(best)} may be used alone: {where}.{rules}"
         return (
             f"{allowed} of {judges} judges may be used alone somewhere; {within(best)} most often,"
-            f" {where}."
+            f" {where}.{rules}"
         )
     beside = len(run.records("uses", use=BESIDE))
     who = within(best) if judges == 1 else f"None of the {judges} judges"

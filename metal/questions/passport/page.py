@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
+from metal.auditing.verdict import LIKE_A_PERSON
 from metal.data.text import estimate, name, percent
 from metal.questions.audit.judges import FURTHER
 from metal.questions.audit.verdicts import AGREEMENT, kept_of_person
@@ -26,12 +26,11 @@ EXPLAINED = (
 )
 
 
-def answer(run: Passport, most: int = MOST_JUDGES, *, ends: bool = True) -> TableView:
+def answer(run: Passport, most: int = MOST_JUDGES) -> TableView:
     """Judges and criteria in rows, languages in columns, the use in cells; judges that may be used
     nowhere left out.
 
-    most: judges. ends: with intervals. Of one judge, whose name is the title's, rows and columns
-    may change places.
+    most: judges. Of one judge, whose name is the title's, rows and columns may change places.
     """
     rows = run.records("uses")
     used = [
@@ -40,7 +39,8 @@ def answer(run: Passport, most: int = MOST_JUDGES, *, ends: bool = True) -> Tabl
         if any(row["use"] in (ALONE, BESIDE) for row in _of(rows, judge))
     ]
     used = used[:most] or run.judge_names[:1]
-    notes = [EXPLAINED.format(best=best_verdict(rows)), AGREEMENT]
+    best = best_verdict(rows)
+    notes = [EXPLAINED.format(best=best), *([AGREEMENT] if best == LIKE_A_PERSON else [])]
     if left := len(run.judge_names) - len(used):
         verb = "is" if left == 1 else "are"
         notes.append(
@@ -52,30 +52,24 @@ def answer(run: Passport, most: int = MOST_JUDGES, *, ends: bool = True) -> Tabl
     )
     allowed = (row for judge in used for row in _of(rows, judge))
     keys = {"judge": "judge", "criterion": ""}
-    return across_languages(
-        run, "uses", title, allowed, keys, partial(_cell, ends), name="allowed", notes=notes
-    )
+    return across_languages(run, "uses", title, allowed, keys, _cell, name="allowed", notes=notes)
 
 
 def brief(run: Passport) -> Iterator[TableView]:
     """What the judge that may be used most may be used for."""
-    yield answer(run, 1, ends=False)
+    yield answer(run, 1)
 
 
 def _of(rows: Sequence[Row], judge: str) -> list[Row]:
     return [row for row in rows if row["judge"] == judge]
 
 
-def _cell(ends: bool, rows: list[Row]) -> Cell:
+def _cell(rows: list[Row]) -> Cell:
     (row,) = rows
     if row["use"] not in (ALONE, BESIDE):
         return Cell(row["use"])
-    form = (
-        (lambda row, column: estimate(row, column, percent))
-        if ends
-        else (lambda row, column: percent(row[column]))
-    )
-    keeps = kept_of_person(row, form).removeprefix("keeps ").removeprefix("exact ")
+    keeps = kept_of_person(row, lambda row, column: estimate(row, column, percent))
+    keeps = keeps.removeprefix("keeps ").removeprefix("exact ")
     if row["use"] == BESIDE and not row["share_kept_low"] > 0:
         keeps = "only once corrected"  # -874% [-4042%, -251%] tells a reader nothing
     return Cell(row["use"], keeps, "strong" if row["use"] == ALONE else "")

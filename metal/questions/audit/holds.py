@@ -1,0 +1,74 @@
+"""Which verdicts of an audit hold when all its cells are looked at together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metal.auditing.standing import ONE_PERSON, UNKNOWN_PERSON
+from metal.auditing.together import ERROR
+from metal.auditing.verdict import LIKE_A_PERSON
+from metal.data.text import known
+from metal.questions.audit.run import AuditRun
+from metal.questions.audit.verdicts import PLACE
+
+MOST_CRITERIA = 3  # that have a list each
+Cells = Sequence[dict[str, Any]]
+
+
+def stands_together(
+    run: AuditRun, cells: Cells
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """The cells *like a person* that hold when all are looked at together, and those by their own
+    verdict only.
+
+    Of one judge each criterion has a list of its own, over languages; over several judges, or many
+    criteria, all cells are one list.
+
+    Of runs before version 0.2, which have no p-values, and of a single cell: all by their own
+    verdict.
+    """
+    good = [cell for cell in cells if cell["verdict"] == LIKE_A_PERSON]
+    if len(cells) < 2 or "together" not in run.tables:
+        return good, []
+    by = {PLACE(row): row for row in run.records("together")}
+    one_judge = len({cell["judge"] for cell in cells}) == 1
+    lists = one_judge and all(by[PLACE(cell)]["languages"] > 1 for cell in good)
+    named = _sure(good, by, "p_languages" if lists else "p_cells")
+    if len({cell["criterion"] for cell in named}) > MOST_CRITERIA:
+        named = _sure(good, by, "p_cells")
+    return named, [cell for cell in good if cell not in named]
+
+
+def _sure(
+    cells: Cells, by: Mapping[tuple[str, str, str], Mapping[str, Any]], column: str
+) -> list[dict[str, Any]]:
+    """The cells whose p-value in the column is small enough."""
+    return [cell for cell in cells if by[PLACE(cell)][column] <= ERROR]
+
+
+def of_judge(judge: str, cells: Cells) -> list[dict[str, Any]]:
+    """The cells of a judge."""
+    return [cell for cell in cells if cell["judge"] == judge]
+
+
+def by_language(cells: Cells) -> bool:
+    """Whether the cells are one judge's in several languages: then each criterion has a list of its
+    own.
+    """
+    return (
+        len({cell["judge"] for cell in cells}) == 1
+        and len({cell["language"] for cell in cells}) > 1
+    )
+
+
+def alone(cell: Mapping[str, Any]) -> bool:
+    """Whether there is no person beside the judge, as too few items have two people."""
+    return any(reason in str(cell.get("unshown", "")) for reason in (ONE_PERSON, UNKNOWN_PERSON))
+
+
+def surest(run: AuditRun) -> Mapping[str, Any] | None:
+    """The row of the judge and cell that surely keeps most; None where nothing is sure."""
+    rows = run.records("together") if "together" in run.tables else []
+    sure = [row for row in rows if known(row["kept_at_least"]) and row["kept_at_least"] > 0]
+    return max(sure, key=lambda row: row["kept_at_least"], default=None)

@@ -1,0 +1,122 @@
+"""The lines below an audit's headline: how often there is each verdict, and what holds together."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from metal.auditing.together import ERROR
+from metal.auditing.verdict import (
+    DISAGREE,
+    INFORMATIVE,
+    LIKE_A_PERSON,
+    UNDECIDED,
+    UNINFORMATIVE,
+)
+from metal.data.text import capital, percent, plural, within
+from metal.questions.audit.headline import MOST_NAMED, each_place, knows, rank
+from metal.questions.audit.holds import Cells, stands_together, surest
+from metal.questions.audit.run import AuditRun
+from metal.questions.audit.verdicts import once
+from metal.show.parts import case_of
+
+SHOWN = 0.005  # less is 0% in words
+
+
+def lead(run: AuditRun) -> str:
+    """How often there is each verdict, in plain words; which of the best hold together."""
+    cells = run.judged
+    if len(cells) < 2:
+        return ""
+    counts = Counter(ONCE_ONLY if once(cell) else str(cell["verdict"]) for cell in cells)
+    who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
+    says = {
+        LIKE_A_PERSON: f"{who} is {run.best_verdict}",
+        ONCE_ONLY: f"{who} is {run.best_verdict} once recalibrated",
+        INFORMATIVE: f"{who} is informative, but not shown to be {run.best_verdict}",
+        UNINFORMATIVE: f"{who} tells hardly more than a constant answer would",
+        DISAGREE: "people disagree among themselves",
+        UNDECIDED: "nothing can be said yet",
+    }
+    parts = [
+        f"in {counts[verdict]:,} {words}" for verdict, words in says.items() if counts[verdict]
+    ]
+    words = [f"Of {len(cells):,} cases, {'; '.join(parts)}."]
+    if len(parts) == 1:
+        every = "both" if len(cells) == 2 else f"all {len(cells):,}"
+        words = [f"In {every} cases {says[next(iter(counts))]}."]
+    words += [surest_in_words(run), _list_in_words(run, cells), _luck(run)]
+    return " ".join(filter(None, words))
+
+
+ONCE_ONLY = "once"
+
+
+def _list_in_words(run: AuditRun, cells: Cells) -> str:
+    """Which verdicts *like a person* hold together, of which at most 5% are expected to be wrong,
+    and which do not.
+    """
+    if "together" not in run.tables:
+        return ""
+    named, own = stands_together(run, cells)
+    words = []
+    if len(named) > MOST_NAMED:
+        words.append(
+            f"{capital(LIKE_A_PERSON)} when all are looked at together: {_named(run, named)}"
+        )
+    elif named:
+        words.append(
+            f"Of cases named so, at most {ERROR:.0%} are expected to be named wrongly (which says"
+            " nothing of how often the judge errs)"
+        )
+    if own:
+        whose = "its" if len(own) == 1 else "their"
+        words.append(
+            f"{len(own):,} {'more ' * bool(named)}by {whose} own verdict only: {_named(run, own)}"
+        )
+    return f"{'; '.join(words)}." if words else ""
+
+
+def _named(run: AuditRun, cells: Cells) -> str:
+    """All cells by name, judge by judge where there are several."""
+    by_judge: dict[str, list[dict[str, Any]]] = {}
+    for cell in cells:
+        by_judge.setdefault(cell["judge"], []).append(cell)
+    if len({cell["judge"] for cell in run.judged}) == 1:
+        return each_place(run, cells)
+    return "; ".join(f"{within(judge)} {each_place(run, of)}" for judge, of in by_judge.items())
+
+
+def _luck(run: AuditRun) -> str:
+    most = run.tables["picked"]["optimism"].max() if "picked" in run.tables else 0.0
+    if not most >= SHOWN:
+        return ""
+    points = plural(round(100 * most), "percentage point")
+    return (
+        f"The judge that looks best in a case may be the luckiest: up to {points} of what it keeps"
+        " are luck."
+    )
+
+
+def surest_in_words(run: AuditRun) -> str:
+    """What is kept at least in the surest of several cells, where no judge is like a person; empty
+    elsewhere.
+    """
+    cells = run.judged
+    verdicts = {cell["verdict"] for cell in cells}
+    if len(cells) < 2 or INFORMATIVE not in verdicts or LIKE_A_PERSON in verdicts:
+        return ""
+    single = len({cell["judge"] for cell in cells}) == 1
+    most = surest(run)
+    if most:
+        it = "it" if single else within(most["judge"])
+        kept = f"{it} keeps at least {percent(most['kept_at_least'])} of what a person knows"
+        return (
+            f"Surest of {most['cells']:,} cases: {case_of(run, most)}, where {kept}, all cases"
+            " looked at together."
+        )
+    nearest = min(cells, key=partial(rank, end="_low"))  # a wide interval makes no best case
+    it = "it" if single else within(nearest["judge"])
+    return f"In the best case, {case_of(run, nearest)}, {it} {knows(nearest)}."
