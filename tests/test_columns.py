@@ -43,8 +43,8 @@ CORE_COLUMNS = {
 # entry of a counter; columns of tables that are only printed, or that a core makes by their names.
 OTHERS: dict[str, str] = {
     "auditing": """
-        by_certainty, by_class, confusion, doubtful_directions, flipped, named_by, not
-        asked, picked, reading, rejected, skilled, sources_by, together,
+        doubtful_directions, flipped, named_by, not
+        asked, reading, rejected, skilled, sources_by, together,
         truth_without_one, unread
     """,
     "boards": """
@@ -52,8 +52,8 @@ OTHERS: dict[str, str] = {
     """,
     "questions/audit": """
         count_all, first_place, identity, incomplete, judge_says, judges_differing,
-        kept_at_least, line, model, opening, optimism, output_text, own, p_cells,
-        p_languages, people_range, people_say, person_share, preference, prompt, read,
+        kept_at_least, line, model, opening, optimism, output_text, own,
+        people_range, people_say, person_share, preference, prompt, read,
         says, source_text, swap_consistency, table_6_items, tied, weight
     """,
     "questions/bias": """

@@ -47,8 +47,8 @@ def test_an_old_audit_opens_and_keeps_its_word(folder: Path) -> None:
     assert today(run.best_verdict) == LIKE_A_PERSON
     assert (
         headline(run)
-        == "Of 2 judges only good is as good as a person (by the rules before version 0.2): in"
-        " English and Hindi (task_quality)."
+        == "good is as good as a person (by the rules before version 0.2) in English and Hindi"
+        " (task_quality); of the other judge this is not shown. Do not use constant."
     )
     assert lead(run).startswith(
         "Of 4 cases, in 2 a judge is as good as a person; in 2 a judge tells hardly more"

@@ -46,7 +46,7 @@ def test_no_judge_is_like_a_person_where_one_rated_and_the_commands_ask_a_second
     alone: AuditRun,
 ) -> None:
     assert headline(alone).startswith(
-        "One person rated: no judge can be shown to be like a person. "
+        "Each output has one person's rating: no judge can be shown to be like a person. "
     )
     *_, todo = cards(alone)
     assert todo.words == "Have a second person rate 60 items of each language:"
@@ -124,12 +124,13 @@ def _rows(language: str, people: str, outputs: int, right: bool = True) -> list[
     [
         (
             _rows("hi", "a", 100) + _rows("ta", "xyz", 25),
-            "One person rated in Hindi (quality): no judge can be shown to be like a person there.",
+            "Each output has one person's rating in Hindi (quality): no judge can be shown to be"
+            " like a person there.",
         ),
         (
             _rows("hi", "abc", 96, right=False) + _rows("ta", "xyz", 25) + _rows("ml", "xyz", 25),
-            "People disagree among themselves in Hindi (quality): nobody can be judged there."
-            " Elsewhere the ratings are too few or too uncertain.",
+            "People disagree on quality in Hindi. Elsewhere the ratings are too few or too"
+            " uncertain.",
         ),
         (
             _rows("hi", "abc", 96, right=False),

@@ -216,10 +216,14 @@ def _disagreement(run: AuditRun, cells: Cells) -> str:
     verdicts = {cell["verdict"] for cell in cells}
     if DISAGREE not in verdicts:
         return ""
-    disagree = f"people disagree among themselves {_cases(run, cells, DISAGREE)}"
     if verdicts == {DISAGREE}:
-        return f"Nobody can be judged here: {disagree}."
-    sentence = f"{capital(disagree)}: nobody can be judged there."
+        cases = _cases(run, cells, DISAGREE)
+        return f"Nobody can be judged here: people disagree among themselves {cases}."
+    disagree = list({_place(cell): cell for cell in cells if cell["verdict"] == DISAGREE}.values())
+    where = f" in {len(disagree)} cases"
+    if len(disagree) <= MOST_NAMED:
+        where = f" on {listed(_each(run, disagree))}"
+    sentence = f"People disagree{where}."
     if verdicts == {DISAGREE, UNDECIDED}:
         return f"{sentence} Elsewhere the ratings are too few or too uncertain."
     return sentence
@@ -411,11 +415,13 @@ def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequenc
 
 def _for(run: AuditRun, cells: Cells) -> str:
     """`for hallucinations in Malayalam`."""
-    parts = [
-        f"for {criterion} in {listed(names)}"
-        for criterion, names in _by_criterion(run, cells).items()
-    ]
-    return listed(parts)
+    return listed([f"for {each}" for each in _each(run, cells)])
+
+
+def _each(run: AuditRun, cells: Cells) -> list[str]:
+    """`hallucinations in Malayalam`, a criterion each."""
+    by_criterion = _by_criterion(run, cells)
+    return [f"{criterion} in {listed(names)}" for criterion, names in by_criterion.items()]
 
 
 def _cases(run: AuditRun, cells: Cells, verdict: str) -> str:
