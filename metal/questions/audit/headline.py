@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from metal.auditing.standing import NOTHING, ONE_PERSON
@@ -190,17 +190,22 @@ def _helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         return f"To rank outputs it may {also}help{_of_cells(run, helpful, cells)}."
     often = Counter(cell["judge"] for cell in helpful)
     best = max(often, key=often.__getitem__)
-    who = f"{len(often):,} of them"
-    if len(often) == len(judges):
-        who = "each of them"
-    elif len(often) <= MOST_NAMED:
-        who = listed([within(judge) for judge in often])
-    if len({case_of(run, cell) for cell in cells}) == 1:
+    who = _how_many_of(often, judges)
+    if len(set(map(_place, cells))) == 1:
         return f"To rank outputs {who} may help."
     if len(often) == 1:
         return f"To rank outputs {who} may help{_of_cells(run, helpful, of_judge(best, cells))}."
     where = _count(of_judge(best, helpful), of_judge(best, cells))
     return f"To rank outputs {who} may help somewhere, {within(best)} {where}."
+
+
+def _how_many_of(some: Collection[str], judges: Sequence[str]) -> str:
+    """`each of them`, their names where they are few, or how many."""
+    if len(some) == len(judges):
+        return "each of them"
+    if len(some) <= MOST_NAMED:
+        return listed([within(judge) for judge in some])
+    return f"{len(some):,} of them"
 
 
 def _of_cells(run: AuditRun, some: Cells, cells: Cells) -> str:
@@ -363,25 +368,29 @@ def _avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     useless = [cell for cell in cells if cell["verdict"] == UNINFORMATIVE]
     if not useless:
         return ""
-    turned = all(TURNED in str(cell["reason"]) for cell in useless)
-    doubt = f" as it is: {TURNED}." if turned else "."
-    if len(judges) == 1 and len(useless) == len(cells):
-        return f"Do not use it{doubt}"
+    if len(judges) == 1:
+        return _avoid_it(run, useless, cells)
     if len(useless) == len(cells):
         return "Do not use them."
-    if len(judges) == 1:
-        if len(useless) > MOST_NAMED:
-            return f"Do not use it where it is uninformative: {_count(useless, cells)}."
-        return f"Do not use it {_for(run, useless)}{doubt}"
     useless_of = Counter(cell["judge"] for cell in useless)
     cells_of = Counter(cell["judge"] for cell in cells)
     everywhere = [judge for judge in judges if useless_of[judge] == cells_of[judge]]
-    if everywhere:
-        return _avoid_some(run, useless, cells, everywhere)
-    none = _all_useless(useless, cells)
+    none = [] if everywhere else _all_useless(useless, cells)
     rest = [cell for cell in useless if _place(cell) not in map(_place, none)]
     sentence = f"Use none of them {_for(run, none)}." if none else ""
-    return f"{sentence} {_avoid_some(run, rest, cells, ())}".strip()
+    return f"{sentence} {_avoid_some(run, rest, cells, everywhere)}".strip()
+
+
+def _avoid_it(run: AuditRun, useless: Cells, cells: Cells) -> str:
+    """Where not to use the one judge."""
+    doubt = ""
+    if all(TURNED in str(cell["reason"]) for cell in useless):
+        doubt = f" as it is: {TURNED}"
+    if len(useless) == len(cells):
+        return f"Do not use it{doubt}."
+    if len(useless) > MOST_NAMED:
+        return f"Do not use it where it is uninformative: {_count(useless, cells)}."
+    return f"Do not use it {_for(run, useless)}{doubt}."
 
 
 def _all_useless(useless: Cells, cells: Cells) -> Cells:
@@ -390,7 +399,7 @@ def _all_useless(useless: Cells, cells: Cells) -> Cells:
     cell_at = {
         _place(cell): cell for cell in useless if often[_place(cell)] == judged[_place(cell)]
     }
-    return list(cell_at.values()) if len(cell_at) <= MOST_NAMED else ()
+    return list(cell_at.values()) if len(cell_at) <= MOST_NAMED else []
 
 
 def _place(cell: Mapping[str, Any]) -> tuple[str, str]:

@@ -1,0 +1,86 @@
+"""How functions are written, counted: what a formatter and ruff do not see."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+PRODUCT = Path(__file__).resolve().parents[1] / "metal"
+MOST_BRANCHES = 15
+MOST_PARAMETERS = 12
+BRANCHING = (
+    *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Assert),
+    *(ast.IfExp, ast.comprehension, ast.match_case),
+)
+COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+Functions = ast.FunctionDef | ast.AsyncFunctionDef
+Finding = tuple[int, str]  # line, what stands there
+
+
+def branches(function: ast.AST) -> int:
+    """Branches of a function, those in comprehensions, conditional expressions and `and`/`or`
+    counted, and 1.
+    """
+    number = 1
+    for node in ast.walk(function):
+        number += isinstance(node, BRANCHING)
+        if isinstance(node, ast.comprehension):
+            number += len(node.ifs)
+        elif isinstance(node, ast.BoolOp):
+            number += len(node.values) - 1
+    return number
+
+
+def branching(tree: ast.Module) -> Iterator[Finding]:
+    for node in ast.walk(tree):
+        if isinstance(node, Functions) and branches(node) > MOST_BRANCHES:
+            yield node.lineno, f"{node.name} has {branches(node)} branches"
+
+
+def conditionals(tree: ast.Module) -> Iterator[Finding]:
+    """Conditional expressions inside another, and statements with several."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.stmt) or isinstance(node, (*Functions.__args__, ast.ClassDef)):
+            continue
+        heads = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
+        number = sum(isinstance(part, ast.IfExp) for head in heads for part in ast.walk(head))
+        if number > 1:
+            yield node.lineno, f"{number} conditional expressions in one statement"
+
+
+def comprehensions(tree: ast.Module) -> Iterator[Finding]:
+    for node in ast.walk(tree):
+        if isinstance(node, COMPREHENSIONS):
+            clauses = len(node.generators) + sum(len(each.ifs) for each in node.generators)
+            if clauses > 2:
+                yield node.lineno, f"a comprehension of {clauses} clauses"
+
+
+def parameters(tree: ast.Module) -> Iterator[Finding]:
+    """Functions with more parameters than a caller can keep apart; public ones and options, whose
+    parameters are a command's, may have them.
+    """
+    for node in ast.walk(tree):
+        if not isinstance(node, Functions) or any(_declares_options(d) for d in node.decorator_list):
+            continue
+        number = len(node.args.posonlyargs + node.args.args + node.args.kwonlyargs)
+        if number > MOST_PARAMETERS:
+            yield node.lineno, f"{node.name} has {number} parameters"
+
+
+def _declares_options(decorator: ast.expr) -> bool:
+    name = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return isinstance(name, ast.Name) and name.id.startswith("documented")
+
+
+@pytest.mark.parametrize("rule", [branching, conditionals, comprehensions, parameters])
+def test_code_stays_plain(rule: Callable[[ast.Module], Iterator[Finding]]) -> None:
+    found = [
+        f"{path.relative_to(PRODUCT.parent)}:{line}: {what}"
+        for path in sorted(PRODUCT.rglob("*.py"))
+        for line, what in rule(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert found == []
