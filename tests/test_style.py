@@ -43,7 +43,7 @@ def branching(tree: ast.Module) -> Iterator[Finding]:
 def conditionals(tree: ast.Module) -> Iterator[Finding]:
     """Conditional expressions inside another, and statements with several."""
     for node in ast.walk(tree):
-        if not isinstance(node, ast.stmt) or isinstance(node, (*Functions.__args__, ast.ClassDef)):
+        if not isinstance(node, ast.stmt) or isinstance(node, Functions | ast.ClassDef):
             continue
         heads = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
         number = sum(isinstance(part, ast.IfExp) for head in heads for part in ast.walk(head))
@@ -64,7 +64,9 @@ def parameters(tree: ast.Module) -> Iterator[Finding]:
     parameters are a command's, may have them.
     """
     for node in ast.walk(tree):
-        if not isinstance(node, Functions) or any(_declares_options(d) for d in node.decorator_list):
+        if not isinstance(node, Functions) or any(
+            _declares_options(d) for d in node.decorator_list
+        ):
             continue
         number = len(node.args.posonlyargs + node.args.args + node.args.kwonlyargs)
         if number > MOST_PARAMETERS:

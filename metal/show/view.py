@@ -92,15 +92,13 @@ class TableView:
         heads: int = 1,
         notes: Iterable[str] = (),
         most: int | None = None,
-        total: int = 0,
         turns: bool = False,
         look: str = "",
     ) -> Self:
         """A view of the run's table `source`, signed; of numbers under a chart, which bear no
         signature, without run.
 
-        name: the source's if empty. most: rows; more are left out. total: rows there are, where not
-        all are given.
+        name: the source's if empty. most: rows; more are left out.
         """
         shown = tuple(tuple(map(Cell.of, row)) for row in rows)
         signature, notes = run.signature_of(source) if run else "", tuple(map(with_minus, notes))
@@ -116,7 +114,7 @@ class TableView:
             turns,
             look=look,
         )
-        return every if most is None else every.first(most, total)
+        return every if most is None else every.first(most)
 
     def turned(self) -> Self:
         """The table with its first column as headings, and its headings as the first column."""
@@ -142,8 +140,8 @@ class TableView:
         ]
 
     def first(self, most: int, total: int = 0, rest: str = "the CSV has all") -> Self:
-        """The first rows of a long table, which says so, and where the rest is. total: as in
-        `of`.
+        """The first rows of a long table, which says so, and where the rest is. total: rows there
+        are, where not all are given.
         """
         total = max(total, self.total, len(self.rows))
         if total <= most or (self.total and len(self.rows) <= most):
@@ -190,13 +188,14 @@ class TableView:
         cells: Mapping[str, Callable[[Row], Cell | str]] | None = None,
         titles: Mapping[str, str] | None = None,
         without: Iterable[str] = (),
+        most: int | None = None,
         **options: Any,
     ) -> Self:
         """Rows of the run's table `source` with every column that its description shows.
 
         described: the columns, where the rows are no table of a run or where run is None.
         cells, titles: of columns that look otherwise here. without: columns left out.
-        options: name, heads, notes, most and look, as in `of`.
+        options: name, heads, notes and look, as in `of`; most: rows, where more are left out.
         """
         described = described or (run.columns(source) if run else ())
         columns = [
@@ -211,8 +210,9 @@ class TableView:
                 return Cell.of(special[column.name](row))
             return Cell(column.text(row), column.ends(row))
 
-        body = ([shown(column, row) for column in columns] for row in rows[: options.get("most")])
-        return cls.of(run, source, title, headings, body, total=len(rows), **options)
+        body = ([shown(column, row) for column in columns] for row in rows[:most])
+        every = cls.of(run, source, title, headings, body, **options)
+        return every if most is None else every.first(most, len(rows))
 
 
 @dataclass(frozen=True)

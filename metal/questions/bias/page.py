@@ -16,7 +16,7 @@ from metal.questions.bias.language_pairs import BY_PAIRS
 from metal.questions.bias.run import LanguageBias
 from metal.questions.bias.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
-from metal.show.charts.dots import Dot, dots_chart
+from metal.show.charts.dots import Dot, Numbers, dots_chart
 from metal.show.pages import Page
 from metal.show.parts import across_languages, by_criterion_and_judge, languages_shown, reasons
 from metal.show.view import Cell, Chart, Rows, Section, TableView
@@ -65,9 +65,7 @@ def lean_charts(run: LanguageBias) -> list[Chart]:
                 alt,
                 dots,
                 LOOKS,
-                value="lean",
-                label="language",
-                source="language_bias",
+                Numbers("lean", label="language", source="language_bias"),
                 form=signed,
                 sides=sides,
                 finding=f"{opening} in {listed(leans)}." if leans else "No lean is shown.",

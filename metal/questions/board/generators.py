@@ -26,7 +26,7 @@ from metal.data.text import (
 )
 from metal.questions.board.run import Billboard
 from metal.runs.columns import Row
-from metal.show.charts.dots import Dot, dots_chart, generator_dots
+from metal.show.charts.dots import Dot, Numbers, dots_chart, generator_dots
 from metal.show.charts.lines import Ranks, rank_lines
 from metal.show.parts import places
 from metal.show.view import Cell, Chart, Section, TableView, folded
@@ -277,10 +277,12 @@ def ablation_chart(run: Billboard) -> Chart | None:
         f"Dots of r on unseen generators, with all members {figure(of_all)} (dashed line); {each}.",
         rows,
         LOOKS,
-        label="without",
-        value="r on unseen generators",
-        before=[Dot("none", of_all)],
-        source="ensemble_members",
+        Numbers(
+            "r on unseen generators",
+            label="without",
+            before=[Dot("none", of_all)],
+            source="ensemble_members",
+        ),
         mark=(of_all, "with all members") if known(of_all) else None,
         finding=_missed(members, of_all),
     )

@@ -26,7 +26,7 @@ from metal.data.text import (
 from metal.questions.board.run import KINDS, OPTIONAL, Billboard
 from metal.runs.columns import Row
 from metal.runs.run import spoken
-from metal.show.charts.dots import MOST_DOTS, Dot, dots_chart
+from metal.show.charts.dots import MOST_DOTS, Dot, Numbers, dots_chart
 from metal.show.charts.scatter import disagreement, panels
 from metal.show.parts import Heat, places, reasons
 from metal.show.view import Cell, Chart, Rows, Section, TableView, folded
@@ -128,9 +128,11 @@ def _ranking_chart(
         alt,
         rows,
         LOOKS,
-        value="r",
-        between={"kind": lambda dot: run.kind(dot.label), "ranks": lambda dot: dot.ranks},
-        source="raters",
+        Numbers(
+            "r",
+            between={"kind": lambda dot: run.kind(dot.label), "ranks": lambda dot: dot.ranks},
+            source="raters",
+        ),
         finding=finding,
         most=most,
         mark=mark,
@@ -263,13 +265,15 @@ def _overrating_chart(run: Billboard, question: _Question) -> Chart | None:
             for row in drawn
         ],
         LOOKS,
-        value="by",
-        between={"kind": lambda row: run.kind(row.label)},
-        caption=f"{question.title(run)}, as drawn",
+        Numbers(
+            "by",
+            between={"kind": lambda row: run.kind(row.label)},
+            caption=f"{question.title(run)}, as drawn",
+            source=question.table,
+        ),
         finding=(
             f"Of {plural(len(drawn), 'rater')} {over} above 0, {under} below, by 90% intervals."
         ),
-        source=question.table,
         form=signed,
         sides=("underrated", "overrated"),
     )

@@ -23,7 +23,7 @@ from metal.questions.design.plans import SCORE
 from metal.questions.design.run import Design, interval_of
 from metal.questions.design.study import ALL, LABELLINGS
 from metal.runs.columns import Row
-from metal.show.charts.dots import MOST_POPULATIONS, Dot, dots_chart, population_panels
+from metal.show.charts.dots import MOST_POPULATIONS, Dot, Numbers, dots_chart, population_panels
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.parts import places
 from metal.show.view import Cell, Chart, Rows, TableView
@@ -113,12 +113,14 @@ def spread_chart(run: Design, criterion: str, language: str) -> Chart:
         f"Standard deviation of the score over rounds, {within(where)}: {'; '.join(spreads)}.",
         dots,
         LOOKS,
-        label="design",
-        value="sd",
+        Numbers(
+            "sd",
+            label="design",
+            between={"labels": lambda row: row.look},
+            caption=f"Standard deviations: {where}",
+            heads=2,
+        ),
         finding=_least_spread(dots),
-        between={"labels": lambda row: row.look},
-        caption=f"Standard deviations: {where}",
-        heads=2,
         form=spread,
     )
 

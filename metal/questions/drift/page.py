@@ -22,7 +22,7 @@ from metal.questions.drift.compute import BETTER, DIFFERENT, EQUIVALENT, UNDECID
 from metal.questions.drift.run import FAILED, Diff
 from metal.questions.drift.words import SOURCES, definitions, facts
 from metal.runs.columns import Row
-from metal.show.charts.dots import Dot, dots_chart
+from metal.show.charts.dots import Dot, Numbers, dots_chart
 from metal.show.pages import Page
 from metal.show.parts import (
     across_languages,
@@ -75,16 +75,17 @@ def change_charts(run: Diff) -> list[Chart]:
         )
         title = f"{run.criteria[criterion].title}, {name(judge)}"
         key = f"change_{slug(criterion)}_{slug(judge)}"
-        more: dict[str, Any] = {
-            "value": "change",
-            "label": "language",
-            "source": "drift",
-            "form": percent_change,
-        }
-        finding = f"L{lowest}"
         drawn.append(
             dots_chart(
-                key, title, alt, dots, LOOKS, sides=("worse", "better"), finding=finding, **more
+                key,
+                title,
+                alt,
+                dots,
+                LOOKS,
+                Numbers("change", label="language", source="drift"),
+                form=percent_change,
+                sides=("worse", "better"),
+                finding=f"L{lowest}",
             )
         )
     return drawn

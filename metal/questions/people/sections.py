@@ -25,7 +25,7 @@ from metal.genie.gold_questions import SIDES
 from metal.genie.noisy import THRESHOLD
 from metal.questions.people.run import Monitor
 from metal.runs.columns import Column, Row
-from metal.show.charts.dots import Dot, dots_chart
+from metal.show.charts.dots import Dot, Numbers, dots_chart
 from metal.show.charts.lines import ItemsCurve, design_curve
 from metal.show.parts import exclusions_table
 from metal.show.view import Cell, Chart, Rows, Section, TableView, folded
@@ -86,12 +86,14 @@ def _tests_chart(run: Monitor) -> Chart:
         f"Dots with intervals for {plural(len(rows), 'rater')}: {noisy} noisy.",
         rows,
         TESTS_LOOKS,
-        value="share right",
-        between={"task": lambda row: name(weakest[row.label])},
-        caption="Share right, as drawn",
+        Numbers(
+            "share right",
+            between={"task": lambda row: name(weakest[row.label])},
+            caption="Share right, as drawn",
+            heads=2,
+            source="raters",
+        ),
         finding=f"{noisy} of {plural(len(rows), 'rater')} {'is' if noisy == 1 else 'are'} noisy.",
-        heads=2,
-        source="raters",
         mark=(THRESHOLD, f"accuracy {THRESHOLD:g}"),
     )
 
@@ -228,10 +230,8 @@ def _colleagues_chart(rows: Sequence[Row]) -> Chart | None:
         f"Dots with intervals for {who}; {out} {stand} out over all criteria together.",
         dots,
         COLLEAGUES_LOOKS,
-        value="difference",
-        caption="As drawn",
+        Numbers("difference", caption="As drawn", source="behaviour"),
         finding=f"{out} of {who} {stand} out over all criteria together.",
-        source="behaviour",
         sides=("agrees less", "agrees more"),
         form=percent_change,
     )

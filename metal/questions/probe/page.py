@@ -28,7 +28,7 @@ from metal.questions.probe.compute import AGAINST, ALL_CERTAIN, BLIND, CAPPED, N
 from metal.questions.probe.run import ProbeReport
 from metal.questions.probe.words import SOURCES, definitions, facts
 from metal.runs.columns import Row, title_of
-from metal.show.charts.dots import Dot, dots_chart
+from metal.show.charts.dots import Dot, Numbers, dots_chart
 from metal.show.pages import Page
 from metal.show.parts import across_languages, criterion_in_words, languages_shown, parts, places
 from metal.show.view import Cell, Chart, Section, TableView
@@ -74,13 +74,9 @@ def seen_charts(run: ProbeReport) -> list[Chart]:
         key = f"a_{slug(language)}_{slug(criterion)}_{slug(judge)}"
         chance = (0.5, "chance")
         finding = f"{within(judge)} is blind to {blind}." if blind else "No blindness is shown."
-        more: dict[str, Any] = {
-            "value": "A",
-            "label": "changed",
-            "source": "probes",
-            "finding": finding,
-        }
-        drawn.append(dots_chart(key, title, alt, dots, LOOKS, mark=chance, **more))
+        numbers = Numbers("A", label="changed", source="probes")
+        chart = dots_chart(key, title, alt, dots, LOOKS, numbers, mark=chance, finding=finding)
+        drawn.append(chart)
     return drawn
 
 

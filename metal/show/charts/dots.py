@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate, chain, pairwise
 from typing import Any, Self
 
@@ -61,45 +61,58 @@ class Dot:
         return self.value, self.low, self.high
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """The table of numbers under a chart of dots. value, label: headings of its last and first
+    column; between: the others', with what stands there.
+
+    before: rows that stand first and are not drawn. caption: the chart's title if empty. heads:
+    columns that name a row. source: the run's table that the rows come from.
+    """
+
+    value: str
+    label: str = "rater"
+    between: Mapping[str, Callable[[Dot], str]] = field(default_factory=dict)
+    before: Sequence[Dot] = ()
+    caption: str = ""
+    heads: int = 1
+    source: str = ""
+
+    def view(
+        self, key: str, title: str, rows: Sequence[Dot], form: Callable[[Any], str]
+    ) -> TableView:
+        """The table of a chart of this key and title."""
+        body: Rows = []
+        for row in (*self.before, *rows):
+            last = Cell(form(row.value), interval(row.low, row.high, form))
+            body.append([name(row.label), *(text(row) for text in self.between.values()), last])
+        columns = (self.label, *self.between, self.value)
+        caption, called = self.caption or title, f"{key}_numbers"
+        return TableView.of(
+            None, self.source, caption, columns, body, name=called, heads=self.heads
+        )
+
+
 def dots_chart(
     key: str,
     title: str,
     alt: str,
     rows: Sequence[Dot],
     looks: Looks,
+    numbers: Numbers,
     *,
-    value: str,
-    label: str = "rater",
-    between: Mapping[str, Callable[[Dot], str]] | None = None,
-    before: Sequence[Dot] = (),
-    caption: str = "",
-    heads: int = 1,
     finding: str = "",
-    source: str = "",
     form: Callable[[Any], str] = figure,
     most: int = MOST_DOTS,
     **drawn: Any,
 ) -> Chart:
-    """A row each; the first `most` are drawn. label, value: headings of the first and last column
-    of the numbers; between: the others'. before: rows that stand first among the numbers, and are
-    not drawn. caption: of the numbers; the chart's title if empty.
+    """A row each; the first `most` are drawn.
 
-    finding: as of a chart. heads: columns that name a row. source: the run's table that the rows
-    come from. looks, form, drawn (mark, sides, beside): of `interval_dots`.
+    finding: as of a chart. looks, form, drawn (mark, sides, beside): of `interval_dots`.
     """
-    more = between or {}
-    numbers: Rows = []
-    for row in (*before, *rows):
-        last = Cell(form(row.value), interval(row.low, row.high, form))
-        numbers.append([name(row.label), *(text(row) for text in more.values()), last])
-    columns = (label, *more, value)
-    view = TableView.of(
-        None, source, caption or title, columns, numbers, name=f"{key}_numbers", heads=heads
-    )
     notes = (f"The first {most} of {len(rows)}; all are in the table.",) if len(rows) > most else ()
-    return Chart(
-        key, title, alt, interval_dots(rows[:most], looks, form=form, **drawn), view, notes, finding
-    )
+    drawing = interval_dots(rows[:most], looks, form=form, **drawn)
+    return Chart(key, title, alt, drawing, numbers.view(key, title, rows, form), notes, finding)
 
 
 def generator_dots(
@@ -136,10 +149,7 @@ def generator_dots(
         f" {plural(len(rows[:most]), 'generator')}{ends}.",
         rows,
         looks,
-        label="generator",
-        value=value,
-        between={"ranks": lambda row: row.ranks},
-        source=source,
+        Numbers(value, label="generator", between={"ranks": lambda row: row.ranks}, source=source),
         finding=finding,
         form=form,
         most=most,
