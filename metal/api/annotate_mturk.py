@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign, MTurkSettings
     from metal.building.crowdsourcing.mturk_documents import QualificationTest
     from metal.building.crowdsourcing.posting import PostingCost
+    from metal.data.dataset import Dataset
     from metal.running.annotating import ImportReport
 
 DAY, MINUTE = 86_400, 60  # seconds
 DESCRIPTION = "Read a text in LANGUAGE and say how good it is. Guidelines are on the page."
 KEYWORDS = "LANGUAGE, text, rating, quality, reading"
 PLENTY, TRUSTED = 5000, 99  # HITs done, percent approved: GENIE, section 6
-SHOWN = 10  # unreadable assignments that are named
 WORKERS_SITE = {
     "production": "https://worker.mturk.com",
     "sandbox": "https://workersandbox.mturk.com",
@@ -406,7 +406,6 @@ def annotate_pull_mturk(
     )
     from metal.building.crowdsourcing.schedule import now
     from metal.data.dataset import dataset_to_change
-    from metal.running.annotating import import_answers
 
     if expire and extend:
         raise UsageError(
@@ -433,25 +432,14 @@ def annotate_pull_mturk(
                     f"note: no longer on Mechanical Turk: {plural(gone, 'task')}; what was fetched"
                     " is kept"
                 )
-            notes = _left_out(received)
-            report = None
-            if received.answers:
-                notes += [] if production else [REHEARSAL]
-                raters = group or ("crowd" if production else "sandbox")
-                report = import_answers(
-                    dataset, loaded, received.answers, notes, replace=replace, group=raters
-                )
-                imported(report)
-            else:
-                for note in ["nothing to take in yet", *notes]:
-                    say(f"note: {note}")
+            report = _taken_in(dataset, loaded, received, production, group, replace, say, imported)
             if approve:
                 say(f"Approved: {fetching.approve(turk, campaign, received.complete):,}")
             if sums:
                 _pay(turk, campaign, sums, bonus_reason, yes or not production, say, confirm)
-            named = {worker.removeprefix("mturk:"): NOISY for worker in names(exclude)}
+            noisy = {worker.removeprefix("mturk:"): NOISY for worker in names(exclude)}
             if count := fetching.enforce_cap(turk, campaign) + posting.exclude(
-                turk, campaign, named
+                turk, campaign, noisy
             ):
                 say(f"Workers who get no further tasks: {count:,} more")
             if expire or extend:
@@ -463,13 +451,29 @@ def annotate_pull_mturk(
         return Pulled(campaign.name, report, campaign.standing(now()))
 
 
-def _left_out(received: Received) -> list[str]:
-    """Notes on what was left out."""
-    notes = [f"{received.rejected:,} rejected assignments left out"] if received.rejected else []
-    notes += [f"left out: {why}" for why in list(received.unreadable.values())[:SHOWN]]
-    if len(received.unreadable) > SHOWN:
-        notes.append(f"left out: {len(received.unreadable) - SHOWN:,} more that cannot be read")
-    return notes
+def _taken_in(
+    folder: Path,
+    dataset: Dataset,
+    received: Received,
+    production: bool,
+    group: str | None,
+    replace: bool,
+    say: Say,
+    imported: Callable[[ImportReport], None],
+) -> ImportReport | None:
+    """The report on the answers that are ratings now; None where there are none yet."""
+    from metal.running.annotating import import_answers
+
+    notes = received.left_out()
+    if not received.answers:
+        for note in ["nothing to take in yet", *notes]:
+            say(f"note: {note}")
+        return None
+    notes += [] if production else [REHEARSAL]
+    raters = group or ("crowd" if production else "sandbox")
+    report = import_answers(folder, dataset, received.answers, notes, replace=replace, group=raters)
+    imported(report)
+    return report
 
 
 def _pay(

@@ -79,7 +79,7 @@ def criterion_new(
     from metal.data.dataset import dataset_to_change, update_dataset, with_parts
     from metal.data.dataset_lines import criterion_record
     from metal.data.files import check_outside, write_new
-    from metal.data.records import Criterion, Scale
+    from metal.data.records import Criterion
     from metal.raters.judges.rubric import bears_file
 
     if isinstance(name, Criterion):
@@ -97,15 +97,8 @@ def criterion_new(
             )
         criterion = _of_template(name, template, Path(data))
     else:
-        if not scale or not question.strip():
-            lacking = "`scale` is not given" if not scale else "`question` is empty; ask something"
-            raise UsageError(
-                f"criterion {name}: {lacking}, or name the `template` that has the criterion"
-            )
         words = label or name.replace("_", " ").capitalize()
-        criterion = Criterion(
-            name, Scale.of(scale), direction, label=words, question=question.strip()
-        )
+        criterion = _in_a_line(name, scale, question.strip(), words, direction)
     if not bears_file(criterion.name):
         example = re.sub(r"\W+", "_", criterion.name.strip()).strip("_").lower() or "helpfulness"
         raise UsageError(
@@ -135,6 +128,18 @@ def criterion_file(name: str) -> Path:
     from pathlib import Path
 
     return Path("prompts", "criteria", f"{name}.toml")
+
+
+def _in_a_line(
+    name: str, scale: str, question: str, label: str, direction: Literal["higher", "lower"]
+) -> Criterion:
+    """The criterion of these words. Raises UsageError without scale or question."""
+    from metal.data.records import Criterion, Scale
+
+    if scale and question:
+        return Criterion(name, Scale.of(scale), direction, label=label, question=question)
+    lacking = "`question` is empty; ask something" if scale else "`scale` is not given"
+    raise UsageError(f"criterion {name}: {lacking}, or name the `template` that has the criterion")
 
 
 def _of_template(name: str, template: str, data: Path) -> Criterion:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from metal.api.read import Data
+    from metal.data.dataset import Dataset
     from metal.data.records import Criterion, Rating
     from metal.raters.judges.collect import CallStatistics
     from metal.raters.judges.models import Model
+    from metal.raters.judges.prompts import Message, Prompt
 
 
 @dataclass(frozen=True, repr=False)
@@ -248,27 +250,29 @@ def prompt_show(
     together = variant(prompt, together=True) == prompt
     beside = [each for each in known_criteria if together and each.scale.compares == pairs]
     [loaded] = load_prompts(request, beside or [criteria[criterion]], folders, shown_in, pairs)
-    if data is None:
-        if output:
-            raise UsageError("`output` is an output of a dataset; give the dataset too")
-        references: tuple[str, ...] = (
-            ("(a reference's text)",) if loaded.template.shows_references else ()
-        )
+    if data is not None:
+        message = _message_about(as_dataset(data), output, loaded, criterion)
+    elif output:
+        raise UsageError("`output` is an output of a dataset; give the dataset too")
+    else:
+        references = ("(a reference's text)",) if loaded.template.shows_references else ()
         message = loaded.write(
             criterion, "en", "(the source's text)", "(the output's text)", references=references
         )
-    else:
-        dataset = as_dataset(data)
-        if output and output not in dataset.outputs:
-            raise UnknownName("output", output, dataset.outputs)
-        shown = dataset.outputs[output] if output else next(iter(dataset.outputs.values()))
-        texts = shown.shown if shown.is_pair == loaded.template.pairs else loaded.template.slots
-        source = dataset.sources[shown.source]
-        references = source.references if loaded.template.shows_references else ()
-        message = loaded.write(
-            criterion, shown.language, source.text, *texts, references=references
-        )
     return SentPrompt(loaded.name, loaded.digest(criterion), message.system, message.user)
+
+
+def _message_about(dataset: Dataset, output: str, prompt: Prompt, criterion: str) -> Message:
+    """What a judge is sent about an output, the first one where none is named. Raises
+    UnknownName.
+    """
+    if output and output not in dataset.outputs:
+        raise UnknownName("output", output, dataset.outputs)
+    shown = dataset.outputs[output] if output else next(iter(dataset.outputs.values()))
+    texts = shown.shown if shown.is_pair == prompt.template.pairs else prompt.template.slots
+    source = dataset.sources[shown.source]
+    references = source.references if prompt.template.shows_references else ()
+    return prompt.write(criterion, shown.language, source.text, *texts, references=references)
 
 
 def _criteria_and_folders(

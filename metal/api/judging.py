@@ -280,20 +280,17 @@ async def judge_async(
         run = Path(resume)
         request, inputs, begun_with = _begun(run, added)
         concurrency = concurrency or begun_with
+    elif data is None or not (functions or judge):
+        raise UsageError(
+            'give a dataset and `judge`, e.g. `metal.judge("datasets/demo",'
+            ' judge="openai:gpt-4o-mini")`'
+        )
     else:
-        if data is None or not (functions or judge):
-            raise UsageError(
-                'give a dataset and `judge`, e.g. `metal.judge("datasets/demo",'
-                ' judge="openai:gpt-4o-mini")`'
-            )
         request = _asked_for(options, tuple(functions) or names(named))
         inputs = load(data, (), reading)
-        run = Path("runs") / f"{inputs.name}-{next(iter(functions), 'judges')}"
-        if out:
-            run = Path(out)
+        run = Path(out or f"runs/{inputs.name}-{next(iter(functions), 'judges')}")
         if pairs:
-            folder = None if dry_run else run.with_name(f"{run.name}-pairs")
-            inputs = _of_pairs(inputs, pairs, seed, folder)
+            inputs = _of_pairs(inputs, pairs, seed, run.with_name(f"{run.name}-pairs"), dry_run)
     how = EngineOptions(
         engine=_engine(engine, batch, resume, address, wait), wait=wait, address=address
     )
@@ -391,7 +388,7 @@ def _engine(
     return engine
 
 
-def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path | None) -> Inputs:
+def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path, dry_run: bool) -> Inputs:
     """The data as pairs of outputs, kept in the folder. Raises UsageError where other pairs are
     there.
     """
@@ -399,7 +396,7 @@ def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path | None) -> Inp
     from metal.data.dataset import load_dataset, save_dataset
 
     dataset = compared(inputs.dataset, which, seed=seed)
-    if folder is None:
+    if dry_run:
         return replace(inputs, dataset=dataset)
     if not folder.exists():
         save_dataset(dataset, folder)

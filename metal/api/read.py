@@ -128,44 +128,51 @@ def read(
         from metal.running.prompting import prompt_folders as checked
 
         checked(map(str, prompt_folders), None)
-    if (map_sources or map_generators) and into is None:
+    if into is None and any((map_sources, map_generators)):
         raise UsageError("`map_sources` and `map_generators` rename ids for `into`")
-    if (
-        isinstance(data, str | os.PathLike)
-        and not format
-        and (Path(data) / "dataset.toml").is_file()
-    ):
-        _check_table(data, options if into is None else {**options, "into": into})
-        return _with_texts(load_dataset(Path(data)), texts)
+    path = Path(data) if isinstance(data, str | os.PathLike) else None
+    if path and not format and (path / "dataset.toml").is_file():
+        _check_table(data, options, into)
+        return _with_texts(load_dataset(path), texts)
     base = None if into is None else load_dataset(Path(into))
     draft = draft_of(data, format, options, base, progress or no_progress)
-    dataset = (
-        draft.assemble(Path(data)) if isinstance(data, str | os.PathLike) else draft.assemble()
-    )
-    report = dataset.report
+    dataset = draft.assemble(path) if path else draft.assemble()
     if base is not None:
-        from metal.data.merge import merge
-        from metal.data.text import note
+        return _with_texts(_joined(base, dataset, draft, map_sources, map_generators), texts)
+    if path is None or any([*own.values(), texts]):  # verbs have no such options
+        return replace(_with_texts(dataset, texts), origin=None, reading={})
+    return replace(dataset, origin=path, reading=plain(_with_format(options, path, format)))
 
-        dataset, merged = merge(
-            base,
-            dataset,
-            map_sources=_renamed(map_sources or {}),
-            map_generators=_renamed(map_generators or {}),
-            counted_from=draft.counted_from,
-        )
-        report += tuple(map(note, merged.lines()))
-    origin = None  # of what takes an option to be read that verbs do not have
-    if isinstance(data, str | os.PathLike) and not any(own.values()) and base is None and not texts:
-        from metal.data.formats import recognize
 
-        origin = Path(data)
-        recognized = Path(data).exists() and format in ("", recognize(Path(data)) or "table")
-        options |= {} if recognized else {"format": format}
-    reading_options = plain(options) if origin else {}
-    return replace(
-        _with_texts(replace(dataset, report=report), texts), origin=origin, reading=reading_options
+def _joined(
+    base: Dataset,
+    dataset: Dataset,
+    draft: Draft,
+    map_sources: StrPath | Pairs | None,
+    map_generators: StrPath | Pairs | None,
+) -> Dataset:
+    """The dataset merged into another, whose report says how both were."""
+    from metal.data.merge import merge
+    from metal.data.text import note
+
+    both, merged = merge(
+        base,
+        dataset,
+        map_sources=_renamed(map_sources or {}),
+        map_generators=_renamed(map_generators or {}),
+        counted_from=draft.counted_from,
     )
+    report = (*dataset.report, *map(note, merged.lines()))
+    return replace(both, report=report, origin=None, reading={})
+
+
+def _with_format(options: Mapping[str, Any], path: Path, format: str) -> dict[str, Any]:
+    """The options, with the format where the files do not say it."""
+    from metal.data.formats import recognize
+
+    if path.exists() and format in ("", recognize(path) or "table"):
+        return dict(options)
+    return {**options, "format": format}
 
 
 def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,19 +190,19 @@ def _for_the_reader(reading: Mapping[str, Any]) -> dict[str, Any]:
     return given(options)  # type: ignore[return-value]
 
 
-def _check_table(data: StrPath | Dataset, options: Mapping[str, Any]) -> None:
+def _check_table(data: object, options: Mapping[str, Any], into: StrPath | None = None) -> None:
     """Raise UsageError for options of reading a table where the data are a dataset, which is read
     as it is.
     """
-    if options:
+    if options or into is not None:
         what = (
             f"{data} is a dataset folder"
             if isinstance(data, str | os.PathLike)
             else "the data are a dataset"
         )
         raise UsageError(
-            f"`{next(iter(options))}` is for tables and releases, and {what}, read as it is; leave"
-            " it out"
+            f"`{next(iter(options), 'into')}` is for tables and releases, and {what}, read as it"
+            " is; leave it out"
         )
 
 

@@ -112,10 +112,10 @@ def replies(
     table = pd.concat([each.table for each in opened], ignore_index=True)
     notes = [note for each in opened for note in each.notes]
     judges = {name: each for opened_run in opened for name, each in opened_run.models.items()}
+    outputs = dict.fromkeys(map(str, table["output"]))
     table = _chosen(table, names(language), names(criterion), names(judge), judges)
     calls: list[AskedCall] = []
     if output:
-        outputs = dict.fromkeys(str(name) for each in opened for name in each.table["output"])
         if output not in outputs:
             raise UnknownName("output", output, outputs)
         table = table[table["output"] == output]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from metal.building.sample import Histogram
     from metal.data.dataset import Dataset
+    from metal.data.records import Criterion, Source
 
 PICTURE = "passage_lengths.svg"
 SAMPLE = "sample"  # the verb
@@ -131,7 +132,6 @@ def sample(
     from metal.building.sample import SampleSettings, draw
     from metal.data.dataset import Card, assemble, save_dataset
     from metal.data.formats.passages import find_passages
-    from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
     from metal.data.ratings import facts_from
     from metal.data.replacing import check_new
     from metal.data.tokens import load_encoding
@@ -139,11 +139,7 @@ def sample(
 
     folder = Path(out)
     check_new(folder, SAMPLE, force=force)
-    for criterion in names(criteria):
-        if criterion not in METAL_CRITERIA:
-            raise UnknownName(
-                "criterion", criterion, METAL_CRITERIA, "Others go into dataset.toml by hand"
-            )
+    rated = _criteria_named(names(criteria))
     asked = names(languages)
     passages = find_passages(
         str(source),
@@ -168,20 +164,7 @@ def sample(
         code: draw(code, partial(passages.split, code), counter, rules, partial(follow, code))
         for code in codes
     }
-    short = {code: histogram for code, (histogram, sources) in drawn.items() if not sources}
-    if short:
-        held = (
-            f"{code} {max(h.counts):,} of {h.bounds[0]:.0f} to {h.bounds[1]:.0f} tokens"
-            for code, h in short.items()
-        )
-        enough = set.intersection(
-            *(histogram.bins_that_hold(per_language) for histogram, _ in drawn.values())
-        )
-        raise UsageError(
-            f"the fullest bin holds fewer than `per_language={per_language}` passages:"
-            f" {', '.join(held)}; {f'use `bins={max(enough)}`, ' if enough else ''}ask for fewer,"
-            " or pass `allow_fewer=True`"
-        )
+    _check_drawn(drawn, per_language)
     histograms = {code: histogram.record() for code, (histogram, _) in drawn.items()}
     settings = {
         "encoding": encoding,
@@ -191,7 +174,7 @@ def sample(
     }
     dataset = assemble(
         Card(name or folder.resolve().name, licence=passages.licence, citation=passages.citation),
-        [metal_criterion(criterion) for criterion in names(criteria) or METAL_CRITERIA],
+        rated,
         [source for _, sources in drawn.values() for source in sources],
         [],
         [],
@@ -204,3 +187,36 @@ def sample(
     picture = {PICTURE: standalone(chart.svg, chart.alt).encode()}
     save_dataset(dataset, folder, force=force, files=picture, maker=SAMPLE)
     return Sampled(dataset, folder, {code: histogram for code, (histogram, _) in drawn.items()})
+
+
+def _criteria_named(criteria: Sequence[str]) -> list[Criterion]:
+    """METAL's criteria of these names, all without any. Raises UnknownName."""
+    from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
+
+    for name in criteria:
+        if name not in METAL_CRITERIA:
+            raise UnknownName(
+                "criterion", name, METAL_CRITERIA, "Others go into dataset.toml by hand"
+            )
+    return [metal_criterion(name) for name in criteria or METAL_CRITERIA]
+
+
+def _check_drawn(
+    drawn: Mapping[str, tuple[Histogram, Sequence[Source]]], per_language: int
+) -> None:
+    """Raise UsageError where a language's fullest bin did not hold as many passages as asked."""
+    short = {code: histogram for code, (histogram, sources) in drawn.items() if not sources}
+    if not short:
+        return
+    held = (
+        f"{code} {max(h.counts):,} of {h.bounds[0]:.0f} to {h.bounds[1]:.0f} tokens"
+        for code, h in short.items()
+    )
+    enough = set.intersection(
+        *(histogram.bins_that_hold(per_language) for histogram, _ in drawn.values())
+    )
+    raise UsageError(
+        f"the fullest bin holds fewer than `per_language={per_language}` passages:"
+        f" {', '.join(held)}; {f'use `bins={max(enough)}`, ' if enough else ''}ask for fewer,"
+        " or pass `allow_fewer=True`"
+    )

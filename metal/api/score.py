@@ -93,9 +93,6 @@ def score(
         run = metal.score("datasets/news", ["chrf", "rouge-l"])
         metal.billboard("datasets/news", run)
     """
-    from metal.boards.history import standing
-    from metal.boards.store import read_history, read_submission
-    from metal.data.text import first_few, plural
     from metal.raters.metrics.dataset_scores import with_metric_score
     from metal.running import scoring
 
@@ -104,12 +101,7 @@ def score(
             'give `metric`, e.g. `metric="chrf,rouge-l"`, or `from_file` with scores computed'
             " elsewhere"
         )
-    if from_file and not name.strip():
-        raise UsageError(
-            f'`from_file="{from_file}"` needs `name`: what computed the scores, e.g. `name="comet"`'
-        )
-    if not from_file and (direction or signature):
-        raise UsageError("`direction` and `signature` go with `from_file`; a metric says its own")
+    _check_from_file(from_file, name, bool(direction or signature))
     if into and out:
         raise UsageError("give `out` for a run folder or `into` for the dataset itself")
     if into:  # a dataset is written without what was submitted to it
@@ -132,11 +124,22 @@ def score(
     else:
         metrics = scoring.find_metrics(metric)
         scores = scoring.score(metrics, name, dataset, place, force=force, progress=progress)
-    history = read_history(inputs.folder) if into else ()
+    return _without_submitted(scores, inputs.folder) if into else scores
+
+
+def _without_submitted(scores: Scoring, folder: Path) -> Scoring:
+    """The scores of a dataset's own outputs, which say that they lack those submitted to its
+    board.
+    """
+    from metal.boards.history import standing
+    from metal.boards.store import read_history, read_submission
+    from metal.data.text import first_few, plural
+
+    history = read_history(folder)
     joined = [entry for entry in standing(history, len(history)) if entry.what == "generator"]
     if not joined:
         return scores
-    outputs = sum(len(read_submission(inputs.folder, entry).outputs) for entry in joined)
+    outputs = sum(len(read_submission(folder, entry).outputs) for entry in joined)
     about = (
         f"{plural(outputs, 'output')} of submitted generators"
         f" ({first_few([entry.name for entry in joined])}) are the board's, not the dataset's, and"
@@ -144,6 +147,18 @@ def score(
         " billboard`"
     )
     return replace(scores, lacking="; ".join(filter(None, [scores.lacking, about])))
+
+
+def _check_from_file(from_file: StrPath | None, name: str, more: bool) -> None:
+    """Raise UsageError for scores without a name, or more said of a metric, which says it
+    itself.
+    """
+    if from_file and not name.strip():
+        raise UsageError(
+            f'`from_file="{from_file}"` needs `name`: what computed the scores, e.g. `name="comet"`'
+        )
+    if more and not from_file:
+        raise UsageError("`direction` and `signature` go with `from_file`; a metric says its own")
 
 
 MOST_TEXTS = 200  # outputs of a dataset that a metric is tried on
@@ -261,8 +276,12 @@ def _finding_on_texts(metric: Metric, items: Sequence[Item]) -> Trial:
     from metal.raters.metrics.own import RAISED
 
     answers = scored(metric, items)
-    scores = [answer.score for answer in answers if answer.score is not None]
-    missing = Counter(answer.reason for answer in answers if answer.score is None)
+    scores, missing = [], Counter[str]()
+    for answer in answers:
+        if answer.score is None:
+            missing[answer.reason] += 1
+        else:
+            scores.append(answer.score)
     low = float("-inf") if metric.low is None else metric.low
     high = float("inf") if metric.high is None else metric.high
     words = f"{len(scores)} of {len(items)} outputs have a score"

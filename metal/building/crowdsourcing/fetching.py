@@ -32,6 +32,7 @@ from metal.errors import MetalError, UsageError
 
 AT_ONCE = "taskAnswers"
 _CHOICE = re.compile(r"[\w +-]{1,80}")
+SHOWN = 10  # unreadable assignments that are named
 
 
 def fetch(
@@ -95,6 +96,14 @@ class Received:
     complete: list[str]
     unreadable: dict[str, str]
     rejected: int
+
+    def left_out(self) -> list[str]:
+        """Notes on what was left out."""
+        notes = [f"{self.rejected:,} rejected assignments left out"] if self.rejected else []
+        notes += [f"left out: {why}" for why in list(self.unreadable.values())[:SHOWN]]
+        if len(self.unreadable) > SHOWN:
+            notes.append(f"left out: {len(self.unreadable) - SHOWN:,} more that cannot be read")
+        return notes
 
 
 def received(campaign: MTurkCampaign, criteria: Mapping[str, Criterion]) -> Received:
