@@ -43,9 +43,9 @@ def outputs_to_rate(
     dataset: Dataset,
     folder: Path,
     *,
-    languages: Iterable[str] = (),
+    languages: Collection[str] = (),
     only: Path | None = None,
-    generators: Iterable[str] = (),
+    generators: Collection[str] = (),
     sources: frozenset[str] | None = None,
     say: Callable[[str], None],
 ) -> list[Output]:
@@ -62,14 +62,7 @@ def outputs_to_rate(
             " sources"
         )
     listed_outputs = _listed_in(only, dataset) if only else set(dataset.outputs)
-    selected = [
-        output
-        for output in dataset.outputs.values()
-        if (not languages or output.language in languages)
-        and (not generators or output.generator in generators)
-        and (sources is None or output.source in sources)
-        and output.output in listed_outputs
-    ]
+    selected = _selected(dataset.outputs.values(), listed_outputs, languages, generators, sources)
     chosen = [output for output in selected if output.chosen]
     usable = [output for output in chosen if output.text.strip()]
     if not usable:
@@ -88,6 +81,24 @@ def outputs_to_rate(
         if count:
             say(f"warning: {plural(count, 'output')} {what}")
     return usable
+
+
+def _selected(
+    outputs: Iterable[Output],
+    ids: Collection[str],
+    languages: Collection[str],
+    generators: Collection[str],
+    sources: Collection[str] | None,
+) -> list[Output]:
+    """The outputs with these ids, of the languages, generators and sources that are limited."""
+    return [
+        output
+        for output in outputs
+        if output.output in ids
+        and (not languages or output.language in languages)
+        and (not generators or output.generator in generators)
+        and (sources is None or output.source in sources)
+    ]
 
 
 def _listed_in(file: Path, dataset: Dataset) -> set[str]:

@@ -242,9 +242,10 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     row, so that rates add up.
     """
     overall = classes[classes["language"] == ALL]
-    listed = [quality for quality in dict.fromkeys(overall["quality"]) if quality != ALL] or [ALL]
-    names = [name for name in dataset.criteria if (overall["criterion"] == name).any()]
-    most = max((len(dataset.criteria[name].scale.levels) for name in names), default=0)
+    qualities = overall["quality"]
+    listed = list(dict.fromkeys(qualities[qualities != ALL])) or [ALL]
+    criteria = [c for name, c in dataset.criteria.items() if (overall["criterion"] == name).any()]
+    most = max((len(criterion.scale.levels) for criterion in criteria), default=0)
     tied = bool((overall["level"] == NO_CLASS).any())
     figures: dict[tuple[str, str], dict[str, Any]] = {}
     for row in overall.to_dict("records"):
@@ -252,23 +253,17 @@ def table_2(classes: pd.DataFrame, dataset: Dataset) -> pd.DataFrame:
     rows = []
     for what in ("count", "share"):
         for place in range(most + tied):
-            row = {
-                "figure": what,
-                "class": _place(place, [dataset.criteria[name] for name in names]),
-            }
-            for name in names:
-                levels = dataset.criteria[name].scale.levels
-                level = levels[place].shown if place < len(levels) else ""
-                if place == most:
-                    level = NO_CLASS
+            row = {"figure": what, "class": _place(place, criteria)}
+            for criterion in criteria:
+                shown = [level.shown for level in criterion.scale.levels]
+                level = [*shown, *[""] * (most - len(shown)), NO_CLASS][place]
                 cells = [UNDEFINED]
                 if level:
-                    cells = [_figure(figures, (name, quality), level, what) for quality in listed]
-                row[dataset.criteria[name].short] = " / ".join(cells)
+                    of_each = [(criterion.name, quality) for quality in listed]
+                    cells = [_figure(figures, key, level, what) for key in of_each]
+                row[criterion.short] = " / ".join(cells)
             rows.append(row)
-    return pd.DataFrame(
-        rows, columns=["figure", "class", *(dataset.criteria[name].short for name in names)]
-    )
+    return pd.DataFrame(rows, columns=["figure", "class", *(c.short for c in criteria)])
 
 
 def _place(place: int, criteria: Sequence[Criterion]) -> str:
@@ -353,6 +348,7 @@ def generated(
     qualities = {name: about.get("quality", "") for name, about in noted.items()} | quality_of(
         dataset
     )
+    generators = dict.fromkeys([*noted, *(output.generator for output in outputs)])
     overall, by_generator = [], []
     for language in languages:
         passages = {
@@ -365,23 +361,22 @@ def generated(
         covered = {output.source for output in texts if output.chosen}
         row = {"language": language, "passages": len(passages), "qualities": _counted(by_quality)}
         overall.append(row | _of_texts(texts) | {"without": len(passages - covered)})
-        for generator in dict.fromkeys([*noted, *(output.generator for output in outputs)]):
-            theirs = [output for output in texts if output.generator == generator]
-            missing = (
-                len(passages - {output.source for output in theirs})
-                if generator != "reference"
-                else math.nan
-            )
-            row = {
-                "language": language,
-                "generator": generator,
-                "quality": qualities.get(generator, ""),
-            }
-            by_generator.append(row | _of_texts(theirs) | {"missing": missing})
+        for generator in generators:
+            row = {"language": language, "quality": qualities.get(generator, "")}
+            by_generator.append(row | _of_generator(generator, texts, passages))
     return {
         "languages": pd.DataFrame(overall, columns=list(GENERATED)),
         "texts": pd.DataFrame(by_generator, columns=list(GENERATED_BY)),
     }
+
+
+def _of_generator(generator: str, outputs: Sequence[Output], passages: set[str]) -> dict[str, Any]:
+    """Figures of a generator's texts, and how many passages it has none of."""
+    texts = [output for output in outputs if output.generator == generator]
+    missing: float = len(passages - {output.source for output in texts})
+    if generator == "reference":  # people were not asked
+        missing = math.nan
+    return {"generator": generator, "missing": missing} | _of_texts(texts)
 
 
 def _of_texts(texts: Sequence[Output]) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -147,17 +148,7 @@ def load_instruction(
         raise DataError(
             path, "needs the texts 'system' and 'user'", "prompts/generate/good.toml is one"
         )
-    temperature = content.get("temperature")
-    if (
-        isinstance(temperature, bool)
-        or not isinstance(temperature, int | float)
-        or not 0 <= temperature <= 2
-    ):
-        raise DataError(
-            path,
-            f"temperature is {temperature!r}",
-            "Give a number from 0 to 2, e.g. temperature = 0",
-        )
+    temperature = _temperature_in(content, path)
     writes = content.get("writes", SUMMARY)
     if not isinstance(writes, str) or not writes.isidentifier() or writes == "justification":
         raise DataError(
@@ -173,6 +164,22 @@ def load_instruction(
     if mark not in trial.user + trial.system:
         raise DataError(path, "nowhere says {{ source }}", "The passage has to be in what is sent")
     return instruction
+
+
+def _temperature_in(content: Mapping[str, Any], path: Path) -> float:
+    """The temperature of an instruction. Raises DataError for what is none."""
+    temperature = content.get("temperature")
+    if (
+        isinstance(temperature, bool)
+        or not isinstance(temperature, int | float)
+        or not 0 <= temperature <= 2
+    ):
+        raise DataError(
+            path,
+            f"temperature is {temperature!r}",
+            "Give a number from 0 to 2, e.g. temperature = 0",
+        )
+    return temperature
 
 
 def _read_released(path: Path) -> dict[str, Any]:
@@ -378,15 +385,14 @@ def choose(
     for source, outputs in by_source.items():
         usable = [output.output for output in outputs if keep_flagged or not output.flags]
         kept = [output.output for output in outputs if output.output in held]
-        if every or kept:
-            chosen.update(usable if every else [], kept)
-            continue
-        order = sorted(output.output for output in outputs)
-        rng = np.random.default_rng([seed, *blake2b(source.encode(), digest_size=8).digest()])
-        drawn = (order[place] for place in rng.permutation(len(order)))
-        chosen.update([name for name in drawn if name in usable][:1])
-    return [
-        replace(output, chosen=output.output in chosen)
-        for outputs in by_source.values()
-        for output in outputs
-    ]
+        if every:
+            chosen.update(usable, kept)
+        elif kept:
+            chosen.update(kept)
+        else:
+            order = sorted(output.output for output in outputs)
+            rng = np.random.default_rng([seed, *blake2b(source.encode(), digest_size=8).digest()])
+            drawn = (order[place] for place in rng.permutation(len(order)))
+            chosen.update([name for name in drawn if name in usable][:1])
+    in_order = chain.from_iterable(by_source.values())
+    return [replace(output, chosen=output.output in chosen) for output in in_order]

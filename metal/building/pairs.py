@@ -42,12 +42,7 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
         )
     if which == LANGUAGES:
         dataset = _across_languages(dataset)
-    singles: dict[str, list[Output]] = defaultdict(list)
-    for output in dataset.outputs.values():
-        if output.chosen and not output.condition and not output.is_pair:
-            singles[output.source].append(output)
-    every = {source: _pairs(outputs) for source, outputs in singles.items()}
-    every = {source: pairs for source, pairs in every.items() if pairs}
+    every = _pairs_by_source(dataset.outputs.values())
     if not every:
         nothing = (
             "of one content, and no generator has outputs for a content in two languages"
@@ -68,6 +63,16 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
         tidy_facts(facts),
         extra={MADE: {"of": dataset.identity, "which": which, "seed": seed}},
     )
+
+
+def _pairs_by_source(outputs: Iterable[Output]) -> dict[str, list[Pair]]:
+    """All pairs of single outputs that are to be rated, of each source that has any."""
+    singles: dict[str, list[Output]] = defaultdict(list)
+    for output in outputs:
+        if output.chosen and not output.condition and not output.is_pair:
+            singles[output.source].append(output)
+    every = {source: _pairs(outputs) for source, outputs in singles.items()}
+    return {source: pairs for source, pairs in every.items() if pairs}
 
 
 def _across_languages(dataset: Dataset) -> Dataset:

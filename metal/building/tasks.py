@@ -112,6 +112,32 @@ def load_template(name: str, folders: Sequence[Path]) -> TaskTemplate:
 
 def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
     content = read_toml(path)
+    _check_parts(content, path)
+    reference, tables = content.get("reference", "hidden"), content.get("criteria", {})
+    instructions, headings = content.get("instructions", ""), content.get("headings", {})
+    criteria, rubrics, compared = {}, {}, set()
+    for criterion, table in tables.items():
+        if not table:
+            if not (own := described(criterion, folders)):
+                problem = (
+                    f"criterion {criterion} is empty, and there is no criteria/{criterion}.toml"
+                )
+                raise DataError(path, problem, "Say what is asked")
+            criteria[criterion] = own
+            continue
+        rubric, shown = in_template(criterion, table, content.get("levels", []), path)
+        criteria[criterion] = rubric.criterion
+        rubrics[criterion] = replace(rubric, criterion=relabelled(rubric.criterion, shown))
+        if _compares(criterion, table, path):
+            _check_compared(criteria[criterion], reference, path)
+            compared.add(criterion)
+    return TaskTemplate(
+        name, reference, instructions, headings, criteria, rubrics, frozenset(compared)
+    )
+
+
+def _check_parts(content: Mapping[str, Any], path: Path) -> None:
+    """Raise UnknownName or DataError for a part of a template that cannot be."""
     for key in content:
         if key not in _KEYS:
             raise UnknownName(f"{path}: key", key, _KEYS)
@@ -139,25 +165,6 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
         raise DataError(
             path, "criteria is not a table of tables", "Write [criteria.NAME] before each"
         )
-    criteria, rubrics, compared = {}, {}, set()
-    for criterion, table in tables.items():
-        if not table:
-            if not (own := described(criterion, folders)):
-                problem = (
-                    f"criterion {criterion} is empty, and there is no criteria/{criterion}.toml"
-                )
-                raise DataError(path, problem, "Say what is asked")
-            criteria[criterion] = own
-            continue
-        rubric, shown = in_template(criterion, table, content.get("levels", []), path)
-        criteria[criterion] = rubric.criterion
-        rubrics[criterion] = replace(rubric, criterion=relabelled(rubric.criterion, shown))
-        if _compares(criterion, table, path):
-            _check_compared(criteria[criterion], reference, path)
-            compared.add(criterion)
-    return TaskTemplate(
-        name, reference, instructions, headings, criteria, rubrics, frozenset(compared)
-    )
 
 
 def _compares(name: str, table: Mapping[str, Any], path: Path) -> bool:

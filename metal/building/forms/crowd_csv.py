@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from metal.building.forms import guidelines, mturk, sheet
@@ -234,17 +234,26 @@ def of_participants(
         if person and person.seconds is not None and answer.seconds is None:
             answer = replace(answer, seconds=person.seconds / counts[answer.rater])
         kept.append(answer)
+    return kept, _notes_on(counts, refused, len(unknown))
+
+
+def _notes_on(
+    counts: Mapping[str, int], refused: Mapping[str, Collection[str]], unknown: int
+) -> list[str]:
+    """Notes on Prolific's export. counts: answers by rater; refused: raters by status; unknown: how
+    many people are not in it.
+    """
     notes = [
         f"{len(theirs):,} {'person' if len(theirs) == 1 else 'people'} left out whose submission"
         f" was {status} ({sum(counts[rater] for rater in theirs):,} answers)"
         for status, theirs in refused.items()
     ]
     if unknown:
-        who = "person is" if len(unknown) == 1 else "people are"
-        notes.append(f"{len(unknown):,} {who} not in Prolific's export; their answers are kept")
-    if not any(answer.rater.startswith(prefix) for answer in answers):
+        who = "person is" if unknown == 1 else "people are"
+        notes.append(f"{unknown:,} {who} not in Prolific's export; their answers are kept")
+    if not any(rater.startswith(f"{PROLIFIC}:") for rater in counts):
         notes.append(
             "Prolific's export was not used: nobody here is one of its people"
             " (`platform='prolific'` says so)"
         )
-    return kept, notes
+    return notes

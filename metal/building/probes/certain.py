@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 
 import regex
@@ -83,11 +83,7 @@ def _name_swapped(material: Material, dose: float) -> str:
         raise NotApplicable("no capitals to tell names by")
     every = material.others
     if "names" not in every.shared:
-        words = [set(_INSIDE.findall(text)) for text in every.texts]
-        named = [
-            (place, name) for place, text in enumerate(every.texts) for name in _names(text, text)
-        ]
-        every.shared["names"] = words, named, Counter(chain.from_iterable(words))
+        every.shared["names"] = _index_of_names(every.texts)
     words, named, everywhere = every.shared["names"]
     here = Counter(chain.from_iterable(words[place] for place in every.left_out))
     own = [
@@ -104,6 +100,17 @@ def _name_swapped(material: Material, dose: float) -> str:
     name, other = (names[int(material.rng.integers(len(names)))] for names in (own, others))
     alone = rf"(?<![\p{{L}}\p{{M}}]){regex.escape(name)}(?![\p{{L}}\p{{M}}])"
     return str(regex.sub(alone, lambda _: other, material.text))
+
+
+def _index_of_names(
+    texts: Sequence[str],
+) -> tuple[list[set[str]], list[tuple[int, str]], Counter[str]]:
+    """Of some texts the words inside sentences, the names with the text's number, and in how many
+    texts each word is.
+    """
+    words = [set(_INSIDE.findall(text)) for text in texts]
+    named = [(place, name) for place, text in enumerate(texts) for name in _names(text, text)]
+    return words, named, Counter(chain.from_iterable(words))
 
 
 def _names(text: str, source: str) -> list[str]:
