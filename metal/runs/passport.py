@@ -137,20 +137,26 @@ def check(
     denied = [cell for cell in cells if cell not in uses or uses[cell]["use"] not in use]
     if denied:
         language, criterion = denied[0]
-        cell = uses.get(denied[0], {})
-        against = next(
-            (line["line"] for line in cell.get("lines", ()) if line["weight"] == DISQUALIFIES), ""
-        )
-        why = against or cell.get("verdict", "not tested")
         more = f" (and {plural(len(denied) - 1, 'more case')})" if len(denied) > 1 else ""
-        remedy = "leave that out with `languages` and `criteria`"
-        if cell.get("use") == BESIDE:
-            remedy += (
-                ", or rate it without `require` and correct the scores by people (`metal.correct`)"
-            )
+        why, remedy = _why_denied(uses.get(denied[0], {}))
         raise UsageError(
             f"{called}: {judge} is not allowed on {criterion} in {language}: {why}{more}; {remedy}"
         )
+
+
+def _why_denied(cell: Mapping[str, Any]) -> tuple[str, str]:
+    """What stands against a judge in a cell, and what to do; the cell is empty if it was not
+    tested.
+    """
+    against = next(
+        (line["line"] for line in cell.get("lines", ()) if line["weight"] == DISQUALIFIES), ""
+    )
+    remedy = "leave that out with `languages` and `criteria`"
+    if cell.get("use") == BESIDE:
+        remedy += (
+            ", or rate it without `require` and correct the scores by people (`metal.correct`)"
+        )
+    return against or cell.get("verdict", "not tested"), remedy
 
 
 def _check_same(
@@ -180,15 +186,19 @@ def _check_same(
             f"{called}: the prompt of {judge} on {first_few(changed)} is not the one that was"
             " audited; restore it, or audit the judge as it is now"
         )
-    # A version is the model's own name, then perhaps a fingerprint of the machine that answered.
-    audited, since = (
-        [name.split()[0] for name in of.get("versions") or ()] for of in (record, about)
-    )
+    audited, since = _models_of(record), _models_of(about)
     if audited and (others := [name for name in since if name not in audited]):
         raise UsageError(
             f"{called}: {judge} answered as {first_few(others)}, audited was {first_few(audited)};"
             " audit it again"
         )
+
+
+def _models_of(about: Mapping[str, Any]) -> list[str]:
+    """The model's own names, first in each version, perhaps before a fingerprint of the machine
+    that answered.
+    """
+    return [version.split()[0] for version in about.get("versions") or ()]
 
 
 def _short(value: Any) -> str:
