@@ -23,7 +23,7 @@ from metal.show.terminal import console
 if TYPE_CHECKING:
     from metal.data.dataset import Dataset
     from metal.data.formats import Draft
-    from metal.data.records import Scale
+    from metal.data.records import Criterion, Scale
 
 # options that the reader of a table does not take
 AFTER_READING = ("map_sources", "map_generators", "texts")
@@ -160,19 +160,6 @@ def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -
         column = dialogue.ask(question, value_proc=one_of(left))
         return {"columns": {missing.role: column}}
     answers = missing.answers if len(missing.answers) > 1 else ()
-
-    def read(text: str) -> tuple[str, ...]:
-        if text.strip() in (*missing.columns, *missing.templates):
-            return (text.strip(),)
-        named = (
-            answers if text.strip() == "each" else tuple(name.strip() for name in text.split(","))
-        )
-        if not named or not set(named) <= set(missing.columns):
-            raise click.UsageError(
-                f"write one of {columns}; or several with commas, each of which is a rater"
-            )
-        return named
-
     listed = first_few(answers, MOST_LISTED)
     each = (
         f"each: each of {listed} is a rater" if answers else "several with commas: each is a rater"
@@ -186,9 +173,30 @@ def _column(dialogue: Dialogue, missing: NoColumn, options: Mapping[str, Any]) -
         (template for template in missing.templates if template != EACH_ROW),
         "each" if answers else None,
     )
-    named = dialogue.ask(question, default=likely, value_proc=read)
+    named = dialogue.ask(
+        question, default=likely, value_proc=partial(_raters_named, missing=missing)
+    )
     wide = len(named) > 1 or named[0] in missing.templates
     return {"wide": named} if wide else {"columns": {"rater": named[0]}}
+
+
+def _raters_named(text: str, missing: NoColumn) -> tuple[str, ...]:
+    """The columns of raters that an answer names, or the template."""
+    from metal.data.tables.wide import MOST_LISTED
+    from metal.data.text import first_few
+
+    text = text.strip()
+    if text in (*missing.columns, *missing.templates):
+        return (text,)
+    named = tuple(name.strip() for name in text.split(","))
+    if text == "each":
+        named = tuple(missing.answers) if len(missing.answers) > 1 else ()
+    if not named or not set(named) <= set(missing.columns):
+        columns = first_few(missing.columns, MOST_LISTED)
+        raise click.UsageError(
+            f"write one of {columns}; or several with commas, each of which is a rater"
+        )
+    return named
 
 
 def _order(text: str, words: Sequence[str]) -> str:
@@ -299,33 +307,32 @@ def _kinds(
             for name, rater in dataset.raters.items()
             if rater.kind == kind and not _told(name, given)
         ]
-
-        def kinds_of(text: str, names: Sequence[str] = tuple(names)) -> dict[str, str]:
-            pairs = [part.rpartition("=") for part in text.split(",")]
-            for pattern, _, meant in pairs:
-                if meant.strip() not in KINDS or not any(
-                    fnmatchcase(name, pattern.strip() or "*") for name in names
-                ):
-                    shown = ", ".join(KINDS)
-                    raise click.UsageError(
-                        f"write one of {shown} for all, or RATER=KIND,... (* allowed)"
-                    )
-            meanings = {}
-            for pattern, _, meant in pairs:
-                for name in names:
-                    if fnmatchcase(name, pattern.strip() or "*"):
-                        meanings[name] = meant.strip()
-            return meanings
-
         if names:
             question = (
                 f"{plural(len(names), 'rater')} ({first_few(names, 12)}): the kind of all, or"
                 " RATER=KIND,..."
             )
-            answer = dialogue.ask(question, default=kind, value_proc=kinds_of)
+            answer = dialogue.ask(
+                question, default=kind, value_proc=partial(_kinds_of, names=names)
+            )
             changed |= {escape(name): meant for name, meant in answer.items() if meant != kind}
     if changed:
         yield "kinds", changed
+
+
+def _kinds_of(text: str, names: Sequence[str]) -> dict[str, str]:
+    """The kind of each rater that an answer names."""
+    from metal.data.records import KINDS
+
+    meanings: dict[str, str] = {}
+    for part in text.split(","):
+        pattern, _, meant = part.rpartition("=")
+        named = [name for name in names if fnmatchcase(name, pattern.strip() or "*")]
+        if meant.strip() not in KINDS or not named:
+            shown = ", ".join(KINDS)
+            raise click.UsageError(f"write one of {shown} for all, or RATER=KIND,... (* allowed)")
+        meanings |= dict.fromkeys(named, meant.strip())
+    return meanings
 
 
 def _missing(
@@ -374,9 +381,6 @@ def _missing(
 
 def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dict[str, Any]:
     """The options with all that the reader recognized, but for the scales of METAL's criteria."""
-    from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
-    from metal.data.tables.levels import metal_name
-
     if draft.columns is None:
         return dict(options)
     roles = draft.columns.roles
@@ -392,17 +396,30 @@ def _explicit(draft: Draft, dataset: Dataset, options: Mapping[str, Any]) -> dic
         }
     criteria = {escape(name): criterion for name, criterion in dataset.criteria.items()}
     explicit["directions"] = {name: criterion.direction for name, criterion in criteria.items()}
+    return explicit | _options_of_scales(criteria)
+
+
+def _options_of_scales(criteria: Mapping[str, Criterion]) -> dict[str, Any]:
+    """The options that say each scale, but for those of METAL's criteria. criteria: by name as
+    typed.
+    """
+    from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
+    from metal.data.tables.levels import metal_name
+
     ours = {name: metal_criterion(name).scale for name in METAL_CRITERIA}
     scales = {
         name: c.scale for name, c in criteria.items() if c.scale != ours.get(metal_name(c.name))
     }
-    explicit["measures"] = {name: scale.measure for name, scale in scales.items()}
-    explicit["levels"] = {name: _levels(scale) for name, scale in scales.items() if scale.levels}
     ends = {name: (scale.low, scale.high) for name, scale in scales.items()}
-    explicit["ranges"] = {
-        name: f"{low:.15g}..{high:.15g}" for name, (low, high) in ends.items() if low is not None
+    return {
+        "measures": {name: scale.measure for name, scale in scales.items()},
+        "levels": {name: _levels(scale) for name, scale in scales.items() if scale.levels},
+        "ranges": {
+            name: f"{low:.15g}..{high:.15g}"
+            for name, (low, high) in ends.items()
+            if low is not None
+        },
     }
-    return explicit
 
 
 def _levels(scale: Scale) -> str:
