@@ -142,13 +142,8 @@ def import_(
         dataset.save(into, update=True)
         _report(dataset, into)
         return
-    if not 1 <= len(words) <= 2:
-        raise UsageError("give PATH, or FORMAT and PATH; --list shows the formats")
-    *format_name, path = words
-    if not format_name and not path.exists() and str(path) in metal.formats():
-        raise UsageError(f"give FORMAT and PATH: {path} is a format")
+    format, path = _format_and_path(words)
     folder = _folder_for(out, into, path, options["name"], force=force, ask=ask)
-    format = "".join(map(str, format_name))
     made_explicit: list[str] = []
     if ask:
         from metal.cli.import_asked import ask_about
@@ -167,6 +162,16 @@ def import_(
         target = ["--into", str(folder.absolute())] if into else ["--out", str(folder)]
         command = shlex.join(["metal", "import", *made_explicit, *target])
         console.say(f"The same without questions: {command}", wrap=False)
+
+
+def _format_and_path(words: Sequence[Path]) -> tuple[str, Path]:
+    """The format, if it is named, and the path."""
+    if not 1 <= len(words) <= 2:
+        raise UsageError("give PATH, or FORMAT and PATH; --list shows the formats")
+    *format_name, path = words
+    if not format_name and not path.exists() and str(path) in metal.formats():
+        raise UsageError(f"give FORMAT and PATH: {path} is a format")
+    return "".join(map(str, format_name)), path
 
 
 def _folder_for(

@@ -68,7 +68,6 @@ def _lines_on_reading(data: Path, report: Sequence[str], verbose: bool | None) -
         # What was guessed names the option that changes it: never left out.
         if verbose or number == 0 or "`" in note:
             notes.append(note)
-    left = len(report) - len(notes)
     named = [in_flags(note, context.command, root) for note in notes or ["as it is"]]
     cleaned = [console.clean(note) for note in (f"Read {data}: {named[0]}", *named[1:])]
     if not verbose:
@@ -77,14 +76,19 @@ def _lines_on_reading(data: Path, report: Sequence[str], verbose: bool | None) -
     for number, remark in enumerate(cleaned):
         lines += console.folded(remark, WIDTH, indent="  " if number else "")
     these = "these options, or " if any("--" in note for note in named) else ""
-    more = ""
-    if left > 0:
-        how = "" if verbose is None else ": -v"
-        more = f" ({plural(left, 'more remark')}{how})"
+    more = _more_remarks(len(report) - len(notes), verbose)
     lines.append(
         console.clean(f"To change it: {these}metal import {shlex.quote(str(data))} -i{more}")
     )
     return lines
+
+
+def _more_remarks(left: int, verbose: bool | None) -> str:
+    """How many remarks are not shown, and the option that shows them where there is one."""
+    if left == 0:
+        return ""
+    how = "" if verbose is None else ": -v"
+    return f" ({plural(left, 'more remark')}{how})"
 
 
 def _asked(data: Path, reading: ReadingOptions) -> ReadingOptions:

@@ -194,10 +194,7 @@ def verb(
     arguments = [] if given else _arguments(function)
     first = [parameter for parameter in parameters if parameter not in _AT_THE_END]
     last = [parameter for parameter in parameters if parameter in _AT_THE_END]
-    lines = inspect.cleandoc(examples).splitlines()
-    heading = "Example:" if len(lines) == 1 else "Examples:"
-    listed = "\n".join(["\b", heading, *(f"  {line}" for line in lines)]) if lines else ""
-    texts = filter(None, [_help(function), inspect.cleandoc(more), listed])
+    texts = filter(None, [_help(function), inspect.cleandoc(more), _listed(examples)])
 
     def make(body: Callable[..., None]) -> Verb:
         return cls(
@@ -209,6 +206,13 @@ def verb(
         )
 
     return make
+
+
+def _listed(examples: str) -> str:
+    """Command lines as the help lists them; nothing for none."""
+    lines = inspect.cleandoc(examples).splitlines()
+    heading = "Example:" if len(lines) == 1 else "Examples:"
+    return "\n".join(["\b", heading, *(f"  {line}" for line in lines)]) if lines else ""
 
 
 class CommandGroup(Group):
