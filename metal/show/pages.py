@@ -243,6 +243,7 @@ class Page:
         screen: All that a terminal shows with -v, where that is not the sections' tables.
         brief: What a terminal shows first; the first table if None.
         lead: A sentence below the headline.
+        opening: The headline in two, what stands large on the page and what in the text below.
         content: What a template of the kind's own shows besides.
         pack: What the page carries for its script.
         room: How much the page has room for.
@@ -261,6 +262,7 @@ class Page:
     screen: Callable[[Any, Sequence[str]], Screen] | None = None
     brief: Callable[[Any], Iterable[TableView]] | None = None
     lead: Callable[[Any], str] = lambda run: ""
+    opening: Callable[[Any], tuple[str, str]] | None = None
     pack: Callable[[Any, Mapping[str, str], int], Payload] = pack_csv
     room: Callable[[Any], Room] = lambda run: Room()
     template: str = "sections.html"
@@ -285,9 +287,10 @@ def page(run: Run, progress: Progress = no_progress) -> str:
     drawing(0, 5)
     face = page_of(run)
     own = run.data.get("name") or run.name
+    large, below = face.opening(run) if face.opening else (face.headline(run), "")
     common = {
-        "headline": face.headline(run),
-        "lead": face.lead(run),
+        "headline": large,
+        "lead": f"{below} {face.lead(run)}".strip(),
         "scope": face.scope(run),
         "cards": list(face.cards(run)),
         "answer": face.answer(run),

@@ -126,7 +126,7 @@ def test_formats() -> None:
         == "<0.001 0.001 0.050 1.000 –"
     )
     assert text.interval(0.1, 0.25) == "[0.10, 0.25]"
-    assert text.interval(float("nan"), 0.25) == ""
+    assert text.interval(float("nan"), None) == ""
     assert (text.count(1234567), text.percent(0.956)) == ("1,234,567", "96%")
     assert text.name("a\n b" + "x" * 60 + "y" * 60) == "a b" + "x" * 50 + "…" + "y" * 26
     assert text.within("gpt") == "gpt"
@@ -344,11 +344,15 @@ def test_judges_stand_by_what_they_keep_then_by_what_they_know() -> None:
 
 
 def test_the_first_screen_answers(run: AuditRun) -> None:
-    assert headline(run) == f"Of 2 judges only good {AGREES}: in English and Hindi (task_quality)."
+    assert headline(run) == (
+        f"good {AGREES} in English and Hindi (task_quality); of the other judge this is not shown."
+        " Do not use constant."
+    )
     assert (
         lead(run)
         == "Of 4 cases, in 2 a judge is like a person; in 2 a judge tells hardly more than a"
-        " constant answer would. Of cases named so, at most 5% are expected to be wrong."
+        " constant answer would. Of cases named so, at most 5% are expected to be named wrongly"
+        " (which says nothing of how often the judge errs)."
     )
     assert [card.title for card in cards(run)] == ["What to do next"]
     lines = facts(run)
@@ -385,7 +389,7 @@ def test_the_answer_without_judges_and_with_too_few(
     of = {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}
     assert (
         lead(report_on(make_dataset({"en": of, "hi": of}, name="two")))
-        == "In all 2 cases nothing can be said yet."
+        == "In both cases nothing can be said yet."
     )
 
 
@@ -426,23 +430,25 @@ FOUR = ("en", "hi", "sw", "ta")
             {"j": [LIKE_A_PERSON] * 4},
             (
                 f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to"
-                " be wrong."
+                " be named wrongly."
             ),
         ),
         (
             {"j": [LIKE_A_PERSON, LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE]},
             (
-                f"j {AGREES} in English and Hindi (task_quality). Do not use it for task_quality in"
-                " Tamil."
+                f"j {AGREES} in English and Hindi (task_quality). To rank outputs it may also help"
+                " in Swahili (task_quality). Do not use it for task_quality in Tamil."
             ),
         ),
         (
             {"j": [LIKE_A_PERSON, INFORMATIVE, UNDECIDED, UNDECIDED]},
-            f"j {AGREES} in English (task_quality).",
+            f"j {AGREES} in English (task_quality). To rank outputs it may also help in Hindi"
+            " (task_quality).",
         ),
         (
             {"j": [LIKE_A_PERSON] * 3 + [UNDECIDED], "k": [UNDECIDED] * 3 + [UNINFORMATIVE]},
-            f"Of 2 judges only j {AGREES}: in English, Hindi and Swahili (task_quality).",
+            f"j {AGREES} in English, Hindi and Swahili (task_quality); of the other judge this is"
+            " not shown. Do not use k for task_quality in Tamil.",
         ),
         (
             {"j": [DISAGREE] * 4},
@@ -451,8 +457,8 @@ FOUR = ("en", "hi", "sw", "ta")
         (
             {"j": [LIKE_A_PERSON] * 3 + [UNINFORMATIVE], "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"j {AGREES} in 3 of 4 cases, more often than any other of the 2 judges. Do not use"
-                " it for task_quality in Tamil."
+                f"j {AGREES} in English, Hindi and Swahili (task_quality), k in English"
+                " (task_quality). Do not use j for task_quality in Tamil."
             ),
         ),
         (
@@ -460,15 +466,17 @@ FOUR = ("en", "hi", "sw", "ta")
                 "j": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2,
                 "k": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2,
             },
-            "j and k each agree with people as they agree with each other in 2 of 4 cases.",
+            "j and k each agree with people as they agree with each other in English and Hindi"
+            " (task_quality).",
         ),
         (
             {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},
-            "None of the 2 judges is shown to know more than a constant answer does. Do not use j.",
+            "None of the 2 judges is shown to do better than always giving the same answer. Do not"
+            " use j.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4},
-            "j is nowhere shown to know more than a constant answer does. Do not use it.",
+            "j is nowhere shown to do better than always giving the same answer. Do not use it.",
         ),
     ],
 )
@@ -487,8 +495,8 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"j {AGREES} in English (task_quality) by that case's own verdict only: looked at"
-                " together, the 4 cases do not show it."
+                f"j {AGREES} in English (task_quality), looked at alone; among 4 cases some look so"
+                " by luck, so have more outputs rated there before you rely on it."
             ),
             "1 by its own verdict only: in English (task_quality).",
         ),
@@ -497,7 +505,7 @@ def test_headlines(
             {"j": [LIKE_A_PERSON] * 4},
             (
                 f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to"
-                " be wrong."
+                " be named wrongly."
             ),
             (
                 "Like a person when all are looked at together: in English, Hindi, Swahili and"
@@ -508,8 +516,8 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"A judge {AGREES} in 2 of 8 cases by these cases' own verdicts only: looked at"
-                " together, the 8 cases do not show it."
+                f"A judge {AGREES} in 2 of 8 cases, each looked at alone; among 8 cases some look"
+                " so by luck, so have more outputs rated there before you rely on it."
             ),
             (
                 "2 by their own verdict only: j in English (task_quality); k in English"
@@ -544,15 +552,15 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     run = replace(
         run, tables={**run.tables, "verdicts": table, "together": together, "picked": picked}
     )
-    assert (
-        headline(run)
-        == "None of the 2 judges is shown to agree with people as they agree with each other."
+    assert headline(run) == (
+        "None of the 2 judges is shown to agree with people as they agree with each other. To rank"
+        " outputs each of them may help somewhere, j in both cases."
     )
     assert (
         lead(run) == "Of 4 cases, in 1 a judge is like a person once recalibrated; in 3 a judge is"
-        " informative, but not shown to be like a person. In the surest of 4 cases, task_quality"
-        " in Hindi, j keeps at least 42% of what a person knows. The judge that looks best in a"
-        " case may be the luckiest: up to 66 percentage points of what it keeps are luck."
+        " informative, but not shown to be like a person. Surest of 4 cases: task_quality in Hindi,"
+        " where j keeps at least 42% of what a person knows, all cases looked at together. The"
+        " judge that looks best in a case may be the luckiest: up to 66 percentage points of what it keeps are luck."
     )
 
 
@@ -731,7 +739,8 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert (
         headline(run)
         == "gpt-4-32k/detailed is nowhere shown to agree with people as they agree with each other."
-        " Do not use it for hallucinations in Malayalam."
+        " To rank outputs it may help in 11 of 15 cases. Do not use it for hallucinations in"
+        " Malayalam. People disagree on hallucinations in Tamil."
     )
     assert lead(run).startswith(
         "Of 15 cases, in 11 it is informative, but not shown to be like a person; in 1 it tells"

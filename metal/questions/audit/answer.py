@@ -24,6 +24,7 @@ from metal.data.text import (
 )
 from metal.questions.audit.headline import MOST_NAMED, place, rank
 from metal.questions.audit.headline import headline as headline
+from metal.questions.audit.headline import opening as opening
 from metal.questions.audit.holds import Cells, alone
 from metal.questions.audit.lead import lead as lead
 from metal.questions.audit.run import AuditRun

@@ -97,20 +97,31 @@ def headline(run: AuditRun) -> str:
     """The answer in a few sentences: where a judge agrees with people, what else it is good for,
     where not to use it, and where nobody can be judged.
     """
+    claim, helps, avoid, disagreement = _sentences(run)
+    return " ".join(filter(None, (claim, helps, avoid, disagreement)))
+
+
+def opening(run: AuditRun) -> tuple[str, str]:
+    """The headline in two: what stands large on the page, and what in the text below it."""
+    claim, helps, avoid, disagreement = _sentences(run)
+    if not claim:
+        return disagreement, ""
+    return f"{claim} {avoid}".strip(), f"{helps} {disagreement}".strip()
+
+
+def _sentences(run: AuditRun) -> tuple[str, str, str, str]:
+    """Of agreement, of what a judge may help with, of where not to use it, of people who
+    disagree.
+    """
     cells = run.judged
     if not cells:
-        return "No judge took part: what is here is of the people alone."
+        return "Only people were looked at: no judge took part.", "", "", ""
     judges = list(dict.fromkeys(cell["judge"] for cell in cells))
-    verdicts = {cell["verdict"] for cell in cells}
-    if verdicts == {UNDECIDED}:
-        return _undecided(cells, judges)
-    sentences = [
-        _claim(run, cells, judges),
-        _helps(run, cells, judges),
-        _avoid(run, cells, judges),
-        _disagreement(run, cells),
-    ]
-    return " ".join(filter(None, sentences))
+    if {cell["verdict"] for cell in cells} == {UNDECIDED}:
+        return _undecided(cells, judges), "", "", ""
+    claim = _claim(run, cells, judges)
+    helps, avoid = _helps(run, cells, judges), _avoid(run, cells, judges)
+    return claim, helps, avoid, _disagreement(run, cells)
 
 
 def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -267,13 +278,17 @@ def _several(run: AuditRun, good: Cells, judges: Sequence[str], does: str) -> st
     """Several judges are like a person: who, where; or how often, where these are many."""
     cells = run.judged
     wins = Counter(cell["judge"] for cell in good)
-    most = max(wins.values())
+    most, of_each = max(wins.values()), {judge: of_judge(judge, good) for judge in wins}
     rest = _of_the_others(len(judges) - len(wins))
     each = AGREE if does == AGREES else does
     if len({case_of(run, cell) for cell in cells}) == 1 and len(wins) <= MOST_NAMED + 1:
         return f"{listed([*map(within, wins)])} {each} {place(run, cells[0])}{rest}"
+    alike = len({frozenset(map(_place, of)) for of in of_each.values()}) == 1
+    if alike and len(wins) <= MOST_NAMED + 1 and most <= MOST_NAMED:
+        where = each_place(run, of_each[max(wins, key=wins.__getitem__)])
+        return f"{listed([*map(within, wins)])} each {each} {where}{rest}"
     if len(wins) <= MOST_NAMED and most <= MOST_NAMED:
-        (first, *more), of_each = wins, {judge: of_judge(judge, good) for judge in wins}
+        first, *more = wins
         parts = [f"{within(judge)} {each_place(run, of_each[judge])}" for judge in more]
         return f"{within(first)} {does} {each_place(run, of_each[first])}, {listed(parts)}{rest}"
     ahead = [judge for judge, number in wins.items() if number == most]
@@ -336,10 +351,12 @@ def _alike(by_criterion: Mapping[str, Sequence[str]]) -> float:
 
 
 def _count(cells: Cells, every: Cells) -> str:
-    number = (
-        f"all {len(cells):,}" if len(cells) == len(every) else f"{len(cells):,} of {len(every):,}"
-    )
-    return f"in {number} case{'s' * (len(every) > 1)}"
+    """`in 3 of 4 cases`, `in both cases`."""
+    if len(every) == 1:
+        return "in the one case"
+    if len(cells) < len(every):
+        return f"in {len(cells):,} of {len(every):,} cases"
+    return "in both cases" if len(every) == 2 else f"in all {len(every):,} cases"
 
 
 def _in(run: AuditRun, cells: Cells, every: Cells) -> str:

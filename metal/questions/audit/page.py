@@ -10,7 +10,7 @@ from metal.data.languages import language_name
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, coverage, listed, name, plural, signature_line, within
 from metal.questions.audit import disagreements, judges, people, verdicts
-from metal.questions.audit.answer import cards, headline, lead, scope
+from metal.questions.audit.answer import cards, headline, lead, opening, scope
 from metal.questions.audit.brief import brief as brief
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.words import definitions, facts, sources
@@ -335,6 +335,7 @@ def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
 PAGE = Page(
     brand="audit of judges per language",
     headline=headline,
+    opening=opening,
     scope=scope,
     cards=cards,
     facts=facts,
