@@ -52,7 +52,7 @@ OTHERS: dict[str, str] = {
     """,
     "questions/audit": """
         count_all, first_place, identity, incomplete, judge_says, judges_differing,
-        kept_at_least, line, model, opening, optimism, output_text, own,
+        kept_at_least, line, model, optimism, output_text, own,
         people_range, people_say, person_share, preference, prompt, read,
         says, source_text, swap_consistency, table_6_items, tied, weight
     """,

@@ -560,7 +560,8 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
         lead(run) == "Of 4 cases, in 1 a judge is like a person once recalibrated; in 3 a judge is"
         " informative, but not shown to be like a person. Surest of 4 cases: task_quality in Hindi,"
         " where j keeps at least 42% of what a person knows, all cases looked at together. The"
-        " judge that looks best in a case may be the luckiest: up to 66 percentage points of what it keeps are luck."
+        " judge that looks best in a case may be the luckiest: up to 66 percentage points of what"
+        " it keeps are luck."
     )
 
 

@@ -276,26 +276,39 @@ def _of_the_others(number: int) -> str:
 
 def _several(run: AuditRun, good: Cells, judges: Sequence[str], does: str) -> str:
     """Several judges are like a person: who, where; or how often, where these are many."""
-    cells = run.judged
-    wins = Counter(cell["judge"] for cell in good)
-    most, of_each = max(wins.values()), {judge: of_judge(judge, good) for judge in wins}
-    rest = _of_the_others(len(judges) - len(wins))
-    each = AGREE if does == AGREES else does
-    if len({case_of(run, cell) for cell in cells}) == 1 and len(wins) <= MOST_NAMED + 1:
-        return f"{listed([*map(within, wins)])} {each} {place(run, cells[0])}{rest}"
-    alike = len({frozenset(map(_place, of)) for of in of_each.values()}) == 1
-    if alike and len(wins) <= MOST_NAMED + 1 and most <= MOST_NAMED:
-        where = each_place(run, of_each[max(wins, key=wins.__getitem__)])
-        return f"{listed([*map(within, wins)])} each {each} {where}{rest}"
-    if len(wins) <= MOST_NAMED and most <= MOST_NAMED:
-        first, *more = wins
-        parts = [f"{within(judge)} {each_place(run, of_each[judge])}" for judge in more]
-        return f"{within(first)} {does} {each_place(run, of_each[first])}, {listed(parts)}{rest}"
-    ahead = [judge for judge, number in wins.items() if number == most]
+    of_each: dict[str, list[dict[str, Any]]] = {}
+    for cell in good:
+        of_each.setdefault(cell["judge"], []).append(cell)
+    if len(of_each) <= MOST_NAMED + 1 and max(map(len, of_each.values())) <= MOST_NAMED:
+        return _each_by_name(run, of_each, does) + _of_the_others(len(judges) - len(of_each))
+    return _most_often(run, of_each, judges, does)
+
+
+def _each_by_name(run: AuditRun, of_each: Mapping[str, Cells], does: str) -> str:
+    """A few judges, each with its places; together where these are the same."""
+    each, names = AGREE if does == AGREES else does, listed([*map(within, of_each)])
+    (first, good), *more = of_each.items()
+    if len(set(map(_place, run.judged))) == 1:
+        return f"{names} {each} {place(run, good[0])}"
+    if len({frozenset(map(_place, cells)) for cells in of_each.values()}) == 1:
+        return f"{names} each {each} {each_place(run, good)}"
+    parts = [f"{within(judge)} {each_place(run, cells)}" for judge, cells in more]
+    return f"{within(first)} {does} {each_place(run, good)}, {listed(parts)}"
+
+
+def _most_often(
+    run: AuditRun, of_each: Mapping[str, Cells], judges: Sequence[str], does: str
+) -> str:
+    """Who of several judges is like a person in the most cases."""
+    cells, each = run.judged, AGREE if does == AGREES else does
+    most = max(map(len, of_each.values()))
+    ahead = [judge for judge, good in of_each.items() if len(good) == most]
     if len(ahead) > MOST_NAMED + 1:
-        where = f"{_count(good, cells)} a judge {does}"
+        where = (
+            f"{_count([cell for good in of_each.values() for cell in good], cells)} a judge {does}"
+        )
         return capital(f"{where}, none of the {len(judges)} in more than {most}")
-    where = _count(of_judge(ahead[0], good), of_judge(ahead[0], cells))
+    where = _count(of_each[ahead[0]], of_judge(ahead[0], cells))
     if len(ahead) == 1:
         fewer = f"more often than any other of the {len(judges)} judges"
         return f"{within(ahead[0])} {does} {where}, {fewer}"
