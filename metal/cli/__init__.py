@@ -183,15 +183,7 @@ def main() -> None:
     a defect; 130: interrupted; 141: nobody reads any more what it prints (`| head`). With `>&-` it
     is the verb's own.
     """
-    for number, name in enumerate(("stdin", "stdout", "stderr")):
-        # closed: the next file opened would get its number, and what is printed
-        if getattr(sys, name) is None:
-            os.dup2(os.open(os.devnull, os.O_RDWR), number)
-            setattr(
-                sys,
-                name,
-                os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False),
-            )
+    _open_closed_streams()
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         # our matrices are small: threads only wait for each other
         os.environ.setdefault(threads, "1")
@@ -224,15 +216,7 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         sys.exit(UNREAD)
     except OSError as error:
-        # A folder that cannot be written, a full disk: the user's to put right, if it names a file.
-        why = (error.strerror or str(error)).lower()
-        if error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None:
-            # what is still to be printed has no room either
-            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-            _stop(f"nothing more can be written: {why}; make room, and run this again", 2)
-        if error.filename is None:
-            _defect(error)
-        _stop(f"{error.filename}: {why}; give another path, or change its rights", 2)
+        _stop_for_the_disk(error)
     except Exception as error:
         _defect(error)
 
@@ -242,6 +226,29 @@ def as_typed(message: str) -> str:
     from metal.cli.flags import command_named, in_flags
 
     return in_flags(message, command_named(sys.argv[1:], metal), metal)
+
+
+def _open_closed_streams() -> None:
+    """Open /dev/null for each standard stream that is closed: the next file opened would get its
+    number, and what is printed.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            mode = "w" if number else "r"
+            setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
+
+
+def _stop_for_the_disk(error: OSError) -> NoReturn:
+    """A folder that cannot be written, a full disk: the user's to put right, if it names a file."""
+    why = (error.strerror or str(error)).lower()
+    if error.filename is not None:
+        _stop(f"{error.filename}: {why}; give another path, or change its rights", 2)
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+        _defect(error)
+    # what is still to be printed has no room either
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    _stop(f"nothing more can be written: {why}; make room, and run this again", 2)
 
 
 def _defect(error: Exception) -> NoReturn:

@@ -149,23 +149,9 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
     Raises UsageError when the folder, the terms or the answer of `confirm` forbid it, and
     JudgeStopped, with nothing left behind, when no call of a new run was answered.
     """
-    if terms.max_cost is not None:
-        check_priced(job.plan.models)
-    if terms.force:
-        check_new(out, job.command, force=True)
-    for run in terms.reuse:
-        if not (run / JOURNAL).is_file():
-            raise UsageError(
-                f'`reuse="{run}"`: no {JOURNAL} there; give a run folder of `metal.{job.command}`'
-            )
+    _check_terms(job, out, terms)
     if terms.dry_run:
-        waiting = set() if terms.force else under_way(out, terms.how)
-        if waiting:
-            callbacks.say(f"{len(waiting):,} calls are in open batches.")
-        coming = _estimates(
-            job, _answered_before(job, out, terms), waiting, terms, callbacks.progress
-        )
-        return Outcome(job.what(), coming, dry_run=True)
+        return _estimated_only(job, out, terms, callbacks)
     engine = load_engine(terms.how.engine)
     models = [model for model in job.plan.models if model.provider not in (FUNCTION, FAKE)]
     if terms.how.engine != LOCAL and len(models) < len(job.plan.models):
@@ -196,6 +182,29 @@ async def carry_out(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> 
             raise JudgeStopped(f"{why.removesuffix('.')}. No call was answered; {out} was not kept")
         statistics = job.finish(out, callbacks.progress)
     return _outcome(job, coming, ended, statistics, time.monotonic() - began)
+
+
+def _check_terms(job: Job, out: Path, terms: Terms) -> None:
+    """Raise UsageError for terms that the job or the folders do not allow."""
+    if terms.max_cost is not None:
+        check_priced(job.plan.models)
+    if terms.force:
+        check_new(out, job.command, force=True)
+    for run in terms.reuse:
+        if not (run / JOURNAL).is_file():
+            raise UsageError(
+                f'`reuse="{run}"`: no {JOURNAL} there; give a run folder of `metal.{job.command}`'
+            )
+
+
+def _estimated_only(job: Job, out: Path, terms: Terms, callbacks: Callbacks) -> Outcome:
+    """What a dry run comes to: what is still to be asked, and its cost."""
+    waiting = set() if terms.force else under_way(out, terms.how)
+    if waiting:
+        callbacks.say(f"{len(waiting):,} calls are in open batches.")
+    answered = _answered_before(job, out, terms)
+    coming = _estimates(job, answered, waiting, terms, callbacks.progress)
+    return Outcome(job.what(), coming, dry_run=True)
 
 
 def _estimates(

@@ -188,19 +188,14 @@ class GenerateJob(Job):
             if output.generator not in stale or name in rated
         }
         new = {output.output: output for output in fresh}
-        differ = [
-            name
-            for name in new
-            if name in rated and name in old and new[name].text != old[name].text
-        ]
+        kept = rated & old.keys()
+        differ = [name for name in kept & new.keys() if new[name].text != old[name].text]
         if differ:
             self.notes.append(
                 f"{len(differ):,} outputs have been rated and keep their text, though there is a"
                 " new one"
             )
-        return old | {
-            name: output for name, output in new.items() if name not in rated or name not in old
-        }
+        return old | {name: output for name, output in new.items() if name not in kept}
 
     def digests(self) -> dict[str, str]:
         return {instruction.quality: instruction.digest for instruction in self.plan.instructions}
