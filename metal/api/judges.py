@@ -71,7 +71,7 @@ def judges_list() -> KnownJudges:
         DataError: For a judges.toml that cannot be read.
 
     Example:
-        known = metal.judges_list()
+        judges = metal.judges_list()
     """
     import pandas as pd
 

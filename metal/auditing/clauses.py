@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,7 +26,8 @@ class Clause:
 
     words: what is to be said where it does not hold. shown: whether it is shown not to hold, or
     only not shown to hold. figure, bound: where it holds if the lower limit of a figure is above a
-    bound; n: items that the figure rests on. items: of the cell, where these are more.
+    bound; n: items that the figure rests on. items: of the cell, where these are more. plain:
+    whether anybody understands the words, which are a sentence then.
     """
 
     holds: bool
@@ -36,6 +37,7 @@ class Clause:
     bound: float = 0.0
     n: float = 0.0
     items: float = 0.0
+    plain: bool = False
 
     @property
     def p(self) -> float:
@@ -142,19 +144,20 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     half = side.sums.of(np.array([bad])).measured(1, HALF)
     how = "less than half as much" if half.high() < 0 else "not shown to find half as much"
     words = (
-        f"finds {judge:.0%} of what people call {label}, people {person:.0%} of each other's: {how}"
+        f"it finds {judge:.0%} of what people call {label}, people {person:.0%} of each other's:"
+        f" {how}"
     )
     more = needed(half, 0.0, beside.items)
     if beside.items < more < math.inf:
         words += f" (about {more:,.0f} items would tell half the time)"
-    yield limit(half, 0.0, min(items, beside.items), words, beside.items)
+    yield replace(limit(half, 0.0, min(items, beside.items), words, beside.items), plain=True)
     agreed, judge, person = side.unanimous(bad)
     if agreed >= AGREED - 1e-9:
         words = (
             f"where others agree on {label} ({in_items(agreed)}), it finds {judge:.0%}, people"
             f" {person:.0%}"
         )
-        yield Clause(judge >= FOUND * person, words)
+        yield Clause(judge >= FOUND * person, words, plain=True)
 
 
 def _other_labels(beside: Standing) -> Iterator[Clause]:
@@ -169,10 +172,10 @@ def _other_labels(beside: Standing) -> Iterator[Clause]:
             continue
         items = in_items(float(beside.paired.items_of_label[level]))
         words = (
-            f"finds {judge[level]:.0%} of {beside.label(level)} ({items}), people"
+            f"it finds {judge[level]:.0%} of {beside.label(level)} ({items}), people"
             f" {person[level]:.0%}"
         )
-        yield Clause(bool(judge[level] > HALF * person[level]), words)
+        yield Clause(bool(judge[level] > HALF * person[level]), words, plain=True)
 
 
 def on_people(beside: Standing) -> Iterator[Clause]:
@@ -187,4 +190,4 @@ def answered(beside: Standing) -> Clause:
     """The clause on coverage."""
     share = beside.items / beside.asked
     words = f"it answered only {coverage(share)} of the questions ({MIN_COVERAGE:.0%} needed)"
-    return Clause(share >= MIN_COVERAGE - 1e-9, words, shown=True)
+    return Clause(share >= MIN_COVERAGE - 1e-9, words, shown=True, plain=True)

@@ -10,16 +10,11 @@ import numpy as np
 
 from metal.auditing.cells import AuditCell
 from metal.auditing.standing import LEAST_OF_CLASS, Standing
-from metal.data.text import figure, interval, known, listed, percent, within
+from metal.data.text import figure, listed, within
 from metal.stats.careless import ENOUGH_SEATS, Careless
-from metal.stats.intervals import wilson
 from metal.stats.order import correlation_of, midranks, pair_sums
 from metal.stats.patterns import Codes
 
-LEAST_CONFIRMED, LEAST_CONFIRMED_BAD = 0.7, 0.5
-OPEN = "whether such labels can show who is right is open"
-LIKE = "like a person"
-Z = 1.645  # of one-sided 5% limits
 ALIKE_IN_ORDER = 0.10  # of a rank correlation
 
 
@@ -98,22 +93,3 @@ def _order(cell: AuditCell, people: list[int]) -> tuple[float, float] | None:
     ones = np.ones(len(ratings))
     ranked = pair_sums(ones, midranks(theirs, ones), midranks(ratings, ones)).sum(axis=0)
     return float(correlation_of(ranked)), float((ratings - theirs).mean())
-
-
-def confirmed_words(row: Any, bad: str) -> str:
-    """A sentence on labels that people hardly confirm, or are not shown to confirm beside a judge
-    that is like them, from a row of verdicts; empty elsewhere.
-    """
-    of_bad = (row["confirmed_bad"], row.get("bad_items"), f"{bad!r}", LEAST_CONFIRMED_BAD)
-    of_all = (row["confirmed"], row["items"], "ratings", LEAST_CONFIRMED)
-    for share, items, whose, least in (of_bad, of_all) if bad else (of_all,):
-        if not known(share):
-            continue
-        low, high = wilson(share, items, Z) if known(items) and items > 0 else (share, share)
-        limits = f" {interval(low, high, percent)}" if low < share else ""
-        claim = f"these people confirm {percent(share)}{limits} of each other's {whose}"
-        if share < least:
-            return f"{claim}: such labels cannot show who is right"
-        if low < least and row["verdict"] == LIKE:
-            return f"{claim}: {OPEN}"
-    return ""

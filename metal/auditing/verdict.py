@@ -91,8 +91,9 @@ class Verdict:
     many cells. items, sources: with an answer and two people. items_needed: about how many would
     decide half the time, were the figures to stay; NaN where more would not. confirmed: how often a
     person's rating is what most others say, confirmed_bad: of the bad end, on so many bad_items.
-    panel: what is to be said of the people, whatever the judge. left_out: people whose ratings did
-    not count.
+    plainly: why an informative judge is not like a person, where anybody understands it. panel:
+    what is to be said of the people, whatever the judge. left_out: people whose ratings did not
+    count.
     """
 
     language: str
@@ -117,6 +118,7 @@ class Verdict:
     confirmed: float = math.nan
     confirmed_bad: float = math.nan
     bad_items: float = math.nan
+    plainly: str = ""
     panel: str = ""
     left_out: tuple[str, ...] = ()
 
@@ -300,6 +302,7 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
         return _said(beside, UNINFORMATIVE, reason + _turned(beside), **figures)
     if _informative(beside):
         needed, how = _what_is_open(beside, open_clauses)
+        figures["plainly"] = _plainly(open_clauses)
         return _said(beside, INFORMATIVE, f"{number}; {how}", items_needed=needed, **figures)
     needed = _needed(beside)
     return _said(beside, UNDECIDED, _not_shown(beside, needed), items_needed=needed, **figures)
@@ -447,6 +450,14 @@ def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
         return needed, f"may be like a person {items}, but {reason}"
     beginning = "not like a person:" if shown else "may be like a person, but"
     return needed, f"{beginning} {reason}"
+
+
+def _plainly(clauses: list[Clause]) -> str:
+    """The first open clause that anybody understands, one that is shown not to hold before others;
+    empty where there is none.
+    """
+    plain = sorted((each for each in clauses if each.plain), key=lambda each: not each.shown)
+    return plain[0].words if plain else ""
 
 
 def _by_order_alone(beside: Standing) -> bool:

@@ -243,7 +243,8 @@ class Page:
         screen: All that a terminal shows with -v, where that is not the sections' tables.
         brief: What a terminal shows first; the first table if None.
         lead: A sentence below the headline.
-        opening: The headline in two, what stands large on the page and what in the text below.
+        opening: The headline in two: what stands large on the page, and what below it where there
+            is no lead, which says that too.
         content: What a template of the kind's own shows besides.
         pack: What the page carries for its script.
         room: How much the page has room for.
@@ -290,7 +291,7 @@ def page(run: Run, progress: Progress = no_progress) -> str:
     large, below = face.opening(run) if face.opening else (face.headline(run), "")
     common = {
         "headline": large,
-        "lead": f"{below} {face.lead(run)}".strip(),
+        "lead": face.lead(run) or below,
         "scope": face.scope(run),
         "cards": list(face.cards(run)),
         "answer": face.answer(run),

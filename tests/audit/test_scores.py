@@ -136,3 +136,29 @@ def test_an_audit_of_scores_alone_and_standardised(tmp_path: Any) -> None:
     assert plain.tables["scores"]["shift"].item() == pytest.approx(30 + 5 / 3, abs=2)
     plain.save(tmp_path / "run")
     assert "Scores on a line" in (tmp_path / "run" / "report.html").read_text()
+
+
+def heavy(rng: np.random.Generator, items: int) -> Any:
+    """Scores of people as of MQM: most outputs have no error, a few very many."""
+    errors = np.where(rng.random(items) < 0.6, 0.0, -(rng.exponential(4, items) ** 1.5))
+    said = np.round(errors[:, None] * rng.uniform(0.8, 1.2, (items, 4)), 1)
+    return np.where(errors[:, None] == 0, -1.0 * (rng.random((items, 4)) < 0.1), said)
+
+
+@pytest.mark.parametrize(("away", "says"), [(100, "-100"), (1, "-1")])
+def test_heavy_tails_tell_scores_beyond_peoples_apart(away: int, says: str) -> None:
+    """A judge that ranks as people do, on another part of the scale, did not give one answer."""
+    scores = heavy(np.random.default_rng(0), 300)
+    decided = verdict(cell_of(scores[:, :3], scores[:, 3] + away), "j")
+    assert decided.verdict == "informative"
+    assert f"like a person once recalibrated ({says};" in decided.reason
+    assert "what a person knows (scores counted as ranks among people's" in decided.reason
+
+
+def test_a_judge_that_ranks_the_other_way_round_is_told_so() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.normal(60, 20, 300)
+    people = truth[:, None] + rng.normal(0, 10, (300, 3))
+    decided = verdict(cell_of(people, 120 - truth), "j")
+    assert decided.verdict == "uninformative"
+    assert "it ranks outputs the other way round, as if its scale were turned" in decided.reason

@@ -127,6 +127,37 @@ def test_a_judge_that_was_never_tested_on_bad_outputs() -> None:
     assert "never tested on 'L2' outputs" in said.reason
 
 
+def test_why_a_judge_is_not_like_a_person_is_said_plainly() -> None:
+    """It finds half of the bad outputs; people, all of them."""
+    truth = np.repeat([0, 1], [60, 40])
+    judge = np.where(np.arange(100) >= 80, 0, truth)
+    decided = decide(cell_of(np.stack([truth] * 3, axis=1), judge))
+    assert decided.verdict == "informative"
+    assert decided.plainly.startswith("it finds 50% of what people call")
+    assert decided.plainly in decided.reason
+    assert decide(cell_of(np.stack([truth] * 3, axis=1), truth)).plainly == ""
+
+
+def test_a_figure_of_a_few_items_does_not_show_that_a_judge_is_not_like_a_person() -> None:
+    """A label that is not the bad end, found in 1 of 4 items."""
+    truth = np.repeat([0, 1, 2], [60, 4, 60])
+    judge = np.where(truth == 1, np.where(np.arange(124) == 60, 1, 0), truth)
+    decided = decide(cell_of(np.stack([truth] * 3, axis=1), judge, levels=3))
+    assert "not like a person" not in decided.reason
+    assert "may be like a person" in decided.reason
+    assert "it finds 25% of 'L1' (4 items), people 100%" in decided.reason
+
+
+@pytest.mark.parametrize(("bad", "shown"), [(2, False), (9, True)])
+def test_how_far_people_confirm_the_bad_end_is_said_of_three_items_or_more(
+    bad: int, shown: bool
+) -> None:
+    truth = np.repeat([0, 1], [120 - bad, bad])
+    decided = decide(cell_of(np.stack([truth] * 3, axis=1), truth))
+    assert decided.bad_items == bad
+    assert (not np.isnan(decided.confirmed_bad)) == shown
+
+
 @pytest.mark.parametrize(("direction", "bad"), [("lower", 1), ("higher", None)])
 def test_of_two_nominal_classes_lower_is_better_names_the_worst(
     direction: Direction, bad: int | None

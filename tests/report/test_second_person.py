@@ -134,7 +134,7 @@ def _rows(language: str, people: str, outputs: int, right: bool = True) -> list[
         ),
         (
             _rows("hi", "abc", 96, right=False),
-            "Nobody can be judged here: people disagree among themselves in Hindi (quality).",
+            "Nobody can be judged here: people disagree among themselves on quality in Hindi.",
         ),
     ],
 )

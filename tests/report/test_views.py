@@ -436,14 +436,14 @@ FOUR = ("en", "hi", "sw", "ta")
         (
             {"j": [LIKE_A_PERSON, LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE]},
             (
-                f"j {AGREES} in English and Hindi (task_quality). To rank outputs it may also help"
-                " in Swahili (task_quality). Do not use it for task_quality in Tamil."
+                f"j {AGREES} in English and Hindi (task_quality). To rank or filter outputs it may"
+                " also help in Swahili (task_quality). Do not use it for task_quality in Tamil."
             ),
         ),
         (
             {"j": [LIKE_A_PERSON, INFORMATIVE, UNDECIDED, UNDECIDED]},
-            f"j {AGREES} in English (task_quality). To rank outputs it may also help in Hindi"
-            " (task_quality).",
+            f"j {AGREES} in English (task_quality). To rank or filter outputs it may also help in"
+            " Hindi (task_quality).",
         ),
         (
             {"j": [LIKE_A_PERSON] * 3 + [UNDECIDED], "k": [UNDECIDED] * 3 + [UNINFORMATIVE]},
@@ -554,7 +554,7 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     )
     assert headline(run) == (
         "None of the 2 judges is shown to agree with people as they agree with each other. To rank"
-        " outputs each of them may help somewhere, j in both cases."
+        " or filter outputs each of them may help somewhere, j in both cases."
     )
     assert (
         lead(run) == "Of 4 cases, in 1 a judge is like a person once recalibrated; in 3 a judge is"
@@ -740,8 +740,8 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert (
         headline(run)
         == "gpt-4-32k/detailed is nowhere shown to agree with people as they agree with each other."
-        " To rank outputs it may help in 11 of 15 cases. Do not use it for hallucinations in"
-        " Malayalam. People disagree on hallucinations in Tamil."
+        " To rank or filter outputs it may help in 11 of 15 cases. Do not use it for"
+        " hallucinations in Malayalam. People disagree on hallucinations in Tamil."
     )
     assert lead(run).startswith(
         "Of 15 cases, in 11 it is informative, but not shown to be like a person; in 1 it tells"

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from metal.auditing.own_outputs import PREFERS
-from metal.auditing.panel import OPEN, confirmed_words
 from metal.auditing.standing import NOTHING
 from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON
 from metal.data.text import (
@@ -22,13 +21,15 @@ from metal.data.text import (
     signed,
     within,
 )
-from metal.questions.audit.headline import MOST_NAMED, place, rank
+from metal.questions.audit.confirmed import OPEN, bad_label, doubt_of, to_do
 from metal.questions.audit.headline import headline as headline
 from metal.questions.audit.headline import opening as opening
+from metal.questions.audit.headline import rank
 from metal.questions.audit.holds import Cells, alone
 from metal.questions.audit.lead import lead as lead
+from metal.questions.audit.places import MOST_NAMED, place
 from metal.questions.audit.run import AuditRun
-from metal.questions.audit.verdicts import PLACE, bad_label
+from metal.questions.audit.verdicts import PLACE
 from metal.runs.run import DISQUALIFIES, NOTED
 from metal.show.parts import data_of, go_on, in_a_folder
 from metal.show.view import Remark
@@ -198,35 +199,6 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
     )
 
 
-def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
-    """Where people hardly confirm each other's labels, so that agreement with them cannot show who
-    is right.
-    """
-    doubts: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
-    for cell in cells:
-        words = (
-            confirmed_words(cell, bad_label(run, cell["criterion"])) if "confirmed" in cell else ""
-        )
-        if words and cell["verdict"] != DISAGREE:  # which is said already
-            doubts.setdefault((cell["criterion"], cell["language"]), (cell, words))
-    if not doubts:
-        return None
-    worst, words = min(doubts.values(), key=_confirmed)
-    more = f" ({plural(len(doubts), 'such case')})" if len(doubts) > 1 else ""
-    items = plural(int(worst["items"]), "item")
-    todo = f"have somebody who knows the language decide on these {items} wherever people differ"
-    hardly = "may hardly" if OPEN in words else "hardly"
-    return Remark(
-        f"People {hardly} confirm each other",
-        f"{capital(place(run, worst))}, {words}{more}; {todo}.",
-    )
-
-
-def _confirmed(doubt: tuple[dict[str, Any], str]) -> float:
-    shares = doubt[0]["confirmed"], doubt[0]["confirmed_bad"]
-    return float(min(share for share in shares if known(share)))
-
-
 def _second_person(run: AuditRun) -> Remark:
     """One person an item: the commands that hand a few outputs to a second one."""
     first, folder = in_a_folder(run)
@@ -275,3 +247,30 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
             f" the time whether {who} is {what} {place(run, near)}. To tell 4 times in 5:"
         )
     return Remark(title, words, go_on(run, "design"))
+
+
+def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
+    """Where people hardly confirm each other's labels, so that agreement with them cannot show who
+    is right.
+    """
+    doubts: dict[tuple[str, str], tuple[dict[str, Any], str]] = {}
+    for cell in cells:
+        doubt = ""
+        if "confirmed" in cell and cell["verdict"] != DISAGREE:  # which is said already
+            doubt = doubt_of(cell, bad_label(run, cell["criterion"]))
+        if doubt:
+            doubts.setdefault((cell["criterion"], cell["language"]), (cell, doubt))
+    if not doubts:
+        return None
+    worst, doubt = min(doubts.values(), key=_confirmed)
+    more = f" ({plural(len(doubts), 'such case')})" if len(doubts) > 1 else ""
+    hardly = "may hardly" if OPEN in doubt else "hardly"
+    return Remark(
+        f"People {hardly} confirm each other",
+        f"{capital(place(run, worst))}, {doubt}{more}; {to_do(worst)}.",
+    )
+
+
+def _confirmed(doubt: tuple[dict[str, Any], str]) -> float:
+    shares = doubt[0]["confirmed"], doubt[0]["confirmed_bad"]
+    return float(min(share for share in shares if known(share)))

@@ -10,8 +10,9 @@ from typing import Any
 from metal.auditing.verdict import LIKE_A_PERSON, UNINFORMATIVE
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, capital, known, listed, name, percent, plural
-from metal.questions.audit.headline import each_place, headline
+from metal.questions.audit.headline import headline
 from metal.questions.audit.people import kappa_table
+from metal.questions.audit.places import each_place
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import (
     AGREEMENT,

@@ -7,10 +7,9 @@ of one judge in several languages by the list of each criterion, else by all cel
 
 from __future__ import annotations
 
-import math
-import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from metal.auditing.standing import NOTHING, ONE_PERSON
@@ -25,25 +24,25 @@ from metal.auditing.verdict import (
     VERDICTS,
     today,
 )
-from metal.data.languages import UNNAMED, language_name
 from metal.data.text import capital, estimate, known, listed, percent, plural, signed, within
-from metal.questions.audit.holds import Cells, alone, by_language, of_judge, stands_together
+from metal.questions.audit.holds import Cells, alone, of_judge, stands_together
+from metal.questions.audit.places import (
+    MOST_NAMED,
+    case,
+    count_of,
+    each_criterion,
+    each_place,
+    for_words,
+    in_words,
+    of_cells,
+    one_a_case,
+    place,
+)
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import kept_of_person, merit, once
-from metal.show.parts import case_of, criterion_in_words
 
 AGREES = "agrees with people as they agree with each other"
 AGREE = "agree with people as they agree with each other"
-MOST_NAMED = 3
-MOST_GROUPED = 5  # criteria of the same languages
-# How reasons begin that anybody understands, and those whose subject is the judge.
-TELLING = ("it answered only ", "finds ", "where others agree ", "counting ")
-OF_THE_JUDGE = ("finds ", "is ", "keeps ", "may be ", "puts ", "scores ")
-
-
-def place(run: AuditRun, cell: Mapping[str, Any]) -> str:
-    """`on task quality in Hindi`"""
-    return f"on {case_of(run, cell)}"
 
 
 def rank(cell: Mapping[str, Any], end: str = "") -> tuple[int, bool, float]:
@@ -65,32 +64,6 @@ def knows(cell: Mapping[str, Any]) -> str:
     if kept.startswith("keeps"):
         return f"{kept} of what a person knows"
     return f"keeps {kept.replace('exact', 'exact answers')} of a person's"
-
-
-def each_place(run: AuditRun, cells: Cells) -> str:
-    """`in Hindi and Tamil (task quality)`, however many these are; criteria of the same languages
-    together.
-    """
-    criteria_of: dict[tuple[str, ...], list[str]] = {}
-    for criterion, names in _by_criterion(run, cells).items():
-        criteria_of.setdefault(tuple(names), []).append(criterion)
-    return listed(
-        [
-            f"on {listed(criteria)}"
-            if names == (language_name(UNNAMED),)
-            else f"in {listed(list(names))} ({listed(criteria)})"
-            for names, criteria in criteria_of.items()
-        ]
-    )
-
-
-def _by_criterion(run: AuditRun, cells: Cells) -> dict[str, list[str]]:
-    """criterion, in a sentence -> names of the languages."""
-    by_criterion: dict[str, list[str]] = {}
-    for cell in cells:
-        criterion = criterion_in_words(run, cell["criterion"])
-        by_criterion.setdefault(criterion, []).append(language_name(cell["language"]))
-    return {criterion: list(dict.fromkeys(names)) for criterion, names in by_criterion.items()}
 
 
 def headline(run: AuditRun) -> str:
@@ -165,7 +138,9 @@ def _one_person(run: AuditRun, cells: Cells) -> str:
         why = "One person rated" if people == 1 else "Each output has one person's rating"
     if len(singles) == len(cells):
         return f"{why}: no judge can be shown to be like a person."
-    return f"{why} {_in(run, singles, cells)}: no judge can be shown to be like a person there."
+    return (
+        f"{why} {in_words(run, singles, cells)}: no judge can be shown to be like a person there."
+    )
 
 
 def _why_not(run: AuditRun, cell: Mapping[str, Any]) -> str:
@@ -173,21 +148,7 @@ def _why_not(run: AuditRun, cell: Mapping[str, Any]) -> str:
     claim = f"{within(cell['judge'])} is not shown to {AGREE} {place(run, cell)}"
     if once(cell):
         return f"{claim}: it is like a person once recalibrated."
-    clauses = re.split(r"(?:not|may be) like a person.*?(?::|, but) ", str(cell["reason"]))[1:]
-    if not clauses:
-        return f"{claim}: it {knows(cell)}."
-    reasons = clauses[0].split("; ")
-    telling = [reason for reason in reasons if reason.startswith(TELLING)]
-    (reason,) = sorted(telling, key=_how_telling)[:1] or reasons[:1]
-    if reason.startswith("not shown"):
-        reason = f"it is {reason}"
-    elif reason.startswith(OF_THE_JUDGE):
-        reason = f"it {reason}"
-    return f"{claim}: {reason}."
-
-
-def _how_telling(reason: str) -> int:
-    return next(place for place, begin in enumerate(TELLING) if reason.startswith(begin))
+    return f"{claim}: {cell.get('plainly') or 'it ' + knows(cell)}."
 
 
 def _helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -198,16 +159,17 @@ def _helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         return ""
     if len(judges) == 1:
         also = "also " if good else ""
-        return f"To rank outputs it may {also}help{_of_cells(run, helpful, cells)}."
+        return f"To rank or filter outputs it may {also}help{of_cells(run, helpful, cells)}."
     often = Counter(cell["judge"] for cell in helpful)
     best = max(often, key=often.__getitem__)
     who = _how_many_of(often, judges)
-    if len(set(map(_place, cells))) == 1:
-        return f"To rank outputs {who} may help."
+    if len(set(map(case, cells))) == 1:
+        return f"To rank or filter outputs {who} may help."
     if len(often) == 1:
-        return f"To rank outputs {who} may help{_of_cells(run, helpful, of_judge(best, cells))}."
-    where = _count(of_judge(best, helpful), of_judge(best, cells))
-    return f"To rank outputs {who} may help somewhere, {within(best)} {where}."
+        places = of_cells(run, helpful, of_judge(best, cells))
+        return f"To rank or filter outputs {who} may help{places}."
+    where = count_of(of_judge(best, helpful), of_judge(best, cells))
+    return f"To rank or filter outputs {who} may help somewhere, {within(best)} {where}."
 
 
 def _how_many_of(some: Collection[str], judges: Sequence[str]) -> str:
@@ -219,27 +181,18 @@ def _how_many_of(some: Collection[str], judges: Sequence[str]) -> str:
     return f"{len(some):,} of them"
 
 
-def _of_cells(run: AuditRun, some: Cells, cells: Cells) -> str:
-    """` in Hindi (quality)` or ` in 11 of 15 cases`; empty where there is one case only."""
-    if len(cells) == 1:
-        return ""
-    several = len(some) > MOST_NAMED and len({cell["criterion"] for cell in some}) > 1
-    return f" {_count(some, cells) if several else _in(run, some, cells)}"
-
-
 def _disagreement(run: AuditRun, cells: Cells) -> str:
     """Where people disagree among themselves, and what is said of the rest, if nothing was yet."""
     verdicts = {cell["verdict"] for cell in cells}
     if DISAGREE not in verdicts:
         return ""
-    if verdicts == {DISAGREE}:
-        cases = _cases(run, cells, DISAGREE)
-        return f"Nobody can be judged here: people disagree among themselves {cases}."
-    disagree = list({_place(cell): cell for cell in cells if cell["verdict"] == DISAGREE}.values())
-    where = f" in {len(disagree)} cases"
+    disagree = one_a_case([cell for cell in cells if cell["verdict"] == DISAGREE])
+    cases = f"in {len(disagree)} cases"
     if len(disagree) <= MOST_NAMED:
-        where = f" on {listed(_each(run, disagree))}"
-    sentence = f"People disagree{where}."
+        cases = f"on {listed(each_criterion(run, disagree))}"
+    if verdicts == {DISAGREE}:
+        return f"Nobody can be judged here: people disagree among themselves {cases}."
+    sentence = f"People disagree {cases}."
     if verdicts == {DISAGREE, UNDECIDED}:
         return f"{sentence} Elsewhere the ratings are too few or too uncertain."
     return sentence
@@ -253,15 +206,15 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     best = max(wins, key=wins.__getitem__)
     good, of_best = of_judge(best, named or own), of_judge(best, cells)
     if not named:
-        who = f"A judge {does} {_count(own, cells)}"
+        who = f"A judge {does} {count_of(own, cells)}"
         if len(wins) == 1:
-            who = f"{within(best)} {does} {_in(run, good, of_best)}"
+            who = f"{within(best)} {does} {in_words(run, good, of_best)}"
         return _looked_at_alone(who, own, cells)
     if len(wins) > 1:
         return f"{_several(run, named, judges, does)}{_by_own(own)}."
-    where = _in(run, good, of_best) + _expected_wrong(run, good)
+    where = in_words(run, good, of_best) + _expected_wrong(run, good)
     if own_of_best := of_judge(best, own):
-        where += f", and {_in(run, own_of_best, of_best)} by its own verdict only"
+        where += f", and {in_words(run, own_of_best, of_best)} by its own verdict only"
     if len(judges) == 1:
         return f"{within(best)} {does} {where}."
     others = _by_own([cell for cell in own if cell["judge"] != best])
@@ -288,9 +241,9 @@ def _each_by_name(run: AuditRun, of_each: Mapping[str, Cells], does: str) -> str
     """A few judges, each with its places; together where these are the same."""
     each, names = AGREE if does == AGREES else does, listed([*map(within, of_each)])
     (first, good), *more = of_each.items()
-    if len(set(map(_place, run.judged))) == 1:
+    if len(set(map(case, run.judged))) == 1:
         return f"{names} {each} {place(run, good[0])}"
-    if len({frozenset(map(_place, cells)) for cells in of_each.values()}) == 1:
+    if len({frozenset(map(case, cells)) for cells in of_each.values()}) == 1:
         return f"{names} each {each} {each_place(run, good)}"
     parts = [f"{within(judge)} {each_place(run, cells)}" for judge, cells in more]
     return f"{within(first)} {does} {each_place(run, good)}, {listed(parts)}"
@@ -304,11 +257,9 @@ def _most_often(
     most = max(map(len, of_each.values()))
     ahead = [judge for judge, good in of_each.items() if len(good) == most]
     if len(ahead) > MOST_NAMED + 1:
-        where = (
-            f"{_count([cell for good in of_each.values() for cell in good], cells)} a judge {does}"
-        )
-        return capital(f"{where}, none of the {len(judges)} in more than {most}")
-    where = _count(of_each[ahead[0]], of_judge(ahead[0], cells))
+        often = count_of(list(chain.from_iterable(of_each.values())), cells)
+        return capital(f"{often} a judge {does}, none of the {len(judges)} in more than {most}")
+    where = count_of(of_each[ahead[0]], of_judge(ahead[0], cells))
     if len(ahead) == 1:
         fewer = f"more often than any other of the {len(judges)} judges"
         return f"{within(ahead[0])} {does} {where}, {fewer}"
@@ -353,44 +304,6 @@ def _phrase(run: AuditRun) -> str:
     )
 
 
-def _alike(by_criterion: Mapping[str, Sequence[str]]) -> float:
-    """The number of languages, where these are the same for all of several criteria; else
-    infinite.
-    """
-    languages = {tuple(names) for names in by_criterion.values()}
-    if len(by_criterion) < 2 or len(languages) > 1:
-        return math.inf
-    return len(languages.pop())
-
-
-def _count(cells: Cells, every: Cells) -> str:
-    """`in 3 of 4 cases`, `in both cases`."""
-    if len(every) == 1:
-        return "in the one case"
-    if len(cells) < len(every):
-        return f"in {len(cells):,} of {len(every):,} cases"
-    return "in both cases" if len(every) == 2 else f"in all {len(every):,} cases"
-
-
-def _in(run: AuditRun, cells: Cells, every: Cells) -> str:
-    """`in Hindi and Tamil (task quality)`; where these are many: `in 11 of 40 languages (task
-    quality)`.
-    """
-    if len(cells) <= MOST_NAMED:
-        return each_place(run, cells)
-    named, languages = _by_criterion(run, cells), _by_criterion(run, every)
-    if len(named) <= MOST_GROUPED and _alike(named) <= MOST_NAMED:
-        return each_place(run, cells)
-    if not by_language(every) or len(named) > MOST_NAMED:
-        return _count(cells, every)
-    parts = []
-    for criterion, names in named.items():
-        number = len(languages[criterion])
-        count = f"all {number:,}" if len(names) == number else f"{len(names):,} of {number:,}"
-        parts.append(f"in {count} languages ({criterion})")
-    return listed(parts)
-
-
 def _avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     """Where not to use a judge: where it is shown to know hardly more than a constant. Empty where
     that is nowhere.
@@ -406,8 +319,8 @@ def _avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     cells_of = Counter(cell["judge"] for cell in cells)
     everywhere = [judge for judge in judges if useless_of[judge] == cells_of[judge]]
     none = [] if everywhere else _all_useless(useless, cells)
-    rest = [cell for cell in useless if _place(cell) not in map(_place, none)]
-    sentence = f"Use none of them {_for(run, none)}." if none else ""
+    rest = [cell for cell in useless if case(cell) not in map(case, none)]
+    sentence = f"Use none of them {for_words(run, none)}." if none else ""
     return f"{sentence} {_avoid_some(run, rest, cells, everywhere)}".strip()
 
 
@@ -419,21 +332,15 @@ def _avoid_it(run: AuditRun, useless: Cells, cells: Cells) -> str:
     if len(useless) == len(cells):
         return f"Do not use it{doubt}."
     if len(useless) > MOST_NAMED:
-        return f"Do not use it where it is uninformative: {_count(useless, cells)}."
-    return f"Do not use it {_for(run, useless)}{doubt}."
+        return f"Do not use it where it is uninformative: {count_of(useless, cells)}."
+    return f"Do not use it {for_words(run, useless)}{doubt}."
 
 
 def _all_useless(useless: Cells, cells: Cells) -> Cells:
     """A cell of each place where all judges are useless; nothing where these are many."""
-    often, judged = Counter(map(_place, useless)), Counter(map(_place, cells))
-    cell_at = {
-        _place(cell): cell for cell in useless if often[_place(cell)] == judged[_place(cell)]
-    }
+    often, judged = Counter(map(case, useless)), Counter(map(case, cells))
+    cell_at = {case(cell): cell for cell in useless if often[case(cell)] == judged[case(cell)]}
     return list(cell_at.values()) if len(cell_at) <= MOST_NAMED else []
-
-
-def _place(cell: Mapping[str, Any]) -> tuple[str, str]:
-    return cell["criterion"], cell["language"]
 
 
 def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequence[str]) -> str:
@@ -442,30 +349,11 @@ def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequenc
         return ""
     somewhere = [cell for cell in useless if cell["judge"] not in everywhere]
     if len(everywhere) > MOST_NAMED:
-        return f"Do not use a judge where it is uninformative: {_count(useless, cells)}."
+        return f"Do not use a judge where it is uninformative: {count_of(useless, cells)}."
     parts = [listed([within(judge) for judge in everywhere])] if everywhere else []
     if len(somewhere) > MOST_NAMED:
-        parts.append(f"a judge where it is uninformative: {_count(useless, cells)}")
+        parts.append(f"a judge where it is uninformative: {count_of(useless, cells)}")
     else:
         for judge in dict.fromkeys(cell["judge"] for cell in somewhere):
-            parts.append(f"{within(judge)} {_for(run, of_judge(judge, somewhere))}")
+            parts.append(f"{within(judge)} {for_words(run, of_judge(judge, somewhere))}")
     return f"Do not use {', nor '.join(parts)}."
-
-
-def _for(run: AuditRun, cells: Cells) -> str:
-    """`for hallucinations in Malayalam`."""
-    return listed([f"for {each}" for each in _each(run, cells)])
-
-
-def _each(run: AuditRun, cells: Cells) -> list[str]:
-    """`hallucinations in Malayalam`, a criterion each."""
-    by_criterion = _by_criterion(run, cells)
-    return [f"{criterion} in {listed(names)}" for criterion, names in by_criterion.items()]
-
-
-def _cases(run: AuditRun, cells: Cells, verdict: str) -> str:
-    distinct = {
-        (cell["criterion"], cell["language"]): cell for cell in cells if cell["verdict"] == verdict
-    }
-    cases = list(distinct.values())
-    return f"in {len(cases)} cases" if len(cases) > MOST_NAMED else each_place(run, cases)

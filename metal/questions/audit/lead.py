@@ -15,8 +15,9 @@ from metal.auditing.verdict import (
     UNINFORMATIVE,
 )
 from metal.data.text import capital, percent, plural, within
-from metal.questions.audit.headline import MOST_NAMED, each_place, knows, rank
+from metal.questions.audit.headline import knows, rank
 from metal.questions.audit.holds import Cells, stands_together, surest
+from metal.questions.audit.places import MOST_NAMED, each_place
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.verdicts import once
 from metal.show.parts import case_of

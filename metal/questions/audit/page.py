@@ -12,6 +12,7 @@ from metal.data.text import UNDEFINED, count, coverage, listed, name, plural, si
 from metal.questions.audit import disagreements, judges, people, verdicts
 from metal.questions.audit.answer import cards, headline, lead, opening, scope
 from metal.questions.audit.brief import brief as brief
+from metal.questions.audit.confirmed import beside_words
 from metal.questions.audit.run import AuditRun
 from metal.questions.audit.words import definitions, facts, sources
 from metal.runs.columns import Row
@@ -326,7 +327,7 @@ def _verdict_reasons(run: AuditRun) -> Iterator[Paragraph]:
         return
     for row in records:
         where = f"{within(row['judge'])}, {run.where(row['criterion'], row['language'])}"
-        beside = verdicts.beside_words(run, row)
+        beside = map(verdicts.sentence, beside_words(run, row))
         yield Paragraph(
             " ".join([f"{where}: {row['verdict']}. {verdicts.sentence(row['reason'])}", *beside])
         )

@@ -130,6 +130,7 @@ DESCRIBED: Tables = {
         Column("items", "items", count, below=_sources),
         Column("items_needed", "items that would tell half the time", rounded),
         *unshown("sources", "reason", "left_out", "signature"),
+        Column("plainly", shown=False, later=True),
         *(Column(name, shown=False, later=True) for name in LATER),
     ),
     "differences": (

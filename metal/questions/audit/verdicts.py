@@ -10,8 +10,6 @@ from functools import partial
 from itertools import chain, product
 from operator import itemgetter
 
-from metal.auditing.cells import worst_level
-from metal.auditing.panel import confirmed_words
 from metal.auditing.scores import ONCE, RECALIBRATED
 from metal.auditing.standing import MIN_ITEMS, MIN_SOURCES, NOTHING, THIN
 from metal.auditing.verdict import (
@@ -38,6 +36,7 @@ from metal.data.text import (
     with_minus,
     within,
 )
+from metal.questions.audit.confirmed import beside_words
 from metal.questions.audit.run import AuditRun
 from metal.runs.columns import Row
 
@@ -232,31 +231,6 @@ def with_limits(row: Row, column: str) -> str:
     return estimate(row, column, percent)
 
 
-def beside_words(run: AuditRun, row: Row) -> list[str]:
-    """Sentences on the people of a cell that belong beside its verdict: careless ones, labels they
-    hardly confirm.
-    """
-    if "p_like" not in row:  # of a run before version 0.2
-        return []
-    words = [row["panel"]] if row["panel"] else []
-    if doubt := confirmed_words(row, bad_label(run, row["criterion"])):
-        these = f"these {plural(int(row['items']), 'item')}"
-        words.append(
-            f"{doubt}; have somebody who knows the language decide on {these} wherever people"
-            " differ"
-        )
-    return [sentence(each) for each in words]
-
-
-def bad_label(run: AuditRun, criterion: str) -> str:
-    """The label at the bad end as reasons have it; empty where a criterion has none."""
-    asked = run.criteria[criterion]
-    worst = worst_level(asked, run.settings.get("bad", ""))
-    if worst is None:
-        return ""
-    return worst.label if asked.scale.measure == "nominal" else worst.shown
-
-
 def _cell(
     run: AuditRun, row: Row, place: str, lines: Iterable[str], first: float | None
 ) -> VerdictCell:
@@ -266,7 +240,10 @@ def _cell(
         [*of_case, *(language_name(code) for code in [row["language"]] if code != UNNAMED)]
     )
     reason = " ".join(
-        [f"{where}: {row['verdict']}. {sentence(row['reason'])}", *beside_words(run, row)]
+        [
+            f"{where}: {row['verdict']}. {sentence(row['reason'])}",
+            *map(sentence, beside_words(run, row)),
+        ]
     )
     style = "once" if once(row) else SIGNS[row["verdict"]][1]
     items, first_place = (

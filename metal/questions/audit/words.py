@@ -20,8 +20,9 @@ from metal.auditing.verdict import (
 )
 from metal.data.languages import language_name
 from metal.data.text import capital, estimate, known, listed, percent, within
-from metal.questions.audit.headline import knows, place, rank
+from metal.questions.audit.headline import knows, rank
 from metal.questions.audit.judges import is_prompt_pair
+from metal.questions.audit.places import place
 from metal.questions.audit.run import AuditRun
 from metal.show.charts.dots import significant
 from metal.show.parts import criterion_in_words

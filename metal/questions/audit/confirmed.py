@@ -1,0 +1,62 @@
+"""How far people confirm each other's labels, where that is too little to show who is right."""
+
+from __future__ import annotations
+
+import math
+
+from metal.auditing.cells import worst_level
+from metal.auditing.verdict import LIKE_A_PERSON
+from metal.data.text import interval, known, percent, plural
+from metal.questions.audit.run import AuditRun
+from metal.runs.columns import Row
+from metal.stats.intervals import wilson
+
+LEAST_CONFIRMED, LEAST_CONFIRMED_BAD = 0.7, 0.5
+OPEN = "whether such labels can show who is right is open"
+Z = 1.645  # of one-sided 5% limits
+
+
+def beside_words(run: AuditRun, row: Row) -> list[str]:
+    """Sentences on the people of a cell that belong beside its verdict: careless ones, labels they
+    hardly confirm.
+    """
+    if "p_like" not in row:  # of a run before version 0.2
+        return []
+    sentences = [row["panel"]] if row["panel"] else []
+    if doubt := doubt_of(row, bad_label(run, row["criterion"])):
+        sentences.append(f"{doubt}; {to_do(row)}")
+    return sentences
+
+
+def bad_label(run: AuditRun, criterion: str) -> str:
+    """The label at the bad end as reasons have it; empty where a criterion has none."""
+    asked = run.criteria[criterion]
+    worst = worst_level(asked, run.settings.get("bad", ""))
+    if worst is None:
+        return ""
+    return worst.label if asked.scale.measure == "nominal" else worst.shown
+
+
+def doubt_of(row: Row, bad: str) -> str:
+    """A sentence on labels that people hardly confirm, or are not shown to confirm beside a judge
+    that is like them, from a row of verdicts; empty elsewhere.
+    """
+    of_bad = (row["confirmed_bad"], row.get("bad_items", math.nan), repr(bad), LEAST_CONFIRMED_BAD)
+    of_all = (row["confirmed"], row["items"], "ratings", LEAST_CONFIRMED)
+    for share, items, whose, least in (of_bad, of_all) if bad else (of_all,):
+        if not known(share):
+            continue
+        low, high = wilson(share, items, Z)
+        confirmed = f"{percent(share)} {interval(low, high, percent)}".rstrip()
+        claim = f"these people confirm {confirmed} of each other's {whose}"
+        if share < least:
+            return f"{claim}: such labels cannot show who is right"
+        if low < least and row["verdict"] == LIKE_A_PERSON:
+            return f"{claim}: {OPEN}"
+    return ""
+
+
+def to_do(row: Row) -> str:
+    """What to do about such labels."""
+    items = plural(int(row["items"]), "item")
+    return f"have somebody who knows the language decide on these {items} wherever people differ"

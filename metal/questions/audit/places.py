@@ -1,0 +1,112 @@
+"""Where something holds, in words: by name where languages and criteria are few."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from metal.data.languages import UNNAMED, language_name
+from metal.data.text import listed
+from metal.questions.audit.holds import Cells, by_language
+from metal.questions.audit.run import AuditRun
+from metal.show.parts import case_of, criterion_in_words
+
+MOST_NAMED = 3
+MOST_GROUPED = 5  # criteria of the same languages
+
+
+def place(run: AuditRun, cell: Mapping[str, Any]) -> str:
+    """`on task quality in Hindi`"""
+    return f"on {case_of(run, cell)}"
+
+
+def each_place(run: AuditRun, cells: Cells) -> str:
+    """`in Hindi and Tamil (task quality)`, however many these are; criteria of the same languages
+    together.
+    """
+    criteria_of: dict[tuple[str, ...], list[str]] = {}
+    for criterion, names in by_criterion_of(run, cells).items():
+        criteria_of.setdefault(tuple(names), []).append(criterion)
+    return listed(
+        [
+            f"on {listed(criteria)}"
+            if names == (language_name(UNNAMED),)
+            else f"in {listed(list(names))} ({listed(criteria)})"
+            for names, criteria in criteria_of.items()
+        ]
+    )
+
+
+def by_criterion_of(run: AuditRun, cells: Cells) -> dict[str, list[str]]:
+    """criterion, in a sentence -> names of the languages."""
+    by_criterion: dict[str, list[str]] = {}
+    for cell in cells:
+        criterion = criterion_in_words(run, cell["criterion"])
+        by_criterion.setdefault(criterion, []).append(language_name(cell["language"]))
+    return {criterion: list(dict.fromkeys(names)) for criterion, names in by_criterion.items()}
+
+
+def in_words(run: AuditRun, cells: Cells, every: Cells) -> str:
+    """`in Hindi and Tamil (task quality)`; where these are many: `in 11 of 40 languages (task
+    quality)`.
+    """
+    if len(cells) <= MOST_NAMED:
+        return each_place(run, cells)
+    named, languages = by_criterion_of(run, cells), by_criterion_of(run, every)
+    if len(named) <= MOST_GROUPED and _alike(named) <= MOST_NAMED:
+        return each_place(run, cells)
+    if not by_language(every) or len(named) > MOST_NAMED:
+        return count_of(cells, every)
+    parts = []
+    for criterion, names in named.items():
+        number = len(languages[criterion])
+        count = f"all {number:,}" if len(names) == number else f"{len(names):,} of {number:,}"
+        parts.append(f"in {count} languages ({criterion})")
+    return listed(parts)
+
+
+def _alike(by_criterion: Mapping[str, Sequence[str]]) -> float:
+    """The number of languages, where these are the same for all of several criteria; else
+    infinite.
+    """
+    languages = {tuple(names) for names in by_criterion.values()}
+    if len(by_criterion) < 2 or len(languages) > 1:
+        return math.inf
+    return len(languages.pop())
+
+
+def count_of(cells: Cells, every: Cells) -> str:
+    """`in 3 of 4 cases`, `in both cases`."""
+    if len(cells) < len(every):
+        return f"in {len(cells):,} of {len(every):,} cases"
+    return "in both cases" if len(every) == 2 else f"in all {len(every):,} cases"
+
+
+def of_cells(run: AuditRun, some: Cells, cells: Cells) -> str:
+    """` in Hindi (quality)` or ` in 11 of 15 cases`; empty where there is one case only."""
+    if len(cells) == 1:
+        return ""
+    several = len(some) > MOST_NAMED and len({cell["criterion"] for cell in some}) > 1
+    return f" {count_of(some, cells) if several else in_words(run, some, cells)}"
+
+
+def for_words(run: AuditRun, cells: Cells) -> str:
+    """`for hallucinations in Malayalam`."""
+    return listed([f"for {each}" for each in each_criterion(run, cells)])
+
+
+def each_criterion(run: AuditRun, cells: Cells) -> list[str]:
+    """`hallucinations in Malayalam`, a criterion each."""
+    by_criterion = by_criterion_of(run, cells)
+    return [f"{criterion} in {listed(names)}" for criterion, names in by_criterion.items()]
+
+
+def case(cell: Mapping[str, Any]) -> tuple[str, str]:
+    """Criterion and language, whatever the judge."""
+    return cell["criterion"], cell["language"]
+
+
+def one_a_case(cells: Cells) -> Cells:
+    """The last cell of each case."""
+    return list({case(cell): cell for cell in cells}.values())
