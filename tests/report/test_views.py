@@ -495,10 +495,10 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"j {AGREES} in English (task_quality), looked at alone; among 4 cases some look so"
-                " by luck, so have more outputs rated there before you rely on it."
+                f"j {AGREES} in English (task_quality), looked at alone: some of 4 cases look so by"
+                " luck."
             ),
-            "1 by its own verdict only: in English (task_quality).",
+            "1 by its own verdict only: in English (task_quality); have more outputs rated there",
         ),
         # All 4 of 4 at p = .04: 4 / 4 x .04 = .04.
         (
@@ -516,12 +516,12 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"A judge {AGREES} in 2 of 8 cases, each looked at alone; among 8 cases some look"
-                " so by luck, so have more outputs rated there before you rely on it."
+                f"A judge {AGREES} in 2 of 8 cases, each looked at alone: some of 8 cases look so"
+                " by luck."
             ),
             (
                 "2 by their own verdict only: j in English (task_quality); k in English"
-                " (task_quality)."
+                " (task_quality); have more outputs rated there before you rely on it."
             ),
         ),
     ],

@@ -281,10 +281,7 @@ def _expected_wrong(run: AuditRun, good: Cells) -> str:
 def _looked_at_alone(claim: str, own: Cells, cells: Cells) -> str:
     """The claim, which does not hold when all cases are looked at together."""
     alone = "" if len(own) == 1 else "each "
-    return (
-        f"{claim}, {alone}looked at alone; among {len(cells):,} cases some look so by luck, so have"
-        " more outputs rated there before you rely on it."
-    )
+    return f"{claim}, {alone}looked at alone: some of {len(cells):,} cases look so by luck."
 
 
 def _by_own(own: Cells) -> str:
@@ -316,7 +313,7 @@ def _avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     if len(useless) == len(cells):
         return "Do not use them."
     useless_of = Counter(cell["judge"] for cell in useless)
-    cells_of = Counter(cell["judge"] for cell in cells)
+    cells_of = Counter(cell["judge"] for cell in cells if cell["verdict"] != DISAGREE)
     everywhere = [judge for judge in judges if useless_of[judge] == cells_of[judge]]
     none = [] if everywhere else _all_useless(useless, cells)
     rest = [cell for cell in useless if case(cell) not in map(case, none)]

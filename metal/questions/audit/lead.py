@@ -74,7 +74,8 @@ def _list_in_words(run: AuditRun, cells: Cells) -> str:
     if own:
         whose = "its" if len(own) == 1 else "their"
         words.append(
-            f"{len(own):,} {'more ' * bool(named)}by {whose} own verdict only: {_named(run, own)}"
+            f"{len(own):,} {'more ' * bool(named)}by {whose} own verdict only: {_named(run, own)};"
+            " have more outputs rated there before you rely on it"
         )
     return f"{'; '.join(words)}." if words else ""
 
