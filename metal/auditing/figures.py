@@ -14,9 +14,8 @@ import numpy as np
 
 from metal.auditing.settings import MIN_RATED
 from metal.data.records import Criterion, Estimate
-from metal.errors import Undefined
-from metal.stats.agreement import MOST_COMPARED, STANDING_IN, Disagreement, alpha_disagreement
-from metal.stats.agreement import krippendorff_alpha as alpha
+from metal.stats.agreement import MOST_COMPARED, STANDING_IN, Disagreement
+from metal.stats.alpha import alpha_disagreement
 from metal.stats.bootstrap import SourceBootstrap, SourceDraws, percentile_interval
 from metal.stats.intervals import (
     beyond_chance_interval,
@@ -340,17 +339,15 @@ def krippendorff_alpha(drawn: Resampled, criterion: Criterion) -> Estimate:
     counts = class_counts(drawn.rows, len(values))
     paired = drawn.observed * (counts.sum(axis=1) >= 2)
     items = int(paired.sum())
-    try:
-        value = alpha(drawn.observed, counts, values, scale.measure)
-    except Undefined as error:
-        return Estimate.undefined(str(error), items)
+    if not items:
+        return Estimate.undefined("no item with two ratings")
     estimate = drawn.beyond_chance(
         lambda weights: alpha_disagreement(weights, drawn.observed, counts, values, scale.measure),
-        "",
+        "one class",
         few=few_on_panels(paired, counts),
         items=items if scale.measure == "nominal" else math.inf,
     )
-    return replace(estimate, value=value, n=items)
+    return replace(estimate, n=items)
 
 
 def column_names(figures: Iterable[str]) -> list[str]:

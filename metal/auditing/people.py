@@ -25,6 +25,7 @@ from metal.data.dataset import Dataset
 from metal.data.records import Estimate
 from metal.stats import agreement
 from metal.stats.aggregate import CASES
+from metal.stats.alpha import alpha_disagreement
 from metal.stats.bootstrap import SourceBootstrap
 from metal.stats.patterns import class_counts
 
@@ -156,13 +157,8 @@ def _ranges(cell: AuditCell, bootstrap: SourceBootstrap) -> dict[str, float]:
         kappas.append(
             float(agreement.fleiss_disagreement(times[times > 0], counts[times > 0]).beyond_chance)
         )
-        alphas.append(
-            float(
-                agreement.alpha_disagreement(
-                    times, times, counts, cell.values, measure
-                ).beyond_chance
-            )
-        )
+        alpha = alpha_disagreement(times, times, counts, cell.values, measure)
+        alphas.append(float(alpha.beyond_chance))
     return range_columns("fleiss_kappa", kappas) | range_columns("alpha", alphas)
 
 

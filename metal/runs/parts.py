@@ -29,7 +29,7 @@ from metal.data.run_toml import read_run_toml
 from metal.errors import DataError, UsageError
 from metal.version import __version__
 
-LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy", "krippendorff")
+LIBRARIES = ("numpy", "pandas", "pyarrow", "scipy")
 NEEDED = ("criteria", "datasets", "settings", "signature", "libraries", "metal")
 
 

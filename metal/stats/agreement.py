@@ -32,11 +32,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from metal.errors import Undefined
 from metal.stats.patterns import (
     Codes,
     Counts,
@@ -51,7 +50,6 @@ from metal.stats.patterns import (
 
 MOST_COMPARED = 200  # raters who are compared one by one: of more, whose pairs are millions,
 STANDING_IN = 50  # those with the most ratings stand for all
-_LARGEST_BLOCK = 5_000_000
 Measure = Literal["nominal", "ordinal", "interval"]
 
 
@@ -232,69 +230,6 @@ def gwet_disagreement(weights: Counts, counts: Codes) -> Disagreement:
     share = ratio(sums[..., 3:], sums[..., 2:3])
     expected = 1 / (levels - 1) * (share * (1 - share)).sum(axis=-1)
     return Disagreement(1 - ratio(sums[..., 0], sums[..., 1]), 1 - expected)
-
-
-def krippendorff_alpha(weights: Codes, counts: Codes, values: Numbers, measure: Measure) -> float:
-    """Krippendorff's alpha on all items rated at least twice; missing ratings are allowed.
-
-    weights: (patterns,) observed counts. values: (levels,) what each level stands for. Raises
-    Undefined when no item has two ratings, or when only one class was used (0/0). Computed by the
-    `krippendorff` package, but for tables too large for its (items, levels, levels) blocks. Source:
-    Krippendorff, Content Analysis (2004), chapter 11.
-    >>> # disagreement within items, and of any two ratings
-    >>> observed, expected = 1 - 17 / 21, 2 * 16 * 5 / (21 * 20)
-    >>> alpha = krippendorff_alpha(
-    ...     np.array([4, 2, 1]), np.array([[3, 0], [2, 1], [0, 3]]), [0, 1], "nominal"
-    ... )
-    >>> round(alpha, 4), 1 - observed / expected
-    (0.5, 0.5)
-    """
-    import krippendorff
-
-    table = np.repeat(counts, np.asarray(weights, dtype=np.int64), axis=0)
-    table = table[table.sum(axis=1) >= 2]
-    if not len(table):
-        raise Undefined("no item with two ratings")
-    if ((table > 0).any(axis=0)).sum() < 2:
-        raise Undefined("one class")
-    if table.size * table.shape[1] > _LARGEST_BLOCK:
-        return float(alpha_disagreement(weights, weights, counts, values, measure).beyond_chance)
-    domain: Any = np.asarray(values, dtype=np.float64)
-    return float(
-        krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=measure)
-    )
-
-
-def alpha_disagreement(
-    weights: Any, observed: Codes, counts: Codes, values: Numbers, measure: Measure
-) -> Disagreement:
-    """The disagreement behind `krippendorff_alpha`, (...), for resamples, which it would take one
-    by one.
-
-    weights: (..., patterns). observed: (patterns,) how often each occurs; ordinal distances are
-    taken from them in every row. Items with fewer than two ratings count for nothing.
-    >>> counts = np.array([[3, 0], [2, 1], [0, 3]])
-    >>> about = np.array([4, 2, 1]), counts, np.array([0.0, 1.0]), "nominal"
-    >>> alpha_disagreement(np.array([[4, 2, 1]]), *about).beyond_chance.round(4).tolist()
-    [0.5]
-    """
-    counts = counts * (counts.sum(axis=1, keepdims=True) >= 2)
-    of_class = np.asarray(observed @ counts, dtype=np.float64)
-    # the ratings between two classes, with half of their own
-    between = np.cumsum(of_class) - of_class / 2
-    places = between if measure == "ordinal" else np.asarray(values, dtype=np.float64)
-    distance = (
-        1.0 - np.eye(len(places)) if measure == "nominal" else (places[:, None] - places) ** 2
-    )
-    distance = distance / max(
-        float(distance[np.ix_(of_class > 0, of_class > 0)].max(initial=0.0)), 1e-300
-    )
-    disagreeing = ((counts @ distance) * counts).sum(axis=1) / np.maximum(counts.sum(axis=1) - 1, 1)
-    sums = total(weights, np.column_stack([disagreeing, counts]))
-    within, given = sums[..., 0], sums[..., 1:]
-    ratings = given.sum(axis=-1)
-    expected = ratio(((given @ distance) * given).sum(axis=-1), ratings * (ratings - 1))
-    return Disagreement(ratio(within, ratings), expected)
 
 
 def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:

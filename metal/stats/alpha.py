@@ -1,18 +1,19 @@
-"""Limits of Krippendorff's alpha: a ratio 1 - observed / expected disagreement, both of which vary
-with the sources.
+"""Krippendorff's alpha: 1 - observed / expected disagreement of pairs of ratings, weighed by how
+far apart they are; and its limits, for both vary with the sources.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from metal.stats.agreement import Disagreement, Measure
 from metal.stats.intervals import beyond_chance_interval
 from metal.stats.measured import P
-from metal.stats.patterns import Codes, Numbers
+from metal.stats.patterns import Codes, Numbers, ratio, total
 from metal.stats.source_sums import SourceSums
 
 
@@ -28,45 +29,88 @@ class Alpha:
 UNDEFINED = Alpha(math.nan, math.nan, math.nan)
 
 
+def alpha_disagreement(
+    weights: Any, observed: Codes, counts: Codes, values: Numbers, measure: Measure
+) -> Disagreement:
+    """The disagreement behind Krippendorff's alpha, on all items with two ratings or more.
+
+    Observed is the mean distance of two ratings of one item, each rating weighing the same however
+    many its item has; expected is that of any two ratings. Distances of two labels: nominal, 1
+    where they differ; interval, the squared difference of their values; ordinal, the square of how
+    many ratings lie between their middles. A missing rating is no rating; an item with fewer than
+    two counts for nothing. NaN where no item has two ratings, or all ratings are of one class.
+    Source: Krippendorff, Content Analysis (2004), chapter 11.
+
+    Args:
+        weights: (..., patterns) how often each pattern occurs, see `patterns.total`.
+        observed: (patterns,) the same in the data; ordinal distances are taken from it in every
+            row.
+        counts: (patterns, levels) how many raters gave each class.
+        values: (levels,) what each level stands for; used by interval alone.
+        measure: nominal, ordinal or interval.
+
+    Returns:
+        Observed and expected disagreement, (...) each.
+
+    >>> # 21 ratings: 16 of 0 and 5 of 1; items 5 and 6 each have 2 of 3 pairs that differ
+    >>> observed, expected = 2 * 2 / 21, 2 * 16 * 5 / (21 * 20)
+    >>> items = np.array([4, 2, 1])
+    >>> counts = np.array([[3, 0], [2, 1], [0, 3]])
+    >>> alpha = alpha_disagreement(items, items, counts, [0, 1], "nominal").beyond_chance
+    >>> alpha.round(4).item(), 1 - observed / expected
+    (0.5, 0.5)
+    """
+    counts = counts * (counts.sum(axis=1, keepdims=True) >= 2)
+    distance = _distances(observed @ counts, np.asarray(values, dtype=np.float64), measure)
+    sums = total(weights, np.column_stack([_apart(counts, distance), counts]))
+    return _disagreement(sums, distance)
+
+
 def alpha_limits(
     counts: Codes, kind: Codes, sources: Codes, values: Numbers, measure: Measure, p: float = P
 ) -> Alpha:
     """Alpha of items of some kinds, with limits at p on either side.
 
     counts: (kinds, levels) votes, two or more each; kind, sources: (items,). Ordinal distances are
-    those of all items. Source: Krippendorff (2004); the limits: metal.stats.intervals.
+    those of all items. Source of the limits: metal.stats.intervals.
     """
     by = SourceSums(kind, sources)
-    times = np.bincount(kind, minlength=len(counts))
-    of_label = np.asarray(times @ counts, dtype=float)
+    of_label = np.bincount(kind, minlength=len(counts)) @ counts
     if by.n < 2 or (of_label > 0).sum() < 2:
         return UNDEFINED
     distance = _distances(of_label, values, measure)
-    apart = ((counts @ distance) * counts).sum(axis=1) / np.maximum(counts.sum(axis=1) - 1, 1)
-    rows = by.rows(np.column_stack([apart, counts]).astype(float))
-    seen = _disagreement(by.total(rows)[None], distance)
-    seen = Disagreement(seen.observed[0], seen.expected[0])
-    about = _disagreement(by.without(rows), distance), _disagreement(rows, distance), by.times
-    low, high = beyond_chance_interval(seen, *about, math.inf, p) or (math.nan, math.nan)
-    return Alpha(float(seen.beyond_chance), low, high)
+    rows = by.rows(np.column_stack([_apart(counts, distance), counts]).astype(float))
+    seen = _disagreement(by.total(rows), distance)
+    without, alone = _disagreement(by.without(rows), distance), _disagreement(rows, distance)
+    limits = beyond_chance_interval(seen, without, alone, by.times, math.inf, p)
+    return Alpha(float(seen.beyond_chance), *(limits or (math.nan, math.nan)))
 
 
-def _distances(of_label: Numbers, values: Numbers, measure: Measure) -> Numbers:
-    """(levels, levels) distances of labels, the largest between two that occur being 1."""
-    middle = np.cumsum(of_label) - of_label / 2
-    places = middle if measure == "ordinal" else values
-    distance = (
-        1.0 - np.eye(len(places)) if measure == "nominal" else (places[:, None] - places) ** 2
-    )
-    occurs = of_label > 0
-    return np.asarray(
-        distance / max(float(distance[np.ix_(occurs, occurs)].max(initial=0.0)), 1e-300)
-    )
+def _distances(of_label: Codes, values: Numbers, measure: Measure) -> Numbers:
+    """(levels, levels) distances of labels, the largest between two that occur being 1.
+
+    of_label: (levels,) how many ratings each label has.
+    """
+    ratings = np.asarray(of_label, dtype=np.float64)
+    if measure == "nominal":
+        return 1.0 - np.eye(len(ratings))
+    # the middle of a label has half of its own ratings below it
+    middles = np.cumsum(ratings) - ratings / 2 if measure == "ordinal" else values
+    distance = (middles[:, None] - middles) ** 2
+    occurs = ratings > 0
+    largest = distance[np.ix_(occurs, occurs)].max(initial=0.0)
+    return distance / largest if largest else distance
+
+
+def _apart(counts: Codes, distance: Numbers) -> Numbers:
+    """(patterns,) the mean distance of a rating to the others of its item, added up over them."""
+    others = np.maximum(counts.sum(axis=1) - 1, 1)
+    return np.asarray(((counts @ distance) * counts).sum(axis=1) / others)
 
 
 def _disagreement(sums: Numbers, distance: Numbers) -> Disagreement:
-    """(rows,) observed and expected disagreement from sums (rows, 1 + levels)."""
-    given = sums[:, 1:]
-    ratings = given.sum(axis=1)
-    expected = ((given @ distance) * given).sum(axis=1) / np.maximum(ratings * (ratings - 1), 1)
-    return Disagreement(sums[:, 0] / np.maximum(ratings, 1), expected)
+    """(...) from sums (..., 1 + levels) of what lies apart, and of ratings of each label."""
+    apart, of_label = sums[..., 0], sums[..., 1:]
+    ratings = of_label.sum(axis=-1)
+    by_chance = ((of_label @ distance) * of_label).sum(axis=-1)
+    return Disagreement(ratio(apart, ratings), ratio(by_chance, ratings * (ratings - 1)))

@@ -39,7 +39,7 @@ for module in pkgutil.walk_packages(metal.__path__, "metal."):
 import metal.raters.judges.baselines, metal.raters.judges.runner, openai, aiohttp
 import metal.raters.judges.providers.openai_batch
 import metal.raters.judges.batch.run
-import babel.dates, babel.numbers, filelock, krippendorff, openpyxl, pandas, pyarrow.parquet, rich.progress, rich.table
+import babel.dates, babel.numbers, filelock, openpyxl, pandas, pyarrow.parquet, rich.progress, rich.table
 import sacrebleu.metrics, scipy.optimize, scipy.special, scipy.stats, tenacity, tiktoken
 import metal.data.dataset
 from metal.data.files import bundled

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metal.stats.alpha import alpha_limits
 from metal.stats.careless import careless
 from metal.stats.measured import Measured, fieller, jackknife, jackknife_ratio
 from metal.stats.order import midranks, order
@@ -178,26 +177,6 @@ def test_order_is_spearmans_and_quadratic_kappa_scikit_learns() -> None:
         ).p
         == 0.5
     )  # type: ignore[union-attr]
-
-
-def test_alpha_is_krippendorffs_and_its_limits_hold_it() -> None:
-    import krippendorff
-
-    rng = np.random.default_rng(3)
-    truth = rng.integers(0, 3, 90)
-    people = np.where(rng.random((90, 3)) < 0.7, truth[:, None], rng.integers(0, 3, (90, 3)))
-    votes = Votes.of(people, 3)
-    for measure in ("nominal", "ordinal", "interval"):
-        ours = alpha_limits(votes.counts, votes.kind, np.arange(90), np.arange(3.0), measure)  # type: ignore[arg-type]
-        theirs = krippendorff.alpha(
-            people.T.astype(float), level_of_measurement=measure, value_domain=[0.0, 1.0, 2.0]
-        )
-        assert ours.value == pytest.approx(theirs)
-        assert ours.low < ours.value < ours.high
-    same = Votes.of(np.repeat(truth[:, None], 2, axis=1), 3)
-    unanimous = alpha_limits(same.counts, same.kind, np.arange(90), np.arange(3.0), "nominal")
-    assert (unanimous.value, unanimous.high) == (1, 1)
-    assert 0.9 < unanimous.low < 1
 
 
 @pytest.mark.parametrize(("people", "expected"), [(2, ()), (3, (0,)), (5, (0,))])
