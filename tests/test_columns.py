@@ -89,7 +89,7 @@ OTHERS: dict[str, str] = {
         digest, identity, line, weight
     """,
     "questions/people": """
-        Not to be concluded, Stands out, Without them, bucket, nunique, size
+        Do not conclude, Stands out, Without them, bucket, nunique, size
     """,
     "questions/probe": """
         conditions

@@ -408,9 +408,7 @@ def annotate_pull_mturk(
     from metal.data.dataset import dataset_to_change
 
     if expire and extend:
-        raise UsageError(
-            "`expire` ends the tasks and `extend` goes on with them; give one of the two"
-        )
+        raise UsageError("`expire` and `extend` are mutually exclusive")
     sums = dict(map(read_bonus, bonus))
     reasons = dict(map(read_rejection, reject))
     dataset = Path(data)

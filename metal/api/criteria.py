@@ -43,8 +43,7 @@ def criterion_new(
         Literal["higher", "lower"], Option("Which scores are better.", choices=("higher", "lower"))
     ] = "higher",
 ) -> Criterion:
-    """Add the criterion NAME to the dataset DATA, to be rated by people and judges; without DATA
-    write it to a file.
+    """Add the criterion NAME to a dataset; without one, write it to a file.
 
     Give `scale` and `question`, which are all that prompts and forms need, or the `template` that
     has it, whose descriptions people and judges read. `metal prompt show DATA --criterion NAME`

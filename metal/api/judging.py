@@ -61,11 +61,11 @@ def check_resumed(
         if isinstance(value, str | int | tuple | list) and value in (parameter.default, "", (), []):
             continue
         if name == "data":
-            raise UsageError(f'`resume="{resume}"` knows its dataset; leave that out')
+            raise UsageError(f'`resume="{resume}"` keeps its dataset; leave `data` out')
         if name in ("judge", "model", "out", "force"):
-            why = "knows its dataset and models; to add some"
+            why = "keeps its dataset and models; to add others"
         else:
-            why = f"goes on with what was asked for; to change `{name}`"
+            why = f"keeps the options of that run; to change `{name}`"
         raise UsageError(f'`resume="{resume}"` {why}, name all with `out="{resume}"`')
 
 

@@ -297,7 +297,9 @@ Limit = Annotated[
     int | None,
     Option("Make at most N calls; resume for the rest.", metavar="N", least=1, rare=True),
 ]
-Reuse = Annotated[Sequence[StrPath], Option("Take its answers, unpaid.", metavar="RUN", rare=True)]
+Reuse = Annotated[
+    Sequence[StrPath], Option("Reuse answers from this run at no cost.", metavar="RUN", rare=True)
+]
 PromptFolders = Annotated[
     Sequence[StrPath], Option("Your own prompts.", metavar="DIR", aliases=("--prompts",), rare=True)
 ]
@@ -311,7 +313,7 @@ Reask = Annotated[
     int,
     Option("How often to ask again after a reply without an answer.", least=0, most=5, rare=True),
 ]
-Resume = Annotated[StrPath | None, Option("Go on with a run that was stopped.", metavar="RUN")]
+Resume = Annotated[StrPath | None, Option("Continue an interrupted run.", metavar="RUN")]
 Force = Annotated[
     bool,
     Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.", rare=True),

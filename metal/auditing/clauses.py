@@ -78,7 +78,7 @@ def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
         lead,
         0.0,
         n,
-        f"a person is not shown to know more than a constant ({bounds(lead).text(signed)})",
+        f"a person is not shown to beat a constant answer ({bounds(lead).text(signed)})",
     )
     yield not_below(beside.below, settings.margin, n, "below a person")
     if beside.near:
@@ -102,7 +102,7 @@ def clauses_on_classes(beside: Standing) -> Iterator[Clause]:
 
 def not_below(figure: Measured, margin: float, n: float, what: str) -> Clause:
     """A clause that a difference to a person is shown to be above -margin."""
-    how = "is" if figure.high() < -margin else "may be"
+    how = "is" if figure.high() < -margin else "could be"
     return limit(
         figure, -margin, n, f"{how} more than {margin:g} {what} ({bounds(figure).text(signed)})"
     )
@@ -120,7 +120,7 @@ def _plain(beside: Standing) -> Clause:
     """
     side, margin = beside.with_refusals, beside.cell.settings.margin
     figure, refused = side.plain, beside.asked - beside.items
-    how = "is" if figure.high() < -margin else "may be"
+    how = "is" if figure.high() < -margin else "could be"
     words = (
         f"{how} more than {margin:g} less often right than a person ({bounds(figure).text(signed)},"
         " all items alike)"
@@ -149,7 +149,7 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     )
     more = needed(half, 0.0, beside.items)
     if beside.items < more < math.inf:
-        words += f" (about {more:,.0f} items would tell half the time)"
+        words += f" (about {more:,.0f} items give even odds)"
     yield replace(limit(half, 0.0, min(items, beside.items), words, beside.items), plain=True)
     agreed, judge, person = side.unanimous(bad)
     if agreed >= AGREED - 1e-9:

@@ -324,7 +324,7 @@ def recalibrated(beside: ScoreStanding) -> str:
         after = ScoreStanding(beside.cell, beside.judge, without, given=scores)
         if all(clause.holds for clause in after.clauses()):
             what = f"{shift:+.3g}" if how == "shift" else "a line corrects its scores"
-            return f"{ONCE} ({what}; then {bounds(after.below).text(signed)} beside a person)"
+            return f"{ONCE} ({what}; then {bounds(after.below).text(signed)} against a person)"
     return ""
 
 

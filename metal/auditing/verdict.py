@@ -345,7 +345,7 @@ def _figures(beside: Standing, clauses: list[Clause], ranges: bool) -> dict[str,
         lead = beside.lead
         assert lead is not None  # of a judge beside people
         figures["unshown"] = (
-            f"a person is not shown to know more than a constant: {bounds(lead).text(signed)}"
+            f"a person is not shown to beat a constant answer: {bounds(lead).text(signed)}"
         )
     elif math.isnan(figures["kappa_kept"].value) or (
         beside.order and math.isnan(figures["order_kept"].value)
@@ -385,7 +385,7 @@ def _number(beside: Standing, figures: dict[str, Any]) -> str:
 
 
 def _beside(beside: Standing) -> str:
-    return f"{bounds(beside.below).text(signed)} beside a person"
+    return f"{bounds(beside.below).text(signed)} against a person"
 
 
 def _uninformative(beside: Standing) -> str:
@@ -400,12 +400,12 @@ def _uninformative(beside: Standing) -> str:
         return ""
     if above.low() > 0:
         return (
-            f"above a constant by {bounds(above).text(signed)}, less than half of what a person"
-            " knows"
+            f"beats a constant answer by {bounds(above).text(signed)}, less than half of a"
+            " person's lead"
         )
     if most < 0:
-        return "it knows less than a constant"
-    return f"it knows at most {max(most, LEAST_SHOWN):.2f} more than a constant"
+        return "it does worse than a constant answer"
+    return f"it beats a constant answer by at most {max(most, LEAST_SHOWN):.2f}"
 
 
 def _turned(beside: Standing) -> str:
@@ -444,11 +444,11 @@ def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
         return needed, reason
     if not shown and all(math.isfinite(clause.needed) for clause in clauses):
         needed = max(clause.needed for clause in clauses)
-        items = f"(about {needed:,.0f} items would tell half the time)"
+        items = f"(about {needed:,.0f} items give even odds)"
         if items in reason:
-            return needed, f"may be like a person, but {reason}"
-        return needed, f"may be like a person {items}, but {reason}"
-    beginning = "not like a person:" if shown else "may be like a person, but"
+            return needed, f"not yet shown to be like a person: {reason}"
+        return needed, f"not yet shown to be like a person {items}: {reason}"
+    beginning = "not like a person:" if shown else "not yet shown to be like a person:"
     return needed, f"{beginning} {reason}"
 
 
@@ -480,15 +480,14 @@ def _needed(beside: Standing) -> float:
 def _not_shown(beside: Standing, needed: float) -> str:
     """Rule 6, in words."""
     above = bounds(beside.above, OF_TWO if beside.by_either else P).text(signed)
-    reason = f"not shown to know more than a constant: {above}"
+    reason = f"not shown to beat a constant answer: {above}"
     order = beside.order_beyond(SMALL_ORDER)
     if beside.above.high() < 0 and order is not None:
         reason = (
-            f"its answers know less than a constant ({above}), but it may put outputs in people's"
-            " order"
+            f"it does worse than a constant answer ({above}), but may put outputs in people's order"
         )
     label, off = beside.commonest
     if off < LEAST_OFF and not isinstance(beside, ScoreStanding):
         every = beside.whole.items
         reason += f"; it gave {beside.label(label)} to {every - off:,} of {every:,} items"
-    return reason + (f"; about {needed:,.0f} items would tell half the time" if needed > 0 else "")
+    return reason + (f"; about {needed:,.0f} items give even odds" if needed > 0 else "")

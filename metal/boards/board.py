@@ -53,7 +53,7 @@ from metal.data.progress import Progress, followed, no_progress
 from metal.errors import Undefined, UsageError
 from metal.stats.bootstrap import SourceBootstrap
 
-UNRANKED = "nobody but the people has a score (an overall score takes one on each criterion)"
+UNRANKED = "no judge or metric has a score (an overall score needs one on each criterion)"
 FITTED = "rank: the ensemble was fitted to people's scores of these outputs"
 PEOPLE = "people"  # the reference, as those by whom generators are ranked
 

@@ -351,9 +351,7 @@ def ranked_cells(cells: Sequence[BoardCell]) -> list[BoardCell]:
     ranked = [cell for cell in cells if cell.raters]
     if not ranked:
         criteria = first_few([*dict.fromkeys(cell.criterion for cell in cells)])
-        raise UsageError(
-            f"nobody but the people has a score on {criteria}: there is nobody to rank"
-        )
+        raise UsageError(f"no judge or metric scored {criteria}: nothing to rank")
     return ranked
 
 

@@ -75,7 +75,7 @@ class Joined:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is to be written, for a board as it was seen."""
+    """A submission ready to write, valid for one version of the board."""
 
     new: Entry | Submission
     lines: Sequence[str]
@@ -424,9 +424,7 @@ def _check_options(
 ) -> None:
     """Raise UsageError for an option that does not go with the file."""
     if is_program and signature:
-        raise UsageError(
-            "`signature` goes with a table of scores; a program's is made from its file"
-        )
+        raise UsageError("`signature` applies only to a table of scores; a program has its own")
     if not is_program and (reads or function != "score"):
         raise UsageError("`reads` and `function` go with a program")
 

@@ -178,8 +178,9 @@ def _check_known(answer: Answer, tasks: Mapping[str, str], given: Mapping[str, G
     if not person and ":" not in answer.rater:  # names given by a platform have a colon: mturk:A1B2
         raise DataError(
             answer.where,
-            f"rater {answer.rater!r} was given nothing; {nearest(answer.rater, list(given))}",
-            "The column 'rater' stays as it was handed out; people of a crowd platform need"
+            f"no tasks were assigned to rater {answer.rater!r};"
+            f" {nearest(answer.rater, list(given))}",
+            "Leave the column 'rater' as it was handed out; for people of a crowd platform, pass"
             " `platform='NAME'`",
         )
 

@@ -76,9 +76,7 @@ def _pairs_by_source(outputs: Iterable[Output]) -> dict[str, list[Pair]]:
 
 
 def _across_languages(dataset: Dataset) -> Dataset:
-    """The dataset with contents as sources, those of each generator apart, and languages as
-    generators.
-    """
+    """Recast the dataset: a source per (content, generator), a generator per language."""
     texts: dict[str, dict[str, None]] = defaultdict(dict)
     outputs, contents = {}, {}
     for name, output in dataset.outputs.items():

@@ -181,9 +181,9 @@ def note_drawn(
     lost = len({*drawn} - {entry["source"] for entry in records})
     if lost and not force:
         raise UsageError(
-            f"{lost:,} of {len(drawn):,} sources that were drawn before would not be: give the same"
-            f" `seed` and `judge` and as many `{number}` or more, or `force=True`, and their labels"
-            " do not count"
+            f"this draw drops {lost:,} of {len(drawn):,} earlier sources: keep `seed` and `judge`"
+            f" and ask for at least as many `{number}`, or pass `force=True` to discard their"
+            " labels"
         )
     (dataset / FOLDER).mkdir(exist_ok=True)
     if not force or list(drawn.values()) == list(records):

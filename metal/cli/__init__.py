@@ -32,7 +32,7 @@ VERBS = {
     "init": ("metal.cli.init:init", "Set up a project step by step."),
     "demo": ("metal.cli.analyses:demo", "Audit the datasets that come with METAL."),
     "sample": ("metal.cli.datasets:sample", "Choose passages of similar length."),
-    "annotate": ("metal.cli.annotate:annotate", "Tasks out to people, ratings back."),
+    "annotate": ("metal.cli.annotate:annotate", "Send tasks to people and import their ratings."),
     "import": ("metal.cli.datasets:import_", "Read ratings from other formats."),
     "check": ("metal.cli.datasets:check", "Show who rated what, and what is wrong."),
     "describe": ("metal.cli.datasets:describe", "Show lengths, qualities and classes."),

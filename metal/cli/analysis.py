@@ -135,7 +135,7 @@ def analysis(kind: Kind) -> Verb:
                 if isinstance(given, Path)
                 else "has no history"
             )
-            console.say(f"{data} {why}: this version and its ensembles are in {out} only")
+            console.say(f"{data} {why}: saved only in {out}, not in the board's history")
         show_run(run, out, verbose, as_json, as_markdown, by, run.more_facts(), kind.files)
 
     return command

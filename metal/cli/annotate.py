@@ -74,7 +74,7 @@ FILES = click.Argument(["files"], nargs=-1, required=True, type=PATH)
     DATASET,
     FILES,
     name="import",
-    short_help="Take ratings back.",
+    short_help="Import people's ratings.",
     examples="""
     metal annotate import datasets/mine returned/*.json
     metal annotate import datasets/mine answers.csv prolific_export.csv --group crowd
@@ -258,9 +258,9 @@ def _countdown(left: timedelta) -> None:
         print(f"\r{text}", end="", file=sys.stderr, flush=True)
 
 
-@click.group(cls=CommandGroup, short_help="Tasks out to people, ratings back.")
+@click.group(cls=CommandGroup, short_help="Send tasks to people and import their ratings.")
 def annotate() -> None:
-    """Hand the chosen outputs of a dataset to people, and take their ratings back."""
+    """Send the chosen outputs of a dataset to people, and import their ratings."""
 
 
 for command in (export, html, import_, push, pull, status):

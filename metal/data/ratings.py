@@ -290,7 +290,7 @@ def no_probability(column: pd.Series) -> np.ndarray[Any, np.dtype[np.bool_]]:
 def off_scale(
     score: np.ndarray[Any, np.dtype[np.float64]], scale: Scale
 ) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """Scale.allows of many scores at once, and its opposite."""
+    """Vectorised: True where a score is off the scale."""
     if scale.levels:
         return np.isin(score, scale.values, invert=True)
     if scale.low is not None and scale.high is not None:

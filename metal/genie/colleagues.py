@@ -169,9 +169,8 @@ def competences(
 ) -> Mapping[str, Competence]:
     """The competence of every rater in `rows` (one language x criterion).
 
-    People are fitted together; whoever is not a person is fitted with all people and nobody else,
-    so that ten judges of one family do not decide what is true. Persons who are not among `people`
-    are fitted with them, all in one fit.
+    People are fitted together. Each judge is fitted alone with all people; otherwise ten judges of
+    one family would decide what is true. Persons who are not among `people` join their fit.
     """
     if not criterion.scale.levels:
         counts = rows["rater"].value_counts()

@@ -187,9 +187,7 @@ class Run:
         return data
 
     def remarks(self) -> Iterator[VerdictLine]:
-        """What the run says of judges that bears on verdicts of an audit (see
-        metal.questions.audit.remarks).
-        """
+        """Findings that affect an audit's verdicts (see metal.questions.audit.remarks)."""
         yield from ()
 
     def rows(self, table: str, **where: Any) -> pd.DataFrame:

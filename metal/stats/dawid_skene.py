@@ -13,12 +13,11 @@ same number of plain steps from the votes, the labels are those of crowd-kit, wh
 few: its loss counts the class prior once for each rating instead of once for each item, and soon
 falls.
 
-Nothing tells what a rater means who shares no item with anybody: their items keep the labels that
-they gave.
+A rater who shares no item with others cannot be identified: their items keep the labels they gave.
 
-Nothing in the model ties a true class to the answer of that name. With few raters, or where many
-items are answered at random, a class may come to stand for something else (`misnamed`), and its
-items get a label that hardly anybody gave.
+The model does not tie a true class to the answer of that name. With few raters, or many random
+answers, a class may come to stand for something else (`misnamed`): its items then get a label that
+hardly anybody gave.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def test_an_injected_preference_is_found_where_it_is(tmp_path: Path) -> None:
 
 def test_the_page_bewares_of_it() -> None:
     audit = metal.audit(metal.read(world(3.0), ranges={"*": "-5-15"}))
-    (own,) = [card for card in cards(audit) if card.title == "Beware of its own"]
+    (own,) = [card for card in cards(audit) if card.title == "Self-preference"]
     assert own.words.startswith("gpt-4 gives outputs of its own family (GPT4o) +")
     assert own.words.endswith(
         " more than equally good ones of others, on overall in Hindi (1 such case of 2)."

@@ -144,7 +144,7 @@ def test_a_figure_of_a_few_items_does_not_show_that_a_judge_is_not_like_a_person
     judge = np.where(truth == 1, np.where(np.arange(124) == 60, 1, 0), truth)
     decided = decide(cell_of(np.stack([truth] * 3, axis=1), judge, levels=3))
     assert "not like a person" not in decided.reason
-    assert "may be like a person" in decided.reason
+    assert "not yet shown to be" in decided.reason
     assert "it finds 25% of 'L1' (4 items), people 100%" in decided.reason
 
 

@@ -244,12 +244,10 @@ def test_a_judge_of_one_criterion(tmp_path: Path) -> None:
     board.save(tmp_path / "board")
     assert metal.open_run(tmp_path / "board").main == board.main == "quality"
     assert [warning for warning in board.warnings if "nobody but the people" in warning] == [
-        "fluency in English, overall in English: nobody but the people has a score (an overall"
+        "fluency in English, overall in English: no judge or metric has a score (an overall"
         " score takes one on each criterion)"
     ]
-    with pytest.raises(
-        UsageError, match="nobody but the people has a score on fluency: there is nobody to rank"
-    ):
+    with pytest.raises(UsageError, match="scored fluency: nothing to rank"):
         billboard(dataset, replace(QUICK, criteria=("fluency",)))
 
 

@@ -154,7 +154,7 @@ def test_a_number_is_a_value_where_labels_are_numbers_too() -> None:
 
 
 def test_a_blank_answer_of_nobody_is_refused_too() -> None:
-    assert "was given nothing" in refused([said(rater="someone")])
+    assert "no tasks were assigned" in refused([said(rater="someone")])
 
 
 @pytest.mark.parametrize("rater", ["mturk:A1B2", "hi:2"])

@@ -234,7 +234,7 @@ def test_answers_that_are_not_this_persons(people: Metal) -> None:
         ([(task, "t0123")], "x.json answer 2: task 't0123' is none of this dataset's"),
         (
             [('"en-1"', '"en1"')],
-            "x.json answer 1: rater 'en1' was given nothing; did you mean 'en-1'",
+            "no tasks were assigned to rater 'en1'; did you mean 'en-1'",
         ),
         ([('"en-1"', '"ar-1"')], "was not given to ar-1"),
         (

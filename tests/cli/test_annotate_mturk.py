@@ -278,7 +278,7 @@ def test_expire(crowd: Crowd) -> None:
 
 def test_extend(crowd: Crowd) -> None:
     crowd.push("--days", "1")
-    assert "give one of the two" in crowd.refused(
+    assert "mutually exclusive" in crowd.refused(
         "annotate", "pull", "mturk", "mine", "--expire", "--extend", "2"
     )
     crowd.pull("--extend", "30")

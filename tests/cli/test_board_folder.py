@@ -292,7 +292,7 @@ def test_a_folder_that_cannot_be_written(small: Commands, known: bool) -> None:
                 cwd=small.folder,
             )
             assert done.code == 0, done.err
-            assert "this version and its ensembles are in b only" in " ".join(done.out.split())
+            assert "saved only in b" in " ".join(done.out.split())
             done = as_a_user("submit", "withdraw", "small", "x", cwd=small.folder)
     finally:
         for folder in folders:

@@ -618,7 +618,7 @@ def test_changes_under_a_run_are_refused(
         ("--prompt-folders", "own"),
     ):
         assert "--resume r" in metal.refused("generate", "--resume", "r", *more)
-    assert "knows its dataset" in metal.refused("generate", mine, "--resume", "r")
+    assert "keeps its dataset" in metal.refused("generate", mine, "--resume", "r")
     assert "not a run of LLM judges" in metal.refused("judge", "--resume", "r")
 
 

@@ -152,7 +152,7 @@ def test_a_judge_is_added_without_naming_the_earlier_ones(
         "begun with --judge 'openai:gpt-4o, majority'; `metal judge --resume r --judge"
         " openai:gpt-4o-mini`" in added
     )
-    assert "leave that out" in metal.refused(
+    assert "keeps its dataset" in metal.refused(
         "judge", DEMO, "--resume", "r", "-j", "openai:gpt-4o-mini"
     )
     assert llm_server.requests == 16

@@ -151,7 +151,7 @@ def test_without_test_questions_people_are_still_set_beside_each_other(sim: Comm
     said = sim("monitor", "sim", *QUICK)
     assert "none of whom was asked a test question" in said
     assert "metal annotate export sim --to html --test-questions" in said
-    assert "farthest below them en-2" in " ".join(said.split())
+    assert "Lowest is en-2" in " ".join(said.split())
     assert "tests:" not in said
     refused = sim.refused("audit", "sim", "--exclude-noisy")
     assert "--exclude-noisy: nobody answered a test question of sim" in refused
@@ -438,7 +438,7 @@ def test_a_judge_asked_something_else_under_the_same_id_is_told(sim: Commands) -
 def test_resuming_cannot_change_the_questions(sim: Commands) -> None:
     sim("judge", "sim", "-j", "majority", "--test-questions=25%+25%", "--out", "asked")
     said = sim.refused("judge", "--resume", "asked", "--test-questions=5%+5%")
-    assert "goes on with what was asked for; to change --test-questions" in said
+    assert "to change --test-questions" in said
     assert "test_questions" in sim.refused(
         "judge", "sim", "-j", "majority", "--out", "asked"
     ).replace("-", "_")

@@ -74,7 +74,7 @@ def test_words_have_a_known_order_or_are_asked_for(tmp_path: Path) -> None:
     )
     dataset, notes = load(path)
     assert dataset.criteria["coherence"].scale.describe() == "0 bad, 1 Good"
-    assert "coherence: in words, taken as bad < Good" in notes
+    assert "coherence: read its words as bad < Good" in notes
     dataset, _ = load(path, levels={"coherence": "Good<Bad"}, measures={"*": "nominal"})
     assert list(dataset.ratings["score"].dropna()) == [0, 1, 0]
     assert dataset.criteria["coherence"].scale.measure == "nominal"

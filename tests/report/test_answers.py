@@ -161,15 +161,19 @@ PEOPLE = [
         [beside("A", MILDER, 0.1, -0.5), beside("B", LESS, -0.1), beside("C", LESS, -0.2)],
         [],
         (
-            "2 of 3 people agree with colleagues clearly less than these do with each other,"
-            " farthest below them C in Hindi: 50% against 70%."
+            "2 of 3 people agree with the others significantly less than these do with each other."
+            " Lowest is C in Hindi: 50% against 70%."
         ),
     ),
-    ([beside("A", NEVER), beside("B")], [], "1 of 2 people agrees with colleagues clearly less"),
+    (
+        [beside("A", NEVER), beside("B")],
+        [],
+        "1 of 2 people agrees with the others significantly less",
+    ),
     (
         [beside("A", SEVERER, -0.3, 0.4), beside("B")],
         [],
-        "Nobody is shown to disagree with colleagues more than these",
+        "No person disagrees significantly more than the others",
     ),
     ([beside("A")], ["A"], "A fails the test questions: leave this one out."),
     ([beside("A")], list("ABCDE"), "A, B, C and 2 more fail the test questions: leave them out."),
@@ -336,7 +340,7 @@ STUDIES = [
     ),
     (
         [need(SCORE, "g", 60, raters=1)],
-        "To know the score of g on quality in Hindi within 0.05: 60 items x 1 person",
+        "To measure the score of g on quality in Hindi to within 0.05: 60 items x 1 person",
     ),
 ]
 

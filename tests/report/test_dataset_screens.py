@@ -77,7 +77,7 @@ def test_remarks_of_one_kind_are_counted_together() -> None:
     check = metal.check(DATASETS / "demo")
     short = words(checked(check.dataset, check.tables, check.remarks, verbose=False, labels=False))
     assert short[0] == contents(check.dataset)
-    assert short[1] == "No faults; 21 remarks of 2 kinds make figures doubtful."
+    assert short[1] == "No errors, 21 warnings of 2 kinds."
     assert short[3].startswith(
         "warning: two raters with the same scores: Spanish Hallucinations: es-1 and es-3"
     )
@@ -87,7 +87,7 @@ def test_remarks_of_one_kind_are_counted_together() -> None:
     every = words(checked(check.dataset, check.tables, check.remarks, verbose=True, labels=False))
     assert every[3:] == [f"warning: {line}" for line in check.warnings]
     sound = words(checked(check.dataset, check.tables, (), verbose=False, labels=False))
-    assert sound[1:] == ["No faults; nothing makes figures doubtful."]
+    assert sound[1:] == ["No errors, no warnings."]
 
 
 def test_every_kind_of_problem_has_words() -> None:

@@ -325,7 +325,7 @@ def test_what_it_is_issued_from(audit: metal.Audit, tmp_path: Path) -> None:
         metal.passport(bias().save(tmp_path / "bias"))
     with pytest.raises(UsageError, match="says nothing of judges"):
         metal.passport(audit, tmp_path)
-    with pytest.raises(UsageError, match=r'`date="1 May"` is no day; write YYYY-MM-DD'):
+    with pytest.raises(UsageError, match=r'`date="1 May"` is not a valid date'):
         metal.passport(audit, date="1 May")
     baseline = {name: replace(rater, kind="baseline") for name, rater in audit.raters.items()}
     with pytest.raises(UsageError, match="no judges were audited"):

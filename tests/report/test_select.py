@@ -92,7 +92,7 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
         assert row["cost"] == pytest.approx(1000 * (0.01 + 1 / 3))
     assert set(made.tables["calibration"]["auroc"]) == {1.0}
     too_strict = metal.select(data, alpha=0.01, resamples=200)
-    said = "Whether a judge may answer anything alone cannot be said in any of 2 cases."
+    said = "No data to decide whether a judge can be left alone: 2 cases."
     assert said in too_strict.save(tmp_path / "strict").joinpath("report.html").read_text(
         encoding="utf-8"
     )

@@ -363,8 +363,8 @@ def test_the_first_screen_answers(run: AuditRun) -> None:
         " of 2)."
     )
     assert "Languages" not in lines  # they are alike
-    assert "that people are right" in lines["Not to be concluded"]
-    assert "two languages differ" in lines["Not to be concluded"]
+    assert "that people are right" in lines["Do not conclude"]
+    assert "two languages differ" in lines["Do not conclude"]
 
 
 def test_it_warns_of_high_f1_at_chance(make_dataset: MakeDataset, report_on: ReportOn) -> None:
@@ -382,7 +382,7 @@ def test_the_answer_without_judges_and_with_too_few(
     make_dataset: MakeDataset, report_on: ReportOn
 ) -> None:
     alone = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1]}}, name="alone"))
-    assert list(facts(alone)) == ["People", "Not to be concluded"]
+    assert list(facts(alone)) == ["People", "Do not conclude"]
     assert "no judge took part" in page(alone)
     few = report_on(make_dataset({"en": {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}}, name="few"))
     assert headline(few).startswith("Whether j can be trusted is still undecided")
@@ -546,7 +546,7 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     run = report_on(make_dataset(dict.fromkeys(("en", "hi"), scores)))
     run = with_verdicts(run, {"j": [INFORMATIVE] * 2, "k": [INFORMATIVE] * 2}, p=1.0)
     table = run.tables["verdicts"].assign(above_constant=0.1)
-    table["reason"] = ["", "", "", f"{ONCE} (-15; then 0.00 beside a person)"]
+    table["reason"] = ["", "", "", f"{ONCE} (-15; then 0.00 against a person)"]
     together = run.tables["together"].assign(kept_at_least=[-0.2, 0.42, 0.05, math.nan])
     picked = pd.DataFrame({"optimism": [0.02, 0.66]})
     run = replace(

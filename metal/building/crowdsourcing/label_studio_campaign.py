@@ -232,7 +232,7 @@ def fetch(
         if "project" in record
     }
     if not numbers:
-        raise UsageError(f"campaign {campaign.name!r} has no project yet; give its `push` again")
+        raise UsageError(f"campaign {campaign.name!r} has no project yet; run its `push` again")
     for done, (name, number) in enumerate(numbers.items(), 1):
         yield f"project {number} ({name})", server.export(number)
         progress(done, len(numbers))

@@ -139,7 +139,7 @@ def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], wher
     for role, default in (("criterion", "overall"), ("generator", "text")):
         if role not in tidy or options.get(role):
             tidy[role] = options.get(role) or default
-            notes.append(f"{role}: {options.get(role) or default!r} for all rows")
+            notes.append(f"{role}: {options.get(role) or default!r} in every row")
     if options.get("language"):
         tidy["language"] = options["language"]
     elif "language" not in tidy:

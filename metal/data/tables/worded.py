@@ -66,7 +66,7 @@ def scale_of_words(
     if set(levels) <= set(metal_levels(name)) and "measures" not in chosen:
         levels, measure = metal_levels(name), metal_criterion(metal_name(name)).scale.measure
     if measure != "nominal":
-        say(f"in words, taken as {' < '.join(level.label for level in levels)}")
+        say(f"read its words as {' < '.join(level.label for level in levels)}")
     by_word = {word: value for word, (value, _) in coded.items()}
     scores = [
         by_word.get(word, number)

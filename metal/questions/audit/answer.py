@@ -121,7 +121,7 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
         often = (
             f"{within(least['judge'])} answers {coverage(least['coverage'])} {place(run, least)}."
         )
-        return Remark("Beware of silence", often)
+        return Remark("Missing answers", often)
     return None
 
 
@@ -143,7 +143,7 @@ def _own(run: AuditRun) -> Remark | None:
         f" {estimate(most, 'preference', signed)} more than equally good ones of others,"
         f" {place(run, most)} ({plural(len(preferring), 'such case')} of {len(rows)})."
     )
-    return Remark("Beware of its own", words)
+    return Remark("Self-preference", words)
 
 
 def _first_place(run: AuditRun) -> Remark | None:
@@ -188,14 +188,12 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
         [f"{place(run, rows[key])} (alpha {estimate(rows[key], 'alpha')})" for key in named]
     )
     if not split:
-        least = (
-            f"{capital(where)}: where people differ, agreement with them says little of a judge."
-        )
+        least = f"{capital(where)}. This limits how well any judge can be measured there."
         return Remark("People agree least", least) if rows[named[0]]["alpha"] < GOOD_ALPHA else None
     more = f", and {len(split) - len(named)} more" if len(split) > len(named) else ""
     return Remark(
         "People disagree",
-        f"{capital(where)}{more}. No judge can be validated there before people agree.",
+        f"{capital(where)}{more}. No judge can be validated there until people agree.",
     )
 
 
@@ -233,18 +231,17 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
     if all(NOTHING in cell["reason"] for cell in cells):
         return Remark(
             title,
-            "Have worse outputs rated, too: where all are alike, no judge is told from a constant.",
+            "Have people rate worse outputs as well: when all get the same label, no judge can do"
+            " better than always giving that answer.",
         )
-    differ = any(cell["weighted_f1"] != 1 for cell in cells)
-    read = "Read where judge and people differ. " if differ else ""
-    words = f"{read}What more ratings decide:"
+    words = "To see what more ratings would settle:"
     if undecided:
         near = min(undecided, key=lambda cell: cell["items_needed"] / cell["items"])
         what = LIKE_A_PERSON if near["verdict"] == INFORMATIVE else INFORMATIVE
         who = "it" if len(run.judge_names) == 1 else within(near["judge"])
         words = (
-            f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) would tell half"
-            f" the time whether {who} is {what} {place(run, near)}. To tell 4 times in 5:"
+            f"About {near['items_needed']:,.0f} items (now {near['items']:,.0f}) give even odds of"
+            f" showing that {who} is {what} {place(run, near)}. For a chance of 80%:"
         )
     return Remark(title, words, go_on(run, "design"))
 

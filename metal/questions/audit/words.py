@@ -62,7 +62,7 @@ def facts(run: AuditRun) -> dict[str, str]:
         "Worst": _worst(decided, run) if len(decided) > 1 else "",
         "Prompts": _prompts(run),
         "People": _people(run),
-        "Not to be concluded": _limits(run, cells),
+        "Do not conclude": _limits(run, cells),
     }
     return {about: words for about, words in lines.items() if words}
 

@@ -189,9 +189,9 @@ def _check_comparable(rows: Sequence[Mapping[str, Any]], people: Sequence[str]) 
         raise UsageError("no judge rated an ordered criterion in two languages; see `metal check`")
     if not people and all(math.isnan(row["parallel"]) for row in rows):
         raise UsageError(
-            f"nothing makes these languages comparable: no {LEAST} contents are in two of them, and"
-            " no people rated the outputs; name the column that is equal for translations of each"
-            ' other, `columns={"content": COLUMN}` of `metal.read`, or add people\'s ratings'
+            f"cannot compare languages: no two share {LEAST} contents, and no people rated the"
+            " outputs. Name the column that is equal for translations of each other,"
+            ' `columns={"content": COLUMN}` of `metal.read`, or add people\'s ratings'
         )
 
 

@@ -30,7 +30,7 @@ def facts(run: LanguageBias) -> dict[str, str]:
             "that the judge is biased: the people of one language may be severer than those of"
             " another",
         )
-    return {"Not to be concluded": f"{'; '.join(parts)}.".replace("that", "That", 1)}
+    return {"Do not conclude": f"{'; '.join(parts)}.".replace("that", "That", 1)}
 
 
 def definitions(run: LanguageBias) -> dict[str, str]:

@@ -60,7 +60,7 @@ def facts(run: Billboard) -> dict[str, str]:
         "Ensemble": _ensemble(run, rows),
         "Best generator": best_generators(run),
         "Overrating": _overrated(run),
-        "Not to be concluded": _limits(run),
+        "Do not conclude": _limits(run),
     }
     return {about: words for about, words in lines.items() if words}
 
@@ -257,9 +257,8 @@ def _overrated(run: Billboard) -> str:
 def _limits(run: Billboard) -> str:
     sentences = [
         (
-            "That a rater high on this board is high on other texts, languages or criteria; that"
-            " people are right, only that a rater goes with them; that raters whose ranks overlap"
-            " are equal."
+            "That a high rank carries over to other texts, languages or criteria; that people are"
+            " right (a rater only agrees with them); that raters whose ranks overlap are equal."
         ),
     ]
     rows = run.rows("raters", criterion=run.main, language=run.language)

@@ -86,7 +86,7 @@ def cards(run: CorrectedScores) -> Iterator[Remark]:
         yield Remark("Beware of the judge's share", words)
     if not rows and not classes:
         words = (
-            f"Have people rate {LEAST} sources of a language or more, drawn by `metal sample"
+            f"Have people rate at least {LEAST} sources per language, drawn by `metal sample"
             " labels`."
         )
         if _why_not(run) == ALL_LABELLED:

@@ -28,7 +28,7 @@ def facts(run: CorrectedScores) -> dict[str, str]:
     chosen = CHOSEN.get(str(run.manifest["settings"].get("labelled", "not said")), "")
     lines = {
         "Labelled sources": _drawn(run) or chosen,
-        "Not to be concluded": (
+        "Do not conclude": (
             "That other people than these would say the same; the wider interval, for people like "
             "these, stands in tables/corrected.csv."
         ),

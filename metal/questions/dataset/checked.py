@@ -1,6 +1,4 @@
-"""What `metal check` prints: whether the data are sound, what makes figures doubtful, who rated
-what.
-"""
+"""What `metal check` prints: whether the data are sound, warnings, and who rated what."""
 
 from __future__ import annotations
 
@@ -58,15 +56,11 @@ def checked(
     by_kind: dict[str, list[str]] = {}
     for finding in findings:
         by_kind.setdefault(FINDINGS[finding.code], []).append(finding.message)
-    make = "makes" if len(findings) == 1 else "make"
-    doubts = (
-        f"{plural(len(findings), 'remark')} of {plural(len(by_kind), 'kind')} {make} figures"
-        " doubtful"
-    )
+    doubts = plural(len(findings), "warning")
+    if len(by_kind) < len(findings):
+        doubts += f" of {plural(len(by_kind), 'kind')}"
     yield Paragraph(contents(dataset), strong=True)
-    yield Paragraph(
-        f"No faults; {doubts if findings else 'nothing makes figures doubtful'}.", strong=True
-    )
+    yield Paragraph(f"No errors, {doubts if findings else 'no warnings'}.", strong=True)
     shown = [ratings_view(dataset, tables["ratings"]), raters_view(tables["raters"])]
     if verbose:
         yield from shown

@@ -57,7 +57,7 @@ class Check:
 
     @property
     def remarks(self) -> tuple[Finding, ...]:
-        """All that makes figures doubtful, with the kind of each."""
+        """All warnings, each with its kind."""
         from metal.auditing.as_read import Finding
 
         return (*(Finding("test-questions", line) for line in self.test_questions), *self.findings)

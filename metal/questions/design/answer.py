@@ -64,7 +64,8 @@ def _aim(run: Design, row: Row) -> str:
     where = _where(run, row)
     if row["question"] == SCORE:
         return (
-            f"To know the score of {within(row['who'])} {where} within {run.settings['width']:g}:"
+            f"To measure the score of {within(row['who'])} {where} to within"
+            f" {run.settings['width']:g}:"
         )
     if row["who"] == NEW_JUDGE:
         if row["question"] == LIKE_A_PERSON:
@@ -183,7 +184,7 @@ def cards(run: Design) -> Iterator[Remark]:
             " more ratings."
         )
         yield Remark("Guidelines first", f"People disagree {places(list(unlike))}. {words}")
-    yield Remark("Not to be concluded", limits(run))
+    yield Remark("Do not conclude", limits(run))
     yield Remark("One label or several", " ".join(filter(None, [designs_compared(run), pay(run)])))
     if buy := to_buy(run):
         where = f"-l {shlex.quote(buy[0]['language'])} -c {shlex.quote(buy[0]['criterion'])}"

@@ -217,7 +217,7 @@ _NEVER = "no number of items would do, as its figures stand"
 def _of_informative(beside: Standing) -> Limits:
     """Rule 5, and that people are shown to agree (rule 2)."""
     order, above, lead = beside.whole_order, beside.above, beside.lead
-    words = f"not shown to know more than a constant: {bounds(above).text(signed)}"
+    words = f"not shown to beat a constant answer: {bounds(above).text(signed)}"
     if order is None:
         judge = [Limit(above, 0.0, P, words)]
     elif not beside.by_either:

@@ -28,7 +28,9 @@ class Prices:
     seconds: Annotated[
         float | None,
         Option(
-            "A task takes. [default: the median that forms have measured]", least=0, open_ends=True
+            "Seconds a task takes. [default: the median measured by forms]",
+            least=0,
+            open_ends=True,
         ),
     ] = None
     fee: Annotated[
@@ -124,13 +126,15 @@ class DesignSettings:
     width: Annotated[
         float,
         Option(
-            "Of the 95% interval of a generator's score that you want.",
+            "Half-width of the 95% interval that you want for a generator's score.",
             least=0,
             most=1,
             open_ends=True,
         ),
     ] = 0.05
-    power: Annotated[float, Option("Of a verdict.", least=0, most=1, open_ends=True)] = 0.8
+    power: Annotated[
+        float, Option("Chance of reaching a verdict.", least=0, most=1, open_ends=True)
+    ] = 0.8
     margin: Margin = 0.1
     keep: Keep = 0.7
     people_floor: PeopleFloor = 0.2
@@ -180,7 +184,7 @@ class LabelSettings:
     half_width: Annotated[
         float,
         Option(
-            "Of the 95% interval of a mean that you want, as a share of the scale.",
+            "Half-width of the 95% interval that you want for a mean, as a share of the scale.",
             least=0,
             most=0.5,
             open_ends=True,

@@ -50,8 +50,8 @@ def design_anchors(
     half_width: Annotated[
         float,
         Option(
-            "Of the 95% interval of a difference in severity that you want, as a share of the"
-            " scale.",
+            "Half-width of the 95% interval that you want for a difference in severity, as a share"
+            " of the scale.",
             least=0,
             most=0.5,
             open_ends=True,

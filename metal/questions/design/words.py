@@ -34,7 +34,7 @@ def facts(run: Design) -> dict[str, str]:
         "One label or several": designs_compared(run),
         **{about: _items_needed(run, question) for question, about in QUESTIONS.items()},
         "Pay": pay(run),
-        "Not to be concluded": limits(run),
+        "Do not conclude": limits(run),
     }
     return {about: words for about, words in lines.items() if words}
 

@@ -207,8 +207,8 @@ def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:
 def _signature(
     after: Rater, before: Rater, called: Callable[[str], str]
 ) -> Iterator[dict[str, Any]]:
-    """A row for each part of what a judge is; empty what is not on record. called: a criterion's
-    title.
+    """One row per identity field (model, prompt, ...); blank if not recorded. called: gives a
+    criterion's title.
     """
 
     def parts(about: Mapping[str, Any]) -> tuple[str, ...]:

@@ -103,7 +103,15 @@ def answer(run: Diff) -> TableView:
     )
     keys, languages = {"criterion": "", "judge": "judge"}, languages_shown(rows, FAILED)
     return across_languages(
-        run, "drift", "Is it what it was?", rows, keys, _cell, languages, name="says", notes=notes
+        run,
+        "drift",
+        "Has the judge changed?",
+        rows,
+        keys,
+        _cell,
+        languages,
+        name="says",
+        notes=notes,
     )
 
 

@@ -209,7 +209,7 @@ def _still_there(called: str, first: Mapping[str, Any]) -> Path:
 
 
 def judged(run: Path, data: Data, reading: ReadingOptions | None = None) -> Side:
-    """The people of a dataset and the judges of a run, and nobody else."""
+    """Keep the dataset's people and the run's judges."""
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings
     from metal.data.dataset import with_parts, with_ratings

@@ -119,8 +119,8 @@ class Declared:
             if (declared := getattr(self, name)) and declared != now:
                 what = name.removesuffix("_hash")
                 raise UsageError(
-                    f"the {what} {getattr(self, what)} changed since the gate was declared"
-                    f" ({declared}, now {now}); put it back, or declare the gate anew with"
+                    f"the {what} {getattr(self, what)} changed since the gate was written"
+                    f" ({declared}, now {now}). Put it back, or write a new gate with"
                     " `metal.gate_init`"
                 )
         return earlier

@@ -178,14 +178,14 @@ def _check_streams(gate: Path, declared: int, streams: int) -> None:
     if not declared:
         raise UsageError(
             f"{gate} was written by an earlier METAL and does not declare how many streams a watch"
-            f" may have; there are {streams}: write the line streams = {streams} above [margins],"
-            " or declare the gate anew with `metal.gate_init`"
+            f" may have; there are {streams}. Write the line streams = {streams} above [margins],"
+            " or write a new gate with `metal.gate_init`"
         )
     if streams > declared:
         raise UsageError(
-            f"{plural(streams, 'stream')} to watch, and {gate} declares {declared}, for which alone"
-            f" its promise holds; declare the gate anew with `metal.gate_init(streams={streams})`,"
-            " and begin a new `state`"
+            f"{plural(streams, 'stream')} to watch, but the promise of {gate} holds for {declared}"
+            f" only. Write a new gate with `metal.gate_init(streams={streams})` and begin a new"
+            " `state`"
         )
 
 

@@ -21,7 +21,7 @@ def facts(run: Diff) -> dict[str, str]:
     )
     return {
         "Margins": declared,
-        "Not to be concluded": (
+        "Do not conclude": (
             "That the judge is good: this says whether it is what it was, not what that is. That an"
             " undecided one has not changed."
         ),

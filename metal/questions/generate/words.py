@@ -11,7 +11,7 @@ SOURCES = {"Good and bad": "METAL 3.1.2"}
 def facts(run: GeneratedTexts) -> dict[str, str]:
     """What is left open."""
     return {
-        "Not to be concluded": (
+        "Do not conclude": (
             "That a text which was asked to be good is good, or a bad one bad: people say that. "
             "Texts without a flag may be faulty, too."
         )

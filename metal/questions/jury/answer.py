@@ -16,8 +16,8 @@ def headline(run: Jury) -> str:
     rows = [row for row in run.records("jury") if known(row["gain"])]
     if not rows:
         return (
-            "Whether the jury is better than its best member cannot be said: no output that it and"
-            " people rated."
+            "Cannot compare the jury with its best member: no output was rated by both the jury and"
+            " people."
         )
     if len(run.settings["judges"]) == 1:
         return (
@@ -66,9 +66,9 @@ def cards(run: Jury) -> Iterator[Remark]:
     if worth:
         least = min(worth, key=lambda row: row["size"] / row["members"])
         words = (
-            f"On {case_of(run, least)} its {least['members']} members are worth"
-            f" {figure(least['size'], '.1f')} whose mistakes are their own: they are often wrong"
-            " about the same outputs."
+            f"On {case_of(run, least)} its {least['members']} members count as"
+            f" {figure(least['size'], '.1f')} independent judges: they are often wrong about the"
+            " same outputs."
         )
         yield Remark("Members alike", words)
     missing = sum(row["missing"] for row in rows)

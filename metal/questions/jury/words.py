@@ -47,7 +47,7 @@ def facts(run: Jury) -> dict[str, str]:
     return {
         "Members": ", ".join(run.settings["judges"]),
         "Rule": RULES.get(run.settings["by"], run.settings["by"]),
-        "Not to be concluded": (
+        "Do not conclude": (
             "That a jury of other judges would do as well, or that this one does on outputs of "
             "another kind."
         ),

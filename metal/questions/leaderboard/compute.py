@@ -96,7 +96,7 @@ COLUMNS = {
 @dataclass(frozen=True)
 class LeaderboardTables:
     """tables: by name (COLUMNS). main: the criterion shown first. people: whose ratings count.
-    counted: the criteria that count. left_out: criteria that people rated and that have no ends.
+    counted: the criteria that count. left_out: rated criteria without numeric bounds.
     beside: metrics and judges.
     """
 
@@ -197,7 +197,7 @@ def _people(dataset: Dataset, settings: LeaderboardSettings) -> tuple[str, ...]:
 def _counted(
     dataset: Dataset, settings: LeaderboardSettings, rated: Mapping[str, OutputScores]
 ) -> tuple[dict[str, OutputScores], tuple[str, ...]]:
-    """The criteria that count, and those that people rated and that have no ends."""
+    """The criteria that count, and the rated criteria without numeric bounds."""
     endless = tuple(name for name in rated if dataset.criteria[name].scale.ends is None)
     scores = {name: score for name, score in rated.items() if name not in endless}
     for name in settings.criteria:

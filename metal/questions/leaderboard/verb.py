@@ -42,14 +42,14 @@ def leaderboard(
 
     Scores are shares of the scale, 0 the worst and 1 the best: five Likert levels are 0, .25, .5,
     .75, 1. Labels of an output are averaged, then outputs; overall is the mean of the criteria.
-    Beside a score stand its 95% interval by source, its standard error and what that is at most,
-    and the ranks that the ratings leave open (`2 to 4`): by two-sided paired tests on shared
-    sources, corrected over all pairs, 95% sure for all generators at once. Generators that
-    different groups of people rated are not compared: `reference` takes one group. Automatic
-    metrics stand beside, on the same outputs. With `corrected` so do people's means as a judge on
-    all sources and people on some give them; they rank nobody.
+    Each score comes with its 95% interval by source, its standard error with an upper bound, and
+    the range of ranks that the ratings allow (`2 to 4`). Ranks use two-sided paired tests on
+    shared sources, corrected over all pairs: all ranges hold together with 95% confidence.
+    Generators rated by different groups of people are not compared; `reference` selects one group.
+    Automatic metrics are shown beside the scores, on the same outputs. `corrected` adds people's
+    means as estimated from a judge on all sources and people on some; they do not affect ranks.
 
-    The sample is drawn by `seed`; growing it keeps the sources that were in it. `ratings` are run
+    `seed` draws the sample; a larger sample keeps the sources of a smaller one. `ratings` are run
     folders (from `metal.judge` and `metal.score`) whose ratings are added.
 
     Args:

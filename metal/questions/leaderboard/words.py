@@ -23,8 +23,8 @@ SOURCES = {
 
 
 NOT_CONCLUDED = (
-    "That a generator high on this board is high on other texts, languages or criteria, or by other"
-    " people; that generators whose ranks overlap are equal."
+    "That a high rank carries over to other texts, languages, criteria or people; that generators"
+    " whose ranks overlap are equal."
 )
 
 
@@ -37,7 +37,7 @@ def facts(run: Leaderboard) -> dict[str, str]:
         "Ranked": _ranked(run, rows),
         "How sure": _sure(run, rows),
         "Still to be rated": _unrated(run),
-        "Not to be concluded": NOT_CONCLUDED,
+        "Do not conclude": NOT_CONCLUDED,
     }
     return {about: words for about, words in lines.items() if words}
 

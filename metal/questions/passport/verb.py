@@ -69,7 +69,7 @@ def passport(
     try:
         issued = Date.fromisoformat(date) if date else today()
     except ValueError:
-        raise UsageError(f'`date="{date}"` is no day; write YYYY-MM-DD') from None
+        raise UsageError(f'`date="{date}"` is not a valid date; use YYYY-MM-DD') from None
     made = Passport.issued(with_remarks(audit, beside), issued, days)
     if not made.content["judges"]:
         raise UsageError(

@@ -22,7 +22,7 @@ def facts(run: Passport) -> dict[str, str]:
             f"{content['data']['identity']} (digest {content['data']['digest']}),"
             f" {content['signature']}."
         ),
-        "Not to be concluded": (
+        "Do not conclude": (
             "That a judge may be used in another language, on another criterion, with another "
             "prompt or for other kinds of text."
         ),

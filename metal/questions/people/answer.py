@@ -74,19 +74,16 @@ def _beside(run: Monitor) -> str:
     if not _disagrees(worst):
         number = len({row["rater"] for row in standing})
         stand = "stands" if number == 1 else "stand"
-        some = f"{number} of {plural(people, 'person', 'people')} {stand} out otherwise"
-        return (
-            "Nobody is shown to disagree with colleagues more than these do among themselves;"
-            f" {some}."
-        )
+        some = f"{number} of {plural(people, 'person', 'people')} {stand} out for other reasons"
+        return f"No person disagrees significantly more than the others; {some}."
     number = len({row["rater"] for row in standing if _disagrees(row)})
     shares = [worst["agreement"], worst["colleagues_agreement"]]
     figures = (
         f": {percent(shares[0])} against {percent(shares[1])}" if all(map(known, shares)) else ""
     )
     return (
-        f"{number} of {people} people {'agrees' if number == 1 else 'agree'} with colleagues"
-        f" clearly less than these do with each other, farthest below them {who} {where}{figures}."
+        f"{number} of {people} people {'agrees' if number == 1 else 'agree'} with the others"
+        f" significantly less than these do with each other. Lowest is {who} {where}{figures}."
     )
 
 
@@ -163,7 +160,7 @@ def _row(run: Monitor, row: Row) -> list[Cell | str]:
 
 def cards(run: Monitor) -> Iterator[Remark]:
     """Beware, who cannot be compared, what to do next."""
-    yield Remark("Not to be concluded", limits(run))
+    yield Remark("Do not conclude", limits(run))
     apart: dict[str, Any] = {
         row["rater"]: row["not_compared"]
         for row in run.records("behaviour")

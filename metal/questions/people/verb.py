@@ -51,7 +51,7 @@ def monitor(
     ] = 4.5,
     reference: Annotated[
         str,
-        Option("Whom to look at: group=crowd, or rater=A1,A2. [default: all]", metavar="PEOPLE"),
+        Option("People to include: group=crowd, or rater=A1,A2. [default: all]", metavar="PEOPLE"),
     ] = "",
     resamples: Resamples = 2000,
     seed: Seed = 0,

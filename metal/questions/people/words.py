@@ -35,7 +35,7 @@ def facts(run: Monitor) -> dict[str, str]:
         lines["Without them"] = (
             f"{dropped} of {excluded} would be dropped; nothing is removed from the dataset."
         )
-    lines["Not to be concluded"] = limits(run)
+    lines["Do not conclude"] = limits(run)
     return lines
 
 
@@ -47,13 +47,13 @@ def limits(run: Monitor) -> str:
     """What test questions, or colleagues, do not show of a person."""
     if run.examined:
         return (
-            "That who is not flagged is careful: with a handful of questions only the worst can be"
-            " told. Questions on which everybody fails may have a bad gold; look at them first."
+            "That a person who is not flagged is careful: a few questions reveal only the worst."
+            " If everybody fails a question, its expected answer may be wrong; check it first."
         )
     return (
-        "That who stands out is careless: without test questions people are only set beside each"
-        " other, and the minority may be right. Hide questions with `metal annotate export"
-        " --test-questions` to know."
+        "That a person who stands out is careless: without test questions, people are only compared"
+        " with each other, and the minority may be right. To find out, hide test questions:"
+        " `metal annotate export --test-questions`."
     )
 
 

@@ -19,7 +19,7 @@ def facts(run: ProbeReport) -> dict[str, str]:
         "That a judge is good where nothing is shown against it: a change may be easier to see than"
         " real faults."
     )
-    return {"Not to be concluded": words}
+    return {"Do not conclude": words}
 
 
 def definitions(run: ProbeReport) -> dict[str, str]:

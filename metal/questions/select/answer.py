@@ -27,22 +27,16 @@ def headline(run: Selection) -> str:
     if best is None:
         unsaid = sum(row["says"] == UNKNOWN for row in rows)
         if unsaid == len(rows):
-            return (
-                "Whether a judge may answer anything alone cannot be said in any of"
-                f" {plural(unsaid, 'case')}."
-            )
-        more = f"; in {unsaid} nothing can be said" if unsaid else ""
-        tried = plural(len(rows) - unsaid, "case")
-        return (
-            f"No judge may answer anything alone: in none of {tried} is enough agreement"
-            f" sure{more}."
-        )
+            return f"No data to decide whether a judge can be left alone: {plural(unsaid, 'case')}."
+        more = f"; {unsaid} could not be tested" if unsaid else ""
+        tried = len(rows) - unsaid
+        which = "the one case does not reach" if tried == 1 else f"none of {tried} cases reaches"
+        return f"No judge can be left alone: {which} the required agreement{more}."
     some = sum(known(row["coverage"]) and row["coverage"] > 0 for row in rows)
     return (
-        f"Above a threshold {within(best['judge'])} may answer {percent(best['coverage'])} of"
-        f" outputs on {case_of(run, best)}, and surely agrees there with people in"
-        f" {percent(best['at_least'])}; a judge may answer something in {some} of"
-        f" {plural(len(rows), 'case')}."
+        f"{within(best['judge'])} can rate {percent(best['coverage'])} of outputs alone on"
+        f" {case_of(run, best)}, with at least {percent(best['at_least'])} agreement. A judge can"
+        f" be left alone on some outputs in {some} of {plural(len(rows), 'case')}."
     )
 
 

@@ -22,7 +22,7 @@ def facts(run: Selection) -> dict[str, str]:
             f" every language with a threshold, but for a chance of {percent(settings['delta'])} at"
             " most."
         ),
-        "Not to be concluded": (
+        "Do not conclude": (
             "Anything about outputs of another kind, other people, or a judge picked because it "
             "looked best here."
         ),

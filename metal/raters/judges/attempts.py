@@ -199,9 +199,7 @@ class Attempts:
     # ------------------------------------------------------------ requests
 
     async def reply(self, question: Question, attempt: Attempt) -> Reply:
-        """The first reply that an attempt brings. Raises CallFailed when no further attempt is
-        worth it.
-        """
+        """Return the first reply; raise CallFailed once retrying is pointless."""
         self._make_reader_ready(question)
         try:
             # nearly always enough, without the cost of tenacity

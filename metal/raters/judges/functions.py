@@ -76,7 +76,7 @@ class DirectPrompt(Prompt):
         """Functions answer with scores."""
 
     def digest(self, criterion: str) -> str:
-        """Eight hex digits of the criterion's scale, and of its being turned round."""
+        """Short hash of the scale and whether it is flipped."""
         rubric = self.rubrics[criterion]
         scale = rubric.criterion.scale.describe() + "\0flipped" * rubric.flipped
         return blake2b(scale.encode(), digest_size=4).hexdigest()

@@ -128,8 +128,8 @@ class CostEstimate:
     """What is still to be asked of one model: calls, tokens, dollars (None: no price is known),
     seconds.
 
-    answered: questions that need not be asked. begins: how many questions of the plan precede the
-    first open one. batch: they go through the batch service.
+    answered: questions that need not be asked. begins: index of the first unanswered question in
+    the plan. batch: they go through the batch service.
     """
 
     model: Model

@@ -336,7 +336,7 @@ NO_VERDICTS = tuple(
 
 
 def without_verdicts_of_none(text: str, percent: bool) -> str:
-    """The text with what only looks like a verdict blanked out, so that places stay.
+    """The text with spaces for what only looks like a verdict, so offsets are kept.
 
     percent: whether `%` after a score says nothing more, since the scale goes to 100.
     """

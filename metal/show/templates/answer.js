@@ -3,7 +3,7 @@
 
 const TYPICAL = 3;
 const LEVELS =
-  "Intervals are 95%; those of shares of a person's, beside a person, above a constant and in the reason are 90% (5% beyond each end). " +
+  "Intervals are 95%; those of shares of a person's, against a person, over a constant and in the reason are 90% (5% beyond each end). " +
   "Without one person: the least and the most when each is left out in turn, on the outputs that count then.";
 const CLASSES =
   " Class by class: beside each person in turn, against the others' most frequent answer, so that nobody reaches 100% where people differ.";

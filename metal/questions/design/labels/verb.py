@@ -38,7 +38,7 @@ def design_labels(
     pay: float | None = None,
     judge_price: float = 0.0,
     seconds: Annotated[
-        float | None, Option("A task takes.", least=0, open_ends=True, rare=True)
+        float | None, Option("Seconds a task takes.", least=0, open_ends=True, rare=True)
     ] = None,
     fee: float = 0.2,
     min_hourly: float = 15.0,

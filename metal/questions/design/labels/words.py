@@ -11,7 +11,7 @@ SOURCES = {"Labels": "Angelopoulos et al. 2023 (PPI++)", "Languages": "Neyman 19
 def facts(run: LabelPlan) -> dict[str, str]:
     """What is left open."""
     return {
-        "Not to be concluded": (
+        "Do not conclude": (
             "That the judge goes with people elsewhere as in this pilot, or that other people would"
             " vary as these do."
         )

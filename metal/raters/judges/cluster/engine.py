@@ -167,7 +167,7 @@ class RayRun:
                 if failure
                 else f"the Ray cluster failed: {_last_line(error)}"
             )
-            raise JudgeStopped(f"{why}; resume when there is a cluster again") from None
+            raise JudgeStopped(f"{why}; resume once a cluster is available") from None
         finally:
             head.cancel()
             coordinator, self._coordinator = self._coordinator, None
@@ -194,7 +194,7 @@ class RayRun:
             if failed:
                 raise failed
             if head.done():
-                raise JudgeStopped(f"{head.result()}; resume when there is a cluster again")
+                raise JudgeStopped(f"{head.result()}; resume once a cluster is available")
             idle = idle + EVERY if status.all_closed and not status.at_work else 0.0
             if ended or idle > GRACE:
                 return

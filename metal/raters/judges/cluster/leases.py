@@ -213,7 +213,7 @@ class ClusterJudge:
     # ------------------------------------------------------------ workers
 
     def hear(self, worker: str, report: WorkerReport, now: float) -> None:
-        """Take in all of a report except its records."""
+        """Update the leases from a worker's report."""
         self.budget.release(report.released)
         self.budget.spent += report.spent
         self.dollars[worker] = self.dollars.get(worker, 0.0) - report.released
