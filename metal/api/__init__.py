@@ -1,1 +1,1 @@
-"""The public functions, one file per subject."""
+"""What public functions share, and the verbs that start work or move files."""

@@ -1,1 +1,1 @@
-"""METAL sections 4-6: how well judges agree with people, for each language and criterion."""
+"""Judges held against people: cells, verdicts, what is said of many cells."""

@@ -360,7 +360,7 @@ def _doubtful(audited: list[AuditCell]) -> list[str]:
 
 def _few_sources(verdicts: pd.DataFrame) -> list[str]:
     """Which intervals of judges are too narrow over few sources, and by how much (simulated, see
-    ARCHITECTURE.md).
+    docs/explanation/intervals.md).
     """
     few = verdicts[verdicts["sources"].between(1, FEW_SOURCES - 1)]
     if few.empty:

@@ -1,3 +1,1 @@
-"""Billboard: raters ranked by how they agree with people, generators by the raters that agree
-best.
-"""
+"""Raters ranked by how they agree with people, generators by such raters."""

@@ -1,1 +1,1 @@
-"""Building a meta-evaluation dataset (METAL section 3): sample, generate, annotate, describe."""
+"""Build a dataset: sample, generate, hand out tasks, take in answers."""

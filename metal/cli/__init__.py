@@ -1,5 +1,4 @@
-"""The command line: a face of the public functions. A verb parses, calls its function and prints
-the result.
+"""The command line: reads options, calls the function, prints the result.
 
 A verb's file is imported when the verb is typed; help of the whole reads the table here.
 """

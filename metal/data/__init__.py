@@ -1,3 +1,1 @@
-"""The waist: records, the ratings table, dataset folders, people, languages, and other people's
-formats.
-"""
+"""Records, the ratings table, dataset folders, and reading any table."""

@@ -1,1 +1,1 @@
-"""People as raters (GENIE): test questions, noisy annotators, leaderboards by people."""
+"""People as raters: test questions, careless people, scores of outputs."""

@@ -1,1 +1,1 @@
-"""A folder for each question: what it computes, its run, its page and its verb."""
+"""A folder for each question: what it computes, its run, page and verb."""

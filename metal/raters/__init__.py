@@ -1,1 +1,1 @@
-"""Whatever scores an output: LLM judges, automatic metrics, and strangers' metrics in isolation."""
+"""Whatever scores an output: LLM judges, functions, metrics."""

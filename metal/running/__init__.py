@@ -1,1 +1,1 @@
-"""A job carried to its end: judge, generate, score."""
+"""A job carried to its end: estimate, ask, resume, collect."""

@@ -1,1 +1,1 @@
-"""Run folders: written, read and compared."""
+"""Run folders and their tables; what a kind of run is."""

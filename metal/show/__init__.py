@@ -1,1 +1,1 @@
-"""The audit as a page for people: tables and charts from a run's tables, nothing computed again."""
+"""What people look at: pages, terminal, Markdown, LaTeX, charts."""

@@ -1,5 +1,4 @@
-"""Statistics: arrays in, numbers out. Nothing here reads files or the network, or imports METAL's
-own records.
+"""Statistics: arrays in, numbers out.
 
 Conventions of the package:
 - A class code is the position of a level on its scale (0, 1, ...); a negative code means no answer.
