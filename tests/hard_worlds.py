@@ -2,7 +2,7 @@
 less than it seems.
 
 Every item has a true class, a difficulty shared by people and judges, and a tempting wrong class
-that most errors fall on. For tests/audit and `make bench`; METHODS in ARCHITECTURE.md has the
+that most errors fall on. For tests/audit and `make bench`; docs/explanation/verdict.md has the
 figures they are to show.
 """
 

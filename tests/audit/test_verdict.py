@@ -1,4 +1,4 @@
-"""Verdicts in simulated worlds: rarely wrong, and powerful enough (METHODS in ARCHITECTURE.md)."""
+"""Verdicts in simulated worlds: rarely wrong, and powerful enough (docs/explanation/verdict.md)."""
 
 from __future__ import annotations
 

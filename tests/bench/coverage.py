@@ -1,5 +1,5 @@
-"""How often 95% intervals hold the truth, in simulated worlds. Prints a table; ARCHITECTURE.md has
-one.
+"""How often 95% intervals hold the truth, in simulated worlds. Prints a table;
+docs/explanation/intervals.md has one.
 
 A judge is right with a share that varies from source to source (beta-distributed, so that outputs
 of one source are right or wrong together) and otherwise gives another class. The truth is the

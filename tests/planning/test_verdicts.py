@@ -84,7 +84,7 @@ def test_chances_by_hand() -> None:
 def test_the_power_is_there() -> None:
     # What was promised, what a larger simulation gives, and what the world gives: there the pilot's
     # error comes on top,
-    # which for 200 items is about 0.08 of power (ARCHITECTURE.md).
+    # which for 200 items is about 0.08 of power.
     pilot = world(5, "50/50", 200)
     plan = planned(pilot, judges=(NEW_JUDGE,), thorough=True)[NEW_JUDGE, LIKE_A_PERSON]
     assert plan.needed is not None
