@@ -156,12 +156,13 @@ def _cell_rows(
     yield "verdicts", [each.row() for each in verdicts]
     yield "picked", picked_rows(cell, verdicts, bootstrap)
     for each in verdicts:
-        beside = standing(cell, each.judge)
+        seen = cell.seen_by(each.judge)
+        beside = standing(seen, each.judge)
         if isinstance(beside, ScoreStanding):
             yield "scores", [score_row(beside, bootstrap)]
         if not cell.continuous:
-            by_class = Standing(cell, each.judge) if cell.by_scores else beside
-            yield from _class_rows(cell, each, by_class, bootstrap)
+            by_class = Standing(seen, each.judge) if cell.by_scores else beside
+            yield from _class_rows(seen, each, by_class, bootstrap)
     if not cell.continuous:
         yield "differences", difference_rows(cell, bootstrap)
         yield "class_distribution", distribution_rows(cell)

@@ -124,6 +124,30 @@ class AuditCell:
         """(items,) class codes of one judge."""
         return self.matrix.of([judge])[:, 0]
 
+    def seen_by(self, judge: str) -> AuditCell:
+        """The cell as if this were its only judge: without the levels that only other judges gave,
+        where the scale was read off the answers.
+        """
+        levels = np.array([level.judges_only for level in self.criterion.scale.levels], dtype=bool)
+        if not levels.any():
+            return self
+        key = "seen by", judge
+        if key not in self.shared:
+            own = self.matrix.of([*self.people, judge])
+            kept = np.flatnonzero(~levels | np.isin(np.arange(len(levels)), own))
+            code_of = np.full(len(levels) + 2, UNANSWERED, dtype=self.matrix.codes.dtype)
+            code_of[kept], code_of[NOT_ASKED] = np.arange(len(kept)), NOT_ASKED
+            scale = self.criterion.scale
+            scale = replace(scale, levels=tuple(scale.levels[place] for place in kept))
+            matrix = replace(
+                self.matrix, codes=code_of[self.matrix.codes], values=self.matrix.values[kept]
+            )
+            self.shared[key] = replace(
+                self, criterion=replace(self.criterion, scale=scale), matrix=matrix
+            )
+        cell: AuditCell = self.shared[key]
+        return cell
+
     @cached_property
     def ratings_per_item(self) -> Codes:
         """(items,) how many people gave an answer."""

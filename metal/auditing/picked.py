@@ -33,7 +33,7 @@ def picked_rows(
     added: list[dict[int, float]] = []  # of each judge: source -> what it adds to the share
     for verdict in judged:
         far = [cell.people.index(name) for name in verdict.left_out]
-        sources, each = standing(cell, verdict.judge, far).share_by_source()
+        sources, each = standing(cell.seen_by(verdict.judge), verdict.judge, far).share_by_source()
         added.append(dict(zip(sources.tolist(), np.nan_to_num(each).tolist(), strict=True)))
     every = sorted(set().union(*added))
     table = np.array([[of_judge.get(source, 0.0) for of_judge in added] for source in every])

@@ -147,6 +147,7 @@ def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
     With the setting `standardise` the reason says what the verdict would be if everybody used the
     scale alike; it stays as it is.
     """
+    cell = cell.seen_by(judge)
     if not cell.settings.standardise or not cell.ordered:
         return _verdict(cell, judge, ranges)
     as_given = replace(cell, settings=replace(cell.settings, standardise=False))

@@ -177,7 +177,8 @@ def read_criterion(name: str, entry: object, path: Path) -> Criterion:
             raise UnknownName(f"{path}: criterion {name}: key", key, keys)
     try:
         levels = tuple(
-            Level(float(level["value"]), str(level["label"])) for level in entry.get("levels", [])
+            Level(float(level["value"]), str(level["label"]), bool(level.get("judges_only", False)))
+            for level in entry.get("levels", [])
         )
     except (KeyError, TypeError, ValueError):
         raise DataError(
@@ -238,6 +239,13 @@ def checked_tables(tables: dict[str, Any], path: Path) -> dict[str, Any]:
     return tables
 
 
+def _level_record(level: Level) -> dict[str, Any]:
+    """A level as its TOML table."""
+    value = int(level.value) if float(level.value).is_integer() else level.value
+    record: dict[str, Any] = {"value": value, "label": level.label}
+    return record | {"judges_only": True} if level.judges_only else record
+
+
 def criterion_record(criterion: Criterion) -> dict[str, Any]:
     """A criterion as its TOML table; read_criterion reads it back."""
     record: dict[str, Any] = {
@@ -250,13 +258,7 @@ def criterion_record(criterion: Criterion) -> dict[str, Any]:
     if not criterion.of_source:
         record["of_source"] = False
     if criterion.scale.levels:
-        record["levels"] = [
-            {
-                "value": int(level.value) if float(level.value).is_integer() else level.value,
-                "label": level.label,
-            }
-            for level in criterion.scale.levels
-        ]
+        record["levels"] = [_level_record(level) for level in criterion.scale.levels]
     if criterion.scale.low is not None:
         record["range"] = [criterion.scale.low, criterion.scale.high]
     return record

@@ -46,10 +46,15 @@ def _named(record: object, own: str, *others: str) -> None:
 
 @dataclass(frozen=True)
 class Level:
-    """One answer of a criterion: the number in the table and the word people see."""
+    """One answer of a criterion: the number in the table and the word people see.
+
+    judges_only: the scale was read off the answers, and no person gave this one. It is a level for
+    the judges that gave it, and no reason to look at others on a wider scale.
+    """
 
     value: float
     label: str
+    judges_only: bool = field(default=False, compare=False)
 
     @property
     def shown(self) -> str:

@@ -35,7 +35,7 @@ from metal.data.tables.raters import first_rows, is_human, metrics_apart, raters
 from metal.data.tables.repeats import with_repeats, without_copies_of_rows
 from metal.data.tables.replies import read_replies
 from metal.data.tables.roles import columns_of
-from metal.data.tables.scales import PER_CRITERION, read_scores
+from metal.data.tables.scales import PER_CRITERION, levels_of_judges, read_scores
 from metal.data.tables.table_columns import ANSWERED_IN, TableColumns
 from metal.data.tables.typed import columns_apart
 from metal.data.tables.unread import differing, may_be_sources, telling_apart
@@ -145,6 +145,7 @@ def draft_from(frame: pd.DataFrame, options: Mapping[str, Any], where: Path) -> 
     if "confidence" in tidy:
         tidy["confidence"] = as_numbers(tidy["confidence"])
     raters = raters_of(tidy, options, repeats, columns.by_place, notes)
+    criteria = levels_of_judges(criteria, tidy, raters, options, notes)
     _check_outputs(tidy, where)
     _check_doubles(frame, columns, tidy, where)
     checked(1, 1)

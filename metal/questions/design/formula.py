@@ -151,7 +151,7 @@ def _usable(pilot: AuditCell, judge: str) -> Standing:
     """The judge beside the people who count. Raises Undefined where more ratings would not make it
     a case.
     """
-    beside, stop, _ = looked_at(pilot, judge)
+    beside, stop, _ = looked_at(pilot.seen_by(judge), judge)
     reason = stop[1] if stop else ""
     if not beside.items or (not beside.gold and math.isnan(beside.people.alpha.value)):
         raise Undefined(reason)
