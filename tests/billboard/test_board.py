@@ -243,9 +243,9 @@ def test_a_judge_of_one_criterion(tmp_path: Path) -> None:
     board = metal.billboard(dataset, resamples=100, permutations=100)
     board.save(tmp_path / "board")
     assert metal.open_run(tmp_path / "board").main == board.main == "quality"
-    assert [warning for warning in board.warnings if "nobody but the people" in warning] == [
+    assert [warning for warning in board.warnings if "no judge or metric" in warning] == [
         "fluency in English, overall in English: no judge or metric has a score (an overall"
-        " score takes one on each criterion)"
+        " score needs one on each criterion)"
     ]
     with pytest.raises(UsageError, match="scored fluency: nothing to rank"):
         billboard(dataset, replace(QUICK, criteria=("fluency",)))
