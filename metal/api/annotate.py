@@ -37,7 +37,9 @@ if TYPE_CHECKING:
 def annotate_export(
     data: StrPath,
     *,
-    to: Annotated[str, Option("What people fill in.", metavar="FORM")] = "html",
+    to: Annotated[
+        str, Option("Kind of task: pages, sheets or a platform's format.", metavar="FORM")
+    ] = "html",
     out: Annotated[StrPath | None, Option("Folder to write. [default: runs/DATASET-FORM]")] = None,
     raters: Annotated[int, Option("People who rate each output.", metavar="N", least=1)] = 3,
     people: Annotated[
@@ -58,7 +60,7 @@ def annotate_export(
     only: Annotated[
         StrPath | None,
         Option(
-            "Only the outputs in this CSV (a column `output`), by people who are new.",
+            "Only the outputs in this CSV (column `output`), rated by new people.",
             metavar="FILE",
             rare=True,
         ),
@@ -79,7 +81,7 @@ def annotate_export(
     generators: Annotated[
         Sequence[str],
         Option(
-            "Only what these generators wrote, e.g. one that is new; default all.",
+            "Only outputs of these generators, e.g. a new one; default all.",
             "-g",
             metavar="NAME[,NAME]",
             rare=True,
@@ -88,23 +90,22 @@ def annotate_export(
     sample: Annotated[
         int | None,
         Option(
-            "Only outputs of N sources per language, at random by `seed`; the same for every"
-            " generator, and those that "
-            "`metal.leaderboard(sample=N)` scores.",
+            "Only outputs of N random sources per language (by `seed`), the same for every"
+            " generator and for `metal.leaderboard(sample=N)`.",
             metavar="N",
             least=1,
             rare=True,
         ),
     ] = None,
     drawn: Annotated[
-        bool, Option("Only outputs of the sources that `metal.sample_labels` drew.")
+        bool, Option("Only outputs of sources drawn by `metal.sample_labels`.")
     ] = False,
     prompt_folders: PromptFolders = (),
     seed: Seed = 0,
     force: Force = False,
     say: Say = silent,
 ) -> HandedOut:
-    """Write the tasks of a dataset for people: each rates outputs of one language, in an order of
+    """Write rating tasks for people. Each person rates outputs of one language, in an order of
     their own.
 
     \b
@@ -115,25 +116,26 @@ def annotate_export(
     crowd-csv     a CSV of tasks, for Prolific or a platform of your own
 
     Every form shows guidelines for each criterion (from prompts/criteria/, or your own with
-    `prompt_folders`), and none tells who wrote a text or how good it was meant to be. The html form
-    speaks the rater's language: its own words come from forms/LANGUAGE.toml (METAL brings some),
-    guidelines and levels from criteria/NAME.LANGUAGE.toml, and what is not translated is English.
-    People are called hi-1, hi-2, ...; who was given what is kept in the dataset's folder
-    annotation/. With more `people` than `raters` the outputs are spread evenly, so that any two
-    people share about as many as any other two.
+    `prompt_folders`). No form tells who wrote a text or how good it was meant to be. The html form
+    appears in the rater's language: its own words come from forms/LANGUAGE.toml (METAL has some),
+    guidelines and levels from criteria/NAME.LANGUAGE.toml. Whatever has no translation is in
+    English. People are called hi-1, hi-2, ...; annotation/ in the dataset's folder records who got
+    which tasks. With more `people` than `raters`, outputs are spread evenly, so that any two people
+    share about as many as any other two.
 
     With `test_questions`, some tasks show a source with its own reference (positive) or with the
-    reference of another source (negative); nobody can tell them from the rest. Answers to them stay
-    out of the ratings: `metal.monitor(...)` looks at them to find people who do not read. Later
-    rounds ask other questions.
+    reference of another source (negative). They look like any other task. Their answers do not
+    become ratings: `metal.monitor(...)` uses them to find people who do not read. Later rounds ask
+    other questions.
 
-    Of a board the outputs of submitted generators are among them (`generators` names one), and
-    their ratings become a version of the board.
+    On a board, submitted generators are included (`generators` selects one), and their ratings
+    become a version of the board.
 
-    `template` says what a task looks like and which criteria it asks (DIR/annotate/NAME.toml in one
-    of your `prompt_folders` for your own; prompts/annotate/ has five to start from). summarization
-    shows the output and the reference side by side in blind random order; on the way back scores
-    are turned, so that a higher one always means that the output is better than the reference.
+    `template` sets what a task looks like and which criteria it asks for. prompts/annotate/ has
+    five to start from; put your own into DIR/annotate/NAME.toml in one of your `prompt_folders`.
+    The template summarization shows output and reference side by side in blind random order; on
+    import, scores are turned so that higher always means that the output is better than the
+    reference.
 
     Args:
         data: The dataset's folder.
@@ -343,25 +345,25 @@ def annotate_import(
     data: StrPath,
     files: Sequence[StrPath],
     *,
-    replace: Annotated[
-        bool, Option("A rating that is there already gives way to a new one.")
-    ] = False,
+    replace: Annotated[bool, Option("Let new ratings replace existing ones.")] = False,
     group: Annotated[str, Option("Group of the raters, e.g. native, expert, crowd.")] = "native",
-    platform: Annotated[str, Option("Whose people answered in a CSV.", metavar="NAME")] = "",
+    platform: Annotated[
+        str, Option("Platform whose people answered in a CSV.", metavar="NAME")
+    ] = "",
     dry_run: Annotated[bool, Option("Check the files; write nothing.")] = False,
 ) -> ImportReport:
-    """Take the files that people sent back into a dataset.
+    """Import the files that people sent back.
 
-    Answers of the HTML page (.json), sheets (.csv, .xlsx), Label Studio's JSON export and
-    Mechanical Turk's results (.csv) are told apart by what is in them. Everything is checked before
-    anything is written: unknown tasks, scores off the scale, people who answer twice. Ratings of
-    earlier imports stay; the files may be given again when more has come in.
+    METAL recognizes answers of the HTML page (.json), sheets (.csv, .xlsx), Label Studio's JSON
+    export and Mechanical Turk's results (.csv) by their content. It checks everything before it
+    writes anything: unknown tasks, scores off the scale, people who answer twice. Earlier ratings
+    stay, so you can give the same files again when more have come in.
 
-    Any other CSV is read if it has a column `task`, one that names the person (worker, WorkerId,
-    participant_id, PROLIFIC_PID, or `rater` with `platform`) and one for each criterion; people
-    become prolific:ID, csv:ID, or NAME:ID with `platform="NAME"`. Prolific's own export of
-    participants may be among the files: whoever was rejected, returned or timed out is left out and
-    counted, and times are kept.
+    Any other CSV needs a column `task`, one that names the person (worker, WorkerId,
+    participant_id, PROLIFIC_PID, or `rater` with `platform`) and one for each criterion. People
+    become prolific:ID, csv:ID, or NAME:ID with `platform="NAME"`. You can add Prolific's own export
+    of participants: people who were rejected, returned or timed out are left out and counted, and
+    times are kept.
 
     Args:
         data: The dataset's folder.
@@ -403,11 +405,11 @@ def annotate_import(
 
 @documented
 def annotate_status(data: StrPath) -> dict[str, list[Mapping[str, Any]]]:
-    """List the campaigns of a dataset, as they were at the last push or pull. Asks nobody.
+    """List a dataset's campaigns as of the last push or pull, without asking the platform.
 
-    Of Mechanical Turk, posted is tasks; submitted, approved, rejected and open count assignments:
-    submitted ones wait for approval, open ones can still come. spent is what was approved and paid
-    as bonus, with fees.
+    For Mechanical Turk, posted counts tasks; submitted, approved, rejected and open count
+    assignments. Submitted ones wait for approval, open ones can still come. spent is what was
+    approved and paid as bonus, with fees.
 
     Args:
         data: The dataset's folder.

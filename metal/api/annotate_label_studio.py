@@ -26,25 +26,23 @@ def annotate_push_label_studio(
     data: StrPath,
     export: StrPath | None = None,
     *,
-    url: Annotated[str, Option("Where Label Studio is.", metavar="URL")] = "http://127.0.0.1:8080",
+    url: Annotated[str, Option("URL of Label Studio.", metavar="URL")] = "http://127.0.0.1:8080",
     name: Annotated[
         str | None, Option("Name of the campaign. [default: that of EXPORT]", metavar="NAME")
     ] = None,
-    shared: Annotated[
-        bool, Option("One project per language, which all its people share.")
-    ] = False,
+    shared: Annotated[bool, Option("One project per language, shared by all its people.")] = False,
     say: Say = silent,
     progress: Progress = silent,
 ) -> Posted:
     """Post the tasks in `export`, which `metal.annotate_export(..., to="label-studio")` wrote, on
     Label Studio.
 
-    `export` is runs/DATASET-label-studio if it is left out. The token is in LABEL_STUDIO_API_KEY: a
-    personal access token (Account & Settings), or a legacy token. Each person gets a project, so
-    that nobody sees what others said; with `shared` a language has one, each person a login, and
-    ratings carry LANGUAGE:LOGIN. What was made is kept in the dataset's folder
-    annotation/campaigns/NAME: after an interruption the same command goes on, and makes no project
-    or task twice.
+    `export` defaults to runs/DATASET-label-studio. The token is in LABEL_STUDIO_API_KEY: a personal
+    access token (Account & Settings), or a legacy token. Each person gets a project, so that nobody
+    sees others' answers. With `shared` there is one project per language; each person has a login,
+    and ratings carry LANGUAGE:LOGIN. annotation/campaigns/NAME in the dataset's folder records what
+    was posted: after an interruption the same command continues, and makes no project or task
+    twice.
 
     Args:
         data: The dataset's folder.
@@ -115,22 +113,20 @@ def annotate_pull_label_studio(
     name: Annotated[str, Option("The campaign. [default: the only one]", metavar="NAME")] = "",
     url: Annotated[
         str | None,
-        Option("Where Label Studio is now. [default: where tasks were posted]", metavar="URL"),
+        Option("Current URL of Label Studio. [default: where tasks were posted]", metavar="URL"),
     ] = None,
-    replace: Annotated[
-        bool, Option("A rating that is there already gives way to a new one.")
-    ] = False,
+    replace: Annotated[bool, Option("Let new ratings replace existing ones.")] = False,
     group: Annotated[str, Option("Group of the raters, e.g. native, expert, crowd.")] = "native",
     dry_run: Annotated[bool, Option("Fetch and check; write nothing.")] = False,
     say: Say = silent,
     progress: Progress = silent,
     imported: Callable[[ImportReport], None] = silent,
 ) -> Pulled:
-    """Fetch what people have submitted so far for a campaign of a dataset, and take it in as
-    ratings.
+    """Fetch what people have submitted so far in a campaign, and import it as ratings.
 
-    As often as you like, also while people are at work. The token is in LABEL_STUDIO_API_KEY, as
-    for the push. What somebody changed after an earlier pull needs `replace`.
+    You can pull as often as you like, also while people are at work. The token is in
+    LABEL_STUDIO_API_KEY, as for the push. Answers that changed after an earlier pull need
+    `replace`.
 
     Args:
         data: The dataset's folder.

@@ -44,11 +44,11 @@ def annotate_push_mturk(
     data: StrPath,
     export: StrPath,
     *,
-    reward: Annotated[str, Option("What a worker gets for a task, e.g. 0.25.", metavar="USD")],
+    reward: Annotated[str, Option("Dollars a worker gets per task, e.g. 0.25.", metavar="USD")],
     assignments: Annotated[
         int,
         Option(
-            "Workers a task; from 10 on MTurk's fee is 40%, not 20%.",
+            "Workers per task; from 10, MTurk's fee is 40% instead of 20%.",
             metavar="N",
             least=1,
             most=1000,
@@ -63,7 +63,7 @@ def annotate_push_mturk(
     auto_approval: Annotated[
         int,
         Option(
-            "After which MTurk itself pays what nobody reviewed.",
+            "Delay after which MTurk pays work that nobody reviewed.",
             metavar="DAYS",
             least=1,
             most=30,
@@ -77,7 +77,8 @@ def annotate_push_mturk(
         ),
     ] = "Read a short text in LANGUAGE and rate it",
     adult: Annotated[
-        bool, Option("Texts may offend: only for workers who agreed to that.", rare=True)
+        bool,
+        Option("Offensive texts: only for workers who accept adult content.", rare=True),
     ] = False,
     completed_hits: Annotated[
         int | None,
@@ -91,7 +92,7 @@ def annotate_push_mturk(
     approved: Annotated[
         int | None,
         Option(
-            "Of a worker's assignments. [default: 99; 0 in the sandbox]",
+            "Approval rate a worker must have. [default: 99; 0 in the sandbox]",
             metavar="PERCENT",
             least=0,
             most=100,
@@ -99,31 +100,33 @@ def annotate_push_mturk(
         ),
     ] = None,
     country: Annotated[
-        Names, Option("Where workers are: US, IN, US-CA, ...; default anywhere.")
+        Names, Option("Workers' locations: US, IN, US-CA, ...; default anywhere.")
     ] = (),
     test: Annotated[
         StrPath | None,
-        Option("Test to be passed first: items (.jsonl), or XML.", metavar="FILE", rare=True),
+        Option("Test to pass first: items (.jsonl), or XML.", metavar="FILE", rare=True),
     ] = None,
     answer_key: Annotated[
         StrPath | None, Option("Right answers of a test in XML.", metavar="FILE", rare=True)
     ] = None,
-    test_pass: Annotated[int, Option("Percent that passes.", least=0, most=100, rare=True)] = 80,
+    test_pass: Annotated[int, Option("Percentage to pass.", least=0, most=100, rare=True)] = 80,
     qualification: Annotated[
-        Names, Option("Qualification types of yours: ID or ID=LOWEST.", rare=True)
+        Names, Option("Your qualification types: ID or ID=LOWEST.", rare=True)
     ] = (),
     cap: Annotated[
         int | None,
-        Option("Tasks a worker may do, kept at each pull.", metavar="N", least=1, rare=True),
+        Option("Tasks a worker may do; checked at each pull.", metavar="N", least=1, rare=True),
     ] = None,
     start: Annotated[
         str | None,
         Option(
-            "Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.", metavar="WHEN", rare=True
+            "Wait for the next: 'Mon-Fri 10:00 America/Los_Angeles'.",
+            metavar="WHEN",
+            rare=True,
         ),
     ] = None,
     print_start: Annotated[
-        bool, Option("Say when `start` is next; post nothing.", rare=True)
+        bool, Option("Show when `start` is next; post nothing.", rare=True)
     ] = False,
     production: Annotated[bool, Option("Real workers and real money, not the sandbox.")] = False,
     yes: Annotated[bool, Option("Spend without asking.")] = False,
@@ -138,15 +141,15 @@ def annotate_push_mturk(
     """Post the tasks in `export`, which `metal.annotate_export(..., to="mturk")` wrote, on
     Mechanical Turk.
 
-    Goes to the sandbox, which costs nothing, unless `production` is given; then the cost is shown
-    and has to be confirmed. Credentials are those of AWS's own tools (AWS_ACCESS_KEY_ID,
-    AWS_PROFILE, ...). A HIT is a task; all are checked before the first is posted. What happens is
-    kept in the dataset's folder annotation/campaigns/NAME: after an interruption the same command
-    goes on, and nothing is posted twice. With `start` it waits, with nothing posted until then.
+    Tasks go to the sandbox, which costs nothing, unless `production` is given; then you confirm the
+    cost. Credentials are those of AWS's own tools (AWS_ACCESS_KEY_ID, AWS_PROFILE, ...). Each task
+    is one HIT; all are checked before the first is posted. annotation/campaigns/NAME in the
+    dataset's folder records what was posted: after an interruption the same command continues, and
+    posts nothing twice.
 
-    Workers are chosen as GENIE does: HITs done, share approved, country, a test. An item of a test
-    is a line {"question": "...", "choices": ["...", "..."], "right": "..."}. The test items and the
-    countries should be those of the language: push one language at a time with `languages`.
+    Workers are selected as in GENIE: by HITs done, approval rate, country, and a test. Each test
+    item is a line {"question": "...", "choices": ["...", "..."], "right": "..."}. Test and
+    countries should match the language, so push one language at a time with `languages`.
 
     Args:
         data: The dataset's folder.
@@ -334,30 +337,28 @@ def annotate_pull_mturk(
     data: StrPath,
     *,
     name: Annotated[str, Option("The campaign. [default: the only one]", metavar="NAME")] = "",
-    approve: Annotated[bool, Option("Approve, and so pay, what was answered completely.")] = False,
+    approve: Annotated[bool, Option("Approve (and pay for) complete answers.")] = False,
     reject: Annotated[
         Sequence[str],
-        Option("Do not pay it, and tell why; several times.", metavar="ASSIGNMENT=REASON"),
+        Option("Reject an assignment, with a reason; repeatable.", metavar="ASSIGNMENT=REASON"),
     ] = (),
     bonus: Annotated[
-        Sequence[str], Option("Pay a worker a bonus; several times.", metavar="WORKER=USD")
+        Sequence[str], Option("Pay a worker a bonus; repeatable.", metavar="WORKER=USD")
     ] = (),
     bonus_reason: Annotated[
-        str, Option("Told the worker.", rare=True)
+        str, Option("Message to the worker.", rare=True)
     ] = "Thank you for your careful work.",
-    exclude: Annotated[
-        Names, Option("Workers who get no further tasks, also of later campaigns.")
-    ] = (),
+    exclude: Annotated[Names, Option("Workers to exclude, now and in later campaigns.")] = (),
     expire: Annotated[
-        bool, Option("Offer the tasks no longer; what was begun can be finished.")
+        bool, Option("Stop offering the tasks; those begun can be finished.")
     ] = False,
     extend: Annotated[
         float | None,
-        Option("Offer the tasks so long from now.", metavar="DAYS", least=0.01, most=365),
+        Option(
+            "Keep offering the tasks for this long from now.", metavar="DAYS", least=0.01, most=365
+        ),
     ] = None,
-    replace: Annotated[
-        bool, Option("A rating that is there already gives way to a new one.")
-    ] = False,
+    replace: Annotated[bool, Option("Let new ratings replace existing ones.")] = False,
     group: Annotated[
         str | None, Option("Group of the raters. [default: crowd, or sandbox]", metavar="NAME")
     ] = None,
@@ -370,13 +371,12 @@ def annotate_pull_mturk(
     progress: Progress = silent,
     imported: Callable[[ImportReport], None] = silent,
 ) -> Pulled:
-    """Fetch what workers have submitted for a campaign of a dataset, and take it in as ratings.
+    """Fetch what workers have submitted in a campaign, and import it as ratings.
 
-    As often as you like, also while the campaign runs. Workers become raters called mturk:WORKER.
-    Rejected assignments are left out; an answer that cannot be read, or is off the scale, is left
-    out and named. Nothing is approved without `approve`, and nothing is rejected but what you name
-    with `reject`. A bonus of the same sum and reason is paid to a worker once in a campaign,
-    however often the command is given.
+    You can pull as often as you like, also while the campaign runs. Workers become raters called
+    mturk:WORKER. Rejected assignments are left out. Answers that cannot be read or are off the
+    scale are left out and listed. Only `approve` approves, and only assignments in `reject` are
+    rejected. A bonus of the same sum and reason is paid to a worker once per campaign.
 
     Args:
         data: The dataset's folder.

@@ -31,7 +31,7 @@ class Judging(RatingsRun):
 
 
 def default_callbacks() -> Callbacks:
-    """One bar per model where somebody is looking; nobody is asked."""
+    """One progress bar per model in a terminal or notebook; asks nobody."""
     if not (sys.stderr.isatty() or "ipykernel" in sys.modules):
         return Callbacks()
     from metal.show.terminal import console

@@ -22,7 +22,7 @@ def criterion_new(
     template: Annotated[
         str,
         Option(
-            "Take it from an annotation template: metal, question-answering, ... or yours.",
+            "Copy it from an annotation template: metal, question-answering, ... or your own.",
             metavar="NAME",
         ),
     ] = "",
@@ -33,9 +33,7 @@ def criterion_new(
             metavar="SCALE",
         ),
     ] = "",
-    question: Annotated[
-        str, Option("What is asked, of people and of judges.", metavar="TEXT")
-    ] = "",
+    question: Annotated[str, Option("The question for people and judges.", metavar="TEXT")] = "",
     label: Annotated[
         str, Option("Its name for people. [default: NAME in words]", metavar="TEXT")
     ] = "",
@@ -45,15 +43,14 @@ def criterion_new(
 ) -> Criterion:
     """Add the criterion NAME to a dataset; without one, write it to a file.
 
-    Give `scale` and `question`, which are all that prompts and forms need, or the `template` that
-    has it, whose descriptions people and judges read. `metal prompt show DATA --criterion NAME`
-    shows what judges are told. Thorough descriptions of your own, for the prompt `detailed`, go
-    into prompts/criteria/NAME.toml.
+    Give `scale` and `question`, which is all that prompts and forms need, or a `template` that has
+    the criterion with its descriptions. `metal prompt show DATA --criterion NAME` shows what judges
+    are told. For the prompt `detailed`, put longer descriptions of your own into
+    prompts/criteria/NAME.toml.
 
-    That is also the file without DATA. Where the folder `prompts` is given as one of prompts,
-    `metal.judge` and `metal.annotate_export` ask criteria that are named, also those that the
-    dataset lacks, and `metal.read` takes the scales, directions and questions of a table's criteria
-    from there.
+    Without DATA, the criterion is written to that file. If you pass the folder `prompts` to
+    `prompt_folders`, `metal.judge` and `metal.annotate_export` know the criteria in it, also those
+    that the dataset lacks, and `metal.read` takes scales, directions and questions from it.
 
     Args:
         name: As in commands and tables: letters, digits, `_` and `-`; or a Criterion, which says

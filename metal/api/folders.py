@@ -44,8 +44,8 @@ class Folder:
 
 
 def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Folder, ...]:
-    """List the datasets and runs in a folder and one level deeper, as in `runs/` or `metal-demo/`:
-    kind, size, date and, of runs, the answer.
+    """List the datasets and runs in a folder and one level below it: kind, size, date and, for
+    runs, the answer.
 
     Args:
         folder: Where to look.

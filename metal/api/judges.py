@@ -62,7 +62,7 @@ class Tried:
 
 
 def judges_list() -> KnownJudges:
-    """Providers with the keys they need, and the judges of judges.toml.
+    """List providers with the keys they need, and the judges of judges.toml.
 
     Returns:
         Both.
@@ -85,8 +85,7 @@ def judges_list() -> KnownJudges:
 
 @documented
 def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
-    """Ask the judge JUDGE one small question: latency, tokens, cost, and the verdict as METAL reads
-    it.
+    """Ask the judge JUDGE one small question; show latency, tokens, cost and the score METAL reads.
 
     Args:
         judge: PROVIDER:MODEL, or a name of judges.toml.
@@ -170,7 +169,7 @@ class SentPrompt:
 
 @documented
 def prompt_list(data: Data | None = None, *, prompt_folders: PromptFolders = ()) -> pd.DataFrame:
-    """Prompts and criteria there are, with the content hash of each pair.
+    """List prompts and criteria, with the content hash of each pair.
 
     Args:
         data: A dataset, whose criteria and prompts count; METAL's five without one.
@@ -204,12 +203,12 @@ def prompt_show(
     data: Data | None = None,
     *,
     criterion: Annotated[str, Option("Criterion, e.g. task_quality.", "-c")],
-    prompt: Annotated[str, Option("Prompt: simple, detailed, yours.", "-p")] = "detailed",
+    prompt: Annotated[str, Option("Prompt: simple, detailed, or your own.", "-p")] = "detailed",
     question: Question = "",
     output: Annotated[
         str,
         Option(
-            "Id of the output to show it for. [default: the first; placeholders without a dataset]"
+            "Output to fill the prompt with. [default: the first; placeholders without a dataset]"
         ),
     ] = "",
     prompt_language: Annotated[

@@ -47,10 +47,10 @@ if TYPE_CHECKING:
 def check_resumed(
     function: Callable[..., Any], resume: object, given: Mapping[str, Any], *, free: Collection[str]
 ) -> None:
-    """Raise UsageError where a call that resumes a run also says what the run knows already.
+    """Raise UsageError if a call that resumes a run also gives options that the run already has.
 
-    given: the call's arguments by name; what is empty or at its default was not given. free: what
-    may change.
+    given: the call's arguments by name; empty and default values count as not given. free:
+    arguments that may change.
     """
     for name, parameter in inspect.signature(function).parameters.items():
         value = given[name]
@@ -70,7 +70,14 @@ def check_resumed(
 
 
 Repeat = Annotated[
-    int, Option("Ask K times, for self-agreement.", metavar="K", least=1, most=50, rare=True)
+    int,
+    Option(
+        "Ask K times, to measure how often a judge agrees with itself.",
+        metavar="K",
+        least=1,
+        most=50,
+        rare=True,
+    ),
 ]
 Sample = Annotated[
     int | None,
@@ -81,12 +88,17 @@ Engine = Annotated[
     str | None,
     Option("Who makes the calls: local, batch or ray. [default: local]", metavar="NAME", rare=True),
 ]
-Batch = Annotated[bool, Option("Through the providers' batch services: half the price, in a day.")]
-Wait = Annotated[bool, Option("Wait for the batches, or submit and go. [default: wait]", rare=True)]
-Address = Annotated[
-    str, Option("Ray cluster; default: one of this machine.", metavar="HOST:PORT", rare=True)
+Batch = Annotated[bool, Option("Use the providers' batch services: half the price, within a day.")]
+Wait = Annotated[
+    bool, Option("Wait for the batches, or submit them and exit. [default: wait]", rare=True)
 ]
-OwnName = Annotated[str, Option("What a judge that is a function is called.")]
+Address = Annotated[
+    str,
+    Option(
+        "Address of a Ray cluster; default: one on this machine.", metavar="HOST:PORT", rare=True
+    ),
+]
+OwnName = Annotated[str, Option("Name of a judge that is a function.")]
 
 
 # What may be given again with `resume`: how the run is carried out.
@@ -99,8 +111,8 @@ async def judge_async(
     judge: Annotated[
         Names | JudgeFunction,
         Option(
-            "Judge to run or, with `resume`, to add: openai:gpt-4o, module:function, a name of"
-            " judges.toml.",
+            "Judge to run or, with `resume`, to add: openai:gpt-4o, module:function, or a"
+            " name in judges.toml.",
             "-j",
         ),
     ] = (),
@@ -137,36 +149,36 @@ async def judge_async(
     prompt_language: Annotated[
         str,
         Option(
-            "Language of the prompts; text: that of each output. [default: English]",
+            "Language of the prompts, or `text` for that of each output. [default: English]",
             metavar="CODE",
             rare=True,
         ),
     ] = "",
     with_reference: Annotated[
-        bool, Option("Show judges the references of the source: prompt NAME-reference.", rare=True)
+        bool, Option("Show judges the source's references (prompt NAME-reference).", rare=True)
     ] = False,
     together: Annotated[
         bool,
-        Option("Ask for all criteria of an output in one call: prompt NAME-together.", rare=True),
+        Option("Ask for all criteria of an output in one call (prompt NAME-together).", rare=True),
     ] = False,
     probabilities: Annotated[
         bool,
         Option(
-            "Ask for token probabilities too: how sure each answer is (OpenAI, vLLM, Gemini).",
+            "Also get token probabilities, as confidence (OpenAI, vLLM, Gemini).",
             rare=True,
         ),
     ] = False,
     examples: Annotated[
         int,
         Option(
-            "Show N outputs that people rated; their sources are not judged.",
+            "Show judges N rated outputs as examples; do not judge their sources.",
             metavar="N",
             rare=True,
         ),
     ] = 0,
     flip: Annotated[
         Names,
-        Option("Criteria whose rubric scores the other way round than the dataset.", rare=True),
+        Option("Criteria whose rubric runs opposite to the dataset's scale.", rare=True),
     ] = (),
     base_url: BaseUrl = "",
     concurrency: Concurrency = None,
@@ -178,15 +190,16 @@ async def judge_async(
     require: Annotated[
         StrPath | None,
         Option(
-            "Refuse what this passport (see `metal.passport`) does not allow.", metavar="PASSPORT"
+            "Refuse uses that this passport (see `metal.passport`) does not allow.",
+            metavar="PASSPORT",
         ),
     ] = None,
     force: Force = False,
     callbacks: Callbacks | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Judging:
-    """Let judges rate every output of `data` on every criterion, one call each unless `together`,
-    at temperature 0.
+    """Have judges rate every output of `data` on every criterion, at temperature 0; one call each
+    unless `together`.
 
     A judge is a model and a prompt. Models are named PROVIDER:MODEL; `metal.judges_list` shows
     providers, the keys they need and the judges of your judges.toml. METAL's prompts are `simple`
@@ -194,49 +207,48 @@ async def judge_async(
     Classifiers, cross-encoders and reward models on vLLM (`vllm-classify:`, `vllm-score:`,
     `vllm-reward:`) get the texts without a prompt, and give numbers.
 
-    Every reply is on disk before it counts. A run that was stopped, by Ctrl-C or by a power cut,
-    goes on with `resume` and pays again for no more than the calls in flight at a power cut;
-    `resume` with `judge` adds a judge to the run's, and the same call with more judges, prompts,
-    criteria or languages asks only what is new. `metal.audit(DATASET, RUN)` puts the judges beside
-    the people.
+    Every reply is on disk before it counts. If Ctrl-C or a power cut stops a run, `resume`
+    continues it; at most the calls in flight are paid again. `resume` with `judge` adds a judge to
+    the run. The same call with more judges, prompts, criteria or languages asks only what is new.
+    `metal.audit(DATASET, RUN)` compares the judges with people.
 
     `batch` sends the same calls through the provider's batch service: half the price, an answer
-    within a day. Ctrl-C leaves the batches with the provider; `resume` goes on, and
-    `metal.judge_cancel(RUN)` cancels them and keeps what they have answered. `engine="ray"` spreads
-    the calls over a cluster.
+    within a day. Ctrl-C leaves the batches with the provider; `resume` continues, and
+    `metal.judge_cancel(RUN)` cancels them and keeps the answers so far. `engine="ray"` spreads the
+    calls over a cluster.
 
-    `test_questions` examines a judge as one would a person: some sources are shown with their own
-    reference, some with that of another source, and `metal.monitor(DATASET, RUN)` says who fails
+    `test_questions` tests a judge the way people are tested: some sources are shown with their own
+    reference, others with that of another source. `metal.monitor(DATASET, RUN)` shows who fails
     them.
 
-    A task has a prompt that calls its texts by their names: `question-answering`, `summarization`,
-    `translation`, `chat`, `open-generation`. `with_reference` shows the references of each source
-    too; `detailed-reason-first` and `detailed-no-reason` ask for the justification before the
+    Some tasks have a prompt that names their texts properly: `question-answering`, `summarization`,
+    `translation`, `chat`, `open-generation`. `with_reference` also shows the references of each
+    source; `detailed-reason-first` and `detailed-no-reason` ask for the justification before the
     score, or for none. `together` asks for all criteria of an output in one call
-    (`detailed-together`), for the price of one reading of the texts; with both prompts,
-    `metal.audit` says what that changes. All of METAL's prompts have these variants.
+    (`detailed-together`), so the texts are paid once; if you use both prompts, `metal.audit` shows
+    what that changes. All of METAL's prompts have these variants.
 
-    `probabilities` keeps the probability of each answered level as the rating's `confidence` (see
-    `metal.select`), and as `expected` the mean of the levels by their probabilities, where all are
-    among the twenty likeliest tokens (see `metal.billboard`). It needs OpenAI's protocol or Gemini,
-    a model that gives them, and levels that are one token.
+    `probabilities` stores the probability of the answered level as the rating's `confidence` (see
+    `metal.select`). If all levels are among the twenty likeliest tokens, it also stores the mean of
+    the levels, weighted by probability, as `expected` (see `metal.billboard`). It needs OpenAI's
+    protocol or Gemini, a model that returns probabilities, and levels of one token each.
 
-    `question` asks in one line what a criterion does not say, or something else: it and the scale
-    are all that judges are told of the criterion.
+    `question` sets a criterion's question in one line. Together with the scale it is all that
+    judges are told about the criterion.
 
-    `examples` shows judges outputs that people rated, in each language, with as many different
-    ratings as can be. What shares a source, its content or its text with one of them is judged by
-    no prompt of the run.
+    `examples` shows judges outputs that people rated, in each language, with ratings as varied as
+    possible. Outputs that share a source, its content or its text with an example are not judged in
+    this run.
 
-    `pairs` asks which of two outputs of one source is better, each pair in both orders; data whose
-    outputs are pairs are asked so by themselves. The pairs, with the preferences that follow from
-    people's scores, become a dataset of their own beside the run (RUN-pairs), which
-    `metal.audit(RUN-pairs, RUN)` takes. `pairs="languages"` compares one content in two languages,
-    for `metal.bias_language(RUN-pairs, RUN)`.
+    `pairs` asks which of two outputs of one source is better, each pair in both orders. Data whose
+    outputs are pairs need no such option. The pairs, with preferences derived from people's scores,
+    become a dataset beside the run (RUN-pairs): audit it with `metal.audit(RUN-pairs, RUN)`.
+    `pairs="languages"` compares one content in two languages, for
+    `metal.bias_language(RUN-pairs, RUN)`.
 
-    `require` takes a passport: before any call, a judge, model, prompt, language or criterion that
-    it does not allow is refused, as is a passport that expired or was changed by accident (its hash
-    is no guard against a forger).
+    `require` takes a passport. Before any call, METAL refuses every judge, model, prompt, language
+    or criterion that the passport does not allow, and any passport that has expired or was changed
+    by accident (its hash does not stop a forger).
 
     Args:
         data: A dataset folder, a table of ratings with texts, or a dataset from `metal.read`.
@@ -413,8 +425,8 @@ judge = synchronous(judge_async, "judge")
 def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging:
     """Cancel the open batches of `run`, a run folder of `metal.judge(..., batch=True)`.
 
-    What they have answered by then is paid for, and is kept. The calls that are left can be made
-    with `metal.judge(resume=RUN)`.
+    Answers received by then are paid for and kept. To make the remaining calls, use
+    `metal.judge(resume=RUN)`.
 
     Args:
         run: The run folder.

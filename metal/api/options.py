@@ -53,8 +53,8 @@ OPTIONS = "__options__"
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
-    """Parameter -> its type, its Option and its default, in the order of the signature; others have
-    no part in it.
+    """Parameter -> its type, Option and default, in the order of the signature; parameters without
+    an Option are left out.
     """
     return getattr(function, OPTIONS, None) or _options_of(function, ())
 
@@ -89,9 +89,7 @@ def _options_of(
 
 
 def shared_options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Option, Any]]:
-    """The same for `**reading: Unpack[ReadingOptions]`, options that functions share; {} where
-    there are none.
-    """
+    """Like options_of, for the shared `**reading: Unpack[ReadingOptions]`; {} if there are none."""
     options: dict[str, tuple[Any, Option, Any]] = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is not parameter.VAR_KEYWORD:
@@ -107,7 +105,7 @@ def shared_options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Opti
 
 
 def names(value: Names | None) -> tuple[str, ...]:
-    """Each name once; a text is divided at its commas."""
+    """Each name once; a string is split at its commas."""
     if value is None:
         return ()
     parts = value.split(",") if isinstance(value, str) else list(map(str, value))
@@ -115,7 +113,7 @@ def names(value: Names | None) -> tuple[str, ...]:
 
 
 def texts_in(value: Names) -> tuple[str, ...]:
-    """As `names`, of texts that may hold commas: those in double quotes stay whole.
+    """Like `names`, for texts that may contain commas: those in double quotes stay whole.
 
     >>> texts_in('"3,5",-1'), texts_in(["3,5", "-1"])
     (('3,5', '-1'), ('3,5', '-1'))
@@ -126,8 +124,8 @@ def texts_in(value: Names) -> tuple[str, ...]:
 
 
 def settings_of(kind: type[Value], given: Mapping[str, Any], **other: Any) -> Value:
-    """The settings of a verb, a dataclass: of its parameters (`locals()`, first thing) those that
-    are fields, lists of names divided; `other` are set as they are.
+    """Build a verb's settings (a dataclass) from its parameters (`locals()`, first thing). Lists of
+    names are split; `other` values are set as they are.
     """
     own = [field for field in fields(kind) if field.name in given]  # type: ignore[arg-type]
     types = get_type_hints(kind)
@@ -140,8 +138,8 @@ def settings_of(kind: type[Value], given: Mapping[str, Any], **other: Any) -> Va
 
 
 def by_criterion(value: Any) -> dict[str, Any]:
-    """{criterion, with *: value}. A value of all criteria has the key `*`; of texts, each may be
-    CRITERION=VALUE, and several of one criterion are joined by commas.
+    """{criterion: value}, with the key `*` for a value of all criteria. Each text may be
+    CRITERION=VALUE; several values of one criterion are joined by commas.
 
     >>> by_criterion("lower"), by_criterion(["tone=0=Bad,1=Good", "0=No,1=Yes"])
     ({'*': 'lower'}, {'tone': '0=Bad,1=Good', '*': '0=No,1=Yes'})
@@ -161,15 +159,15 @@ def by_criterion(value: Any) -> dict[str, Any]:
 
 
 def documented(function: Function) -> Function:
-    """The function with its options among the arguments of its docstring, and checked before it
-    begins. Its signature has plain types.
+    """Add the function's options to the Args of its docstring, and check them before it runs. Its
+    signature gets plain types.
     """
     return documented_by()(function)
 
 
 def documented_by(*records: type) -> Callable[[Function], Function]:
-    """As `documented`. records: settings; what a parameter that is a field of one means, and what
-    it may be, is declared there.
+    """Like `documented`. records: settings classes; a parameter that is one of their fields takes
+    its Option from there.
     """
 
     def decorate(function: Function) -> Function:
@@ -187,7 +185,7 @@ def documented_by(*records: type) -> Callable[[Function], Function]:
 
 
 def with_arguments(docstring: str, texts: Mapping[str, str]) -> str:
-    """The docstring with what its options mean among its `Args`, before its `Returns`.
+    """Insert the options' meanings into `Args` of the docstring, before `Returns`.
 
     >>> print(with_arguments("Do.\\n\\nReturns:\\n    It.", {"force": "Replace it."}))
     Do.
@@ -240,9 +238,7 @@ def _checked(
 def synchronous(
     function: Callable[Parameters, Coroutine[Any, Any, Value]], name: str
 ) -> Callable[Parameters, Value]:
-    """A coroutine function as a plain one of that name, which works inside a running event loop
-    too.
-    """
+    """Make a plain function of a coroutine function; it works inside a running event loop too."""
 
     @functools.wraps(function)
     def run(*positional: Parameters.args, **named: Parameters.kwargs) -> Value:
@@ -261,14 +257,14 @@ Languages = Annotated[Names, LANGUAGES]
 Decimal = Annotated[
     str,
     Option(
-        "Mark of decimals, comma or point. [default: seen from the numbers]",
+        "Decimal mark, comma or point. [default: detected]",
         metavar=",|.",
         rare=True,
     ),
 ]
 WordOrders = Annotated[
     StrPath | None,
-    Option("TOML file of answers in words, from the worst to the best.", metavar="FILE", rare=True),
+    Option("TOML file that lists answers in words, worst to best.", metavar="FILE", rare=True),
 ]
 TestQuestions = Annotated[
     str,
@@ -284,14 +280,14 @@ TestQuestions = Annotated[
 Question = Annotated[
     str,
     Option(
-        'What judges are asked, e.g. "Does the answer help?"; for one criterion.', metavar="TEXT"
+        'The question for judges, e.g. "Does the answer help?"; for one criterion.', metavar="TEXT"
     ),
 ]
 DryRun = Annotated[
     bool, Option("Show calls, tokens, cost, time and the first prompt; send nothing.")
 ]
 MaxCost = Annotated[
-    float | None, Option("Stop before the run has cost more.", metavar="USD", least=0)
+    float | None, Option("Stop before the cost exceeds this.", metavar="USD", least=0)
 ]
 Limit = Annotated[
     int | None,
@@ -301,20 +297,21 @@ Reuse = Annotated[
     Sequence[StrPath], Option("Reuse answers from this run at no cost.", metavar="RUN", rare=True)
 ]
 PromptFolders = Annotated[
-    Sequence[StrPath], Option("Your own prompts.", metavar="DIR", aliases=("--prompts",), rare=True)
+    Sequence[StrPath],
+    Option("Folders with your own prompts.", metavar="DIR", aliases=("--prompts",), rare=True),
 ]
 BaseUrl = Annotated[
-    str, Option("Where openai-compatible: and vllm-...: models are.", metavar="URL")
+    str, Option("URL of the server for openai-compatible: and vllm-...: models.", metavar="URL")
 ]
 Concurrency = Annotated[
     int | None, Option("Calls in flight. [default: 16]", metavar="N", least=1, most=1000, rare=True)
 ]
 Reask = Annotated[
     int,
-    Option("How often to ask again after a reply without an answer.", least=0, most=5, rare=True),
+    Option("How often to repeat a call whose reply has no answer.", least=0, most=5, rare=True),
 ]
 Resume = Annotated[StrPath | None, Option("Continue an interrupted run.", metavar="RUN")]
 Force = Annotated[
     bool,
-    Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.", rare=True),
+    Option("Replace an earlier result in `out`; it is kept as NAME.replaced.", rare=True),
 ]

@@ -48,8 +48,8 @@ def platform_of(name: str) -> Platform:
 
 
 def confirm_spending(question: str, yes: bool, confirm: Confirm | None) -> None:
-    """Go on only if somebody agrees. yes: they did already. confirm: asks them. Raises UsageError
-    otherwise.
+    """Continue only with consent to spend. yes: already given. confirm: asks for it. Raises
+    UsageError otherwise.
     """
     if yes:
         return

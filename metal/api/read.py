@@ -50,20 +50,28 @@ def read(
     format: str = "",
     *,
     into: Annotated[
-        StrPath | None, Option("Existing dataset folder that the ratings join.", metavar="DATASET")
+        StrPath | None, Option("Existing dataset folder to add the ratings to.", metavar="DATASET")
     ] = None,
     map_sources: Annotated[
         StrPath | Pairs | None,
-        Option("JSON object: source ids of PATH to those of `into`.", metavar="FILE", rare=True),
+        Option(
+            "JSON object that maps source ids of PATH to those of `into`.",
+            metavar="FILE",
+            rare=True,
+        ),
     ] = None,
     map_generators: Annotated[
         StrPath | Pairs | None,
-        Option("JSON object: generators of PATH to those of `into`.", metavar="FILE", rare=True),
+        Option(
+            "JSON object that maps generators of PATH to those of `into`.",
+            metavar="FILE",
+            rare=True,
+        ),
     ] = None,
     texts: Annotated[
         StrPath | None,
         Option(
-            "Texts that sources lack, by source id: xlsum, or a table of ids and texts.",
+            "Missing source texts, by source id: xlsum, or a table of ids and texts.",
             metavar="FILE",
             rare=True,
         ),
@@ -74,7 +82,7 @@ def read(
     prompt_folders: Annotated[
         Sequence[StrPath],
         Option(
-            "Folder whose criteria/NAME.toml say scales, directions and questions.",
+            "Folder with criteria/NAME.toml: scales, directions, questions.",
             metavar="DIR",
             rare=True,
         ),
@@ -87,13 +95,13 @@ def read(
 ) -> Dataset:
     """Read ratings from PATH, a table or somebody's release, into a dataset folder.
 
-    A table may have a rating, a rater or a criterion per row or column; what was recognized,
-    guessed and left out is said, with the option that changes it. Judges' replies (`reply`) are
-    read as `metal judge` reads them.
+    A table may have a rating, a rater or a criterion per row or column. METAL reports what it
+    recognized, guessed and left out, each with the option that changes it. Judges' replies
+    (`reply`) are read as `metal judge` reads them.
 
-    With `into` the ratings join an existing dataset: outputs meet on source and generator, what
-    does not meet is counted and named. Where a release numbers its sources (mqm), number n is the
-    n-th source of its language in the dataset.
+    With `into` the ratings join an existing dataset. Outputs are matched by source and generator;
+    those without a match are counted and listed. If a release numbers its sources (mqm), number n
+    is the n-th source of its language in the dataset.
 
     Args:
         format: The format's name, where the files do not say.
@@ -221,8 +229,8 @@ def draft_of(
     base: Dataset | None = None,
     progress: Progress = no_progress,
 ) -> Draft:
-    """What the reader of its format makes of the data, before it is checked. base: the dataset that
-    it is to join.
+    """Read the data with the reader of their format, before they are checked. base: the dataset
+    that they are to join.
     """
     from metal.data.formats import load_format
     from metal.data.formats import read as read_format
@@ -315,8 +323,8 @@ def _format_of(path: Path) -> str:
 
 
 def formats() -> dict[str, str]:
-    """The formats that `metal.read` knows: name -> what it reads. Other packages' are among
-    them.
+    """List the formats that `metal.read` knows, including those of other packages: name -> what it
+    reads.
 
     Returns:
         The formats by their names.
@@ -425,11 +433,11 @@ class Inputs:
 def load(
     data: Data, ratings: Sequence[Ratings] = (), reading: ReadingOptions | None = None
 ) -> Inputs:
-    """The data as a dataset with the ratings of the runs added; of a dataset folder with a board,
-    what stands on it.
+    """Load the data as a dataset and add the ratings of the runs; for a dataset folder with a
+    board, load what is on the board.
 
-    reading: how a table is read. Raises what `metal.read` raises, and DataError when two raters of
-    one name are not the same.
+    reading: how to read a table. Raises what `metal.read` raises, and DataError if two raters of
+    one name differ.
     """
     from metal.data.dataset import Dataset
 
@@ -445,27 +453,23 @@ def load(
 
 
 def as_dataset(data: Data, reading: ReadingOptions | None = None) -> Dataset:
-    """The data as a dataset: itself, a dataset folder, or what `metal.read` makes of a file or
-    DataFrame.
-    """
+    """Turn the data into a dataset: a dataset, a dataset folder, or whatever `metal.read` reads."""
     return read(data, **(reading or {}))
 
 
 def reading_of(run: Path) -> ReadingOptions:
-    """The options with which the table was read that the run was made from."""
+    """The options used to read the table from which the run was made."""
     first_data: Mapping[str, Any] = next(iter(read_run_toml(run)["datasets"]), {})
     return given(first_data.get("reading", {}))
 
 
 def folder_of(run: Ratings) -> Path:
-    """The folder of a run whose ratings are to be added."""
+    """The folder of a run whose ratings are added."""
     return Path(run) if isinstance(run, str | os.PathLike) else run.folder
 
 
 def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
-    """The dataset with the ratings of run folders added; of an audit's or a board's, those that it
-    added.
-    """
+    """Add the ratings of run folders to the dataset; of an audit or a board, those it had added."""
     from metal.data.dataset import with_ratings
 
     for run in runs:

@@ -74,8 +74,8 @@ class TableOptions(TypedDict, total=False):
     missing: Annotated[
         ByCriterion,
         Option(
-            "What stands for no answer, besides NA, n/a, -, ? and the like; a text with a comma in"
-            ' quotes: "a, b".',
+            "More spellings of a missing answer, besides NA, n/a, -, ? and the like; quote a"
+            ' text with a comma: "a, b".',
             metavar="[CRITERION=]-1,-999",
             by_criterion=True,
         ),
@@ -135,7 +135,7 @@ class ReadingOptions(TableOptions, total=False):
     """The same for verbs, which have no argument for the format."""
 
     format: Annotated[
-        str, Option("Format, where it is not recognized: see `metal.formats()`.", metavar="NAME")
+        str, Option("Format, if it is not recognized: see `metal.formats()`.", metavar="NAME")
     ]
 
 
@@ -148,8 +148,8 @@ def given(reading: Mapping[str, Any]) -> ReadingOptions:
 
 
 def plain(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as texts, lists of texts and tables of texts, as run.toml holds them and a
-    command line types them.
+    """The options as strings, lists and tables of strings: the form in run.toml and on a command
+    line.
 
     >>> plain({"wide": "A1,A2", "levels": {0: "Bad", 1: "Good"}, "shifts": -1})
     {'wide': ['A1', 'A2'], 'levels': {'*': '0=Bad,1=Good'}, 'shifts': {'*': '-1'}}
@@ -172,7 +172,7 @@ def plain(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def no_answers(missing: ByCriterion) -> dict[str, tuple[str, ...]]:
-    """Criterion, with *: the texts that stand for no answer."""
+    """Criterion (or `*` for all) -> texts that mean no answer."""
     return {
         criterion: texts_in(str(codes) if isinstance(codes, int | float) else codes)
         for criterion, codes in by_criterion(missing).items()

@@ -85,14 +85,14 @@ def replies(
     judge: Annotated[
         Names, Option("Judges, or models with all their prompts; default all.", "-j")
     ] = (),
-    unread: Annotated[bool, Option("Only what has no score.")] = False,
+    unread: Annotated[bool, Option("Only replies without a score.")] = False,
     limit: Annotated[int, Option("Show N replies at most; 0: all.", metavar="N", least=0)] = MOST,
 ) -> Replies:
-    """Show what judges replied in RUN: to OUTPUT in full, without it a table of the outputs.
+    """Show judges' replies in RUN: to OUTPUT in full or, without it, a table of outputs.
 
-    In full: the messages that were sent, the reply as it came, how it was read, tokens and cost,
-    and what people said of the same output. Messages are not kept; they are built again from prompt
-    and texts, and shown where hashes prove them to be the same.
+    In full means the messages sent, the raw reply, how METAL read it, tokens and cost, and people's
+    ratings of the same output. Messages are not stored; METAL rebuilds them from prompt and texts,
+    and shows them only if hashes prove them identical.
 
     Args:
         run: A run of `metal.judge`, or an audit of one.

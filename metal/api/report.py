@@ -34,8 +34,8 @@ class Report:
 
 
 def open_run(run: StrPath) -> Any:
-    """The run in a folder: an audit, a board, a leaderboard, ... as the function that made it
-    returned it; of judges or metrics its folder, raters and ratings.
+    """Open a run folder. Returns the object that the verb returned (an audit, a board, ...); for
+    runs of judges or metrics, the folder, raters and ratings.
 
     Args:
         run: A run folder.
@@ -71,7 +71,7 @@ def _open(folder: Path) -> Result:
 
 
 def told_apart(given: Iterable[Ratings | Run]) -> tuple[list[Ratings], list[Run]]:
-    """What stands beside data, told apart: ratings to add, and runs that say something of judges
+    """Split the arguments after `data` into ratings to add and runs that say something about judges
     (`Run.remarks`).
 
     Raises UsageError for a result that is neither.
@@ -113,16 +113,16 @@ def report(
     ] = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Write report.html of `run`, a run folder, from its tables; nothing is computed again.
+    """Write report.html for the run folder `run` from its tables, without computing anything again.
 
-    The page is one file that loads nothing from elsewhere. Of an audit: verdicts with their
-    reasons, agreement among people, judges against people, class distribution, a browser of
-    disagreements. Of a board: rankings of raters and generators, the ensemble, who overrates
-    machines, history. Of `metal.monitor`, `leaderboard` and `design`: the people, the generators
-    they rank, what a study needs. Methods and signatures of all.
+    The page is one file that loads nothing from elsewhere. An audit's page has verdicts with their
+    reasons, agreement among people, judges against people, class distributions and a browser of
+    disagreements. A board's page has rankings of raters and generators, the ensemble, who overrates
+    machines, and the history. Runs of `metal.monitor`, `leaderboard` and `design` have pages about
+    people, generators and plans. Each page lists methods and signatures.
 
-    `figures` and `latex` add to a folder what a paper needs; files of the same names that change
-    are kept in NAME.replaced beside it. PDF and PNG need the extra metal-eval[figures].
+    `figures` and `latex` write charts and tables for a paper into a folder. Changed files of the
+    same names are kept in NAME.replaced beside it. PDF and PNG need the extra metal-eval[figures].
 
     Args:
         run: A run folder.

@@ -84,24 +84,26 @@ def sample(
     out: Annotated[StrPath, Option("Dataset folder to write.")],
     *,
     languages: Annotated[
-        Names, Option("Codes or names. [default: METAL's ten of xlsum, all of a folder]", "-l")
+        Names, Option("Codes or names. [default: METAL's ten for xlsum, all for a folder]", "-l")
     ] = (),
     per_language: Annotated[int, Option("Passages to draw.", "-n", metavar="N", least=1)] = 100,
-    allow_fewer: Annotated[bool, Option("Take what there is where the bin holds fewer.")] = False,
+    allow_fewer: Annotated[bool, Option("Draw fewer if the bin holds fewer.")] = False,
     split: Annotated[str, Option("Split to draw from.", rare=True)] = "test",
     bins: Annotated[int, Option("Bins of the histogram.", least=1, rare=True)] = 20,
-    min_tokens: Annotated[int, Option("Shorter passages are left out.", least=1, rare=True)] = 10,
-    encoding: Annotated[str, Option("tiktoken's encoding to count in.", rare=True)] = "cl100k_base",
+    min_tokens: Annotated[int, Option("Leave out shorter passages.", least=1, rare=True)] = 10,
+    encoding: Annotated[
+        str, Option("tiktoken encoding for counting tokens.", rare=True)
+    ] = "cl100k_base",
     columns: Annotated[
         Pairs | None,
         Option("id, title, summary or text.", metavar="ROLE=COLUMN", aliases=("--column",)),
     ] = None,
     subset: Annotated[
-        str, Option("Subset of a hf: dataset; {language} in it stands for the code.", rare=True)
+        str, Option("Subset of a hf: dataset; {language} is replaced by the code.", rare=True)
     ] = "",
     revision: Annotated[str, Option("Revision of a dataset on the hub.", rare=True)] = "",
     criteria: Annotated[
-        Names, Option("METAL's criteria to rate; default all five.", "-c", rare=True)
+        Names, Option("Which of METAL's criteria to rate; default all five.", "-c", rare=True)
     ] = (),
     name: Annotated[
         str, Option("Name of the dataset. [default: that of the folder]", rare=True)
@@ -110,12 +112,12 @@ def sample(
     force: Force = False,
     progress: Callable[[str, int], None] | None = None,
 ) -> Sampled:
-    """Begin a dataset: draw passages of about the same length from SOURCE, language by language.
+    """Start a dataset: draw passages of similar length from SOURCE, language by language.
 
-    Token counts of the split make a histogram; the sample is drawn at random from its fullest bin,
-    so that languages are compared on passages that are neither odd nor of all lengths (METAL
-    3.1.1). Duplicates and passages that are nearly empty are left out and counted. Histogram, seed
-    and settings are kept in dataset.toml, with a picture beside it.
+    METAL draws the sample at random from the fullest bin of a histogram of token counts, so that
+    languages are compared on passages of typical, similar length (METAL 3.1.1). It leaves out and
+    counts duplicates and nearly empty passages. Histogram, seed and settings are kept in
+    dataset.toml, with a picture beside it.
 
     Args:
         progress: Called with a language and how many of its passages were read since.

@@ -36,10 +36,10 @@ def score(
     *,
     from_file: Annotated[
         StrPath | None,
-        Option("Take scores that were computed elsewhere.", metavar="FILE", aliases=("--from",)),
+        Option("Read scores computed elsewhere.", metavar="FILE", aliases=("--from",)),
     ] = None,
     name: Annotated[
-        str, Option("Name of the rater; needed with `from_file`. [default: the metric's]")
+        str, Option("Name of the rater; required with `from_file`. [default: the metric's]")
     ] = "",
     direction: Annotated[
         Literal["higher", "lower"] | None,
@@ -49,7 +49,7 @@ def score(
         ),
     ] = None,
     signature: Annotated[
-        str, Option("With `from_file`: what the scores depend on: model, version.", metavar="TEXT")
+        str, Option("With `from_file`: what produced the scores (model, version).", metavar="TEXT")
     ] = "",
     out: Annotated[StrPath | None, Option("Run folder. [default: runs/DATASET-scores]")] = None,
     into: Annotated[bool, Option("Write the scores into `data` itself.")] = False,
@@ -59,22 +59,22 @@ def score(
     progress: Callable[[str, int, int], None] | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Scoring:
-    """Let automatic metrics score every output of `data` that has a text; each metric is a rater.
+    """Score every output of `data` that has a text with automatic metrics; each metric is a rater.
 
-    Texts are compared with the references, or the text, of their source. `metal.metric_list` shows
-    the metrics and what they need. Scores stand under the criterion `score`, higher is better:
-    where lower is better (TER) they are negated. An output that a metric cannot score has a rating
-    without score, and the reason.
+    Metrics compare texts with the references, or the text, of their source. `metal.metric_list`
+    lists the metrics and their needs. Scores are under the criterion `score`, higher is better:
+    scores of metrics such as TER are negated. If a metric cannot score an output, the rating has a
+    reason instead of a score.
 
-    Of a board the outputs of submitted generators are among them, but for `into`: they are not the
-    dataset's own.
+    On a board, submitted generators are scored too, except with `into`: their outputs are not part
+    of the dataset.
 
     The run folder is written after each metric. The same call with more metrics, or with more
     outputs in the dataset, computes only what is missing.
 
     `from_file` reads CSV, TSV, JSONL, Parquet or XLSX with the columns output and score, or source,
-    generator and score. Ids and texts to score elsewhere, such as in COMET's own environment, stand
-    in DATASET/outputs.jsonl (output, source, text) and DATASET/sources.jsonl (source, text,
+    generator and score. To score elsewhere, for example in COMET's own environment, take ids and
+    texts from DATASET/outputs.jsonl (output, source, text) and DATASET/sources.jsonl (source, text,
     references), one JSON object per line.
 
     Args:
@@ -192,7 +192,7 @@ class CheckedMetric:
 
 
 def metric_list() -> list[KnownMetric]:
-    """Metrics: what they are, what they need, and what is to be installed.
+    """List metrics: what they compute, what they need, and what to install.
 
     Returns:
         METAL's, then those of other packages, which are not loaded for it.
@@ -220,14 +220,15 @@ def metric_check(
     metric: str,
     *,
     dataset: Annotated[
-        StrPath | None, Option("Also try it on texts of this dataset.", metavar="DATASET")
+        StrPath | None, Option("Also try it on this dataset's texts.", metavar="DATASET")
     ] = None,
 ) -> CheckedMetric:
-    """Try the metric METRIC on sentences in 45 languages: is it what it says it is?
+    """Test the metric METRIC on sentences in 45 languages.
 
-    Identical texts are best, a second reference takes nothing away, scores stay in range, empty and
-    odd texts do no harm, the same texts get the same scores, Unicode forms make no difference. What
-    does not hold does not prove a bad metric; it is something a reader of its scores should know.
+    The tests: identical texts get the best score, a second reference never lowers a score, scores
+    stay in range, empty and odd texts do no harm, equal texts get equal scores, Unicode forms make
+    no difference. A failed test does not prove a bad metric, but readers of its scores should know
+    about it.
 
     Args:
         metric: A name, as in `metal.metric_list()`.

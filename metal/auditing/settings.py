@@ -29,12 +29,17 @@ Aggregate: TypeAlias = Literal[
 Margin = Annotated[
     float,
     Option(
-        "How far below a person a judge may be and still be like one.", least=0, most=1, rare=True
+        "Non-inferiority margin: how far below a person a judge may be.", least=0, most=1, rare=True
     ),
 ]
 Keep = Annotated[
     float,
-    Option("Share of what a person knows that such a judge keeps.", least=0, most=1, rare=True),
+    Option(
+        "Share of a person's lead over guessing that the judge must reach.",
+        least=0,
+        most=1,
+        rare=True,
+    ),
 ]
 PeopleFloor = Annotated[
     float, Option("People's alpha below which they disagree.", least=0, most=1, rare=True)
@@ -42,7 +47,7 @@ PeopleFloor = Annotated[
 Bad = Annotated[
     str,
     Option(
-        "The worst label of a scale without order: a judge must find it.",
+        "The worst label of a scale without order; a judge must find it.",
         metavar="LABEL",
         rare=True,
     ),
@@ -67,9 +72,7 @@ class AuditSettings:
     """
 
     judges: Annotated[tuple[str, ...], JUDGES] = ()
-    criteria: Annotated[
-        tuple[str, ...], Option("Criteria; default all that have levels.", "-c")
-    ] = ()
+    criteria: Annotated[tuple[str, ...], Option("Criteria; default all with levels.", "-c")] = ()
     languages: Annotated[tuple[str, ...], LANGUAGES] = ()
     reference: Annotated[
         str,
@@ -78,9 +81,8 @@ class AuditSettings:
     aggregate: Annotated[
         str,
         Option(
-            "How the people's ratings of an item become one label: the majority, and without one"
-            " the mean, the middle "
-            "or none; or the most probable label of a model that weighs people by how they agree.",
+            "How to combine people's ratings of an item: by majority (without one: the mean,"
+            " the middle or none), or by a model that weighs people by their agreement.",
             choices=("majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"),
             rare=True,
         ),
@@ -88,7 +90,7 @@ class AuditSettings:
     min_raters: Annotated[
         int,
         Option(
-            "People that an item needs to count. [default: the usual panel, at most 3]",
+            "People an item needs to count. [default: the usual panel, at most 3]",
             metavar="N",
             least=0,
             rare=True,
@@ -97,15 +99,15 @@ class AuditSettings:
     epsilon: Annotated[
         float | None,
         Option(
-            "How much worse than a person a judge may be in the alternative annotator test. "
-            "[default: 0.2 where the people are of group expert, 0.1 crowd, else 0.15]",
+            "Margin of the alternative annotator test. [default: 0.2 for people of group"
+            " expert, 0.1 for crowd, else 0.15]",
             least=0,
             most=1,
             rare=True,
         ),
     ] = None
     wilcoxon: Annotated[
-        bool, Option("Test people with fewer than 30 items too, by Wilcoxon's test.", rare=True)
+        bool, Option("Also test people with fewer than 30 items, by Wilcoxon's test.", rare=True)
     ] = False
     resamples: Resamples = 2000
     seed: Seed = 0
@@ -118,7 +120,7 @@ class AuditSettings:
     people_floor: PeopleFloor = 0.2
     bad: Bad = ""
     standardise: Annotated[
-        bool, Option("Take away each rater's mean and spread before a verdict.", rare=True)
+        bool, Option("Standardise each rater's scores before a verdict.", rare=True)
     ] = False
 
     def __post_init__(self) -> None:

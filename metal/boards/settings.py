@@ -20,7 +20,7 @@ from metal.version import __version__
 
 AlphaRule = Annotated[
     Literal["smallest", "middle"],
-    Option("Which alpha of the interval.", choices=("smallest", "middle"), rare=True),
+    Option("Which alpha of the interval to take.", choices=("smallest", "middle"), rare=True),
 ]
 
 
@@ -53,14 +53,14 @@ class BoardSettings:
     expected: Annotated[
         bool,
         Option(
-            "Score judges by the mean of levels by token probabilities, where they have it.",
+            "Score judges by the mean of levels weighted by token probabilities, where available.",
             rare=True,
         ),
     ] = False
     members: Annotated[
         tuple[str, ...],
         Option(
-            "Kinds of rater the ensemble is made of. [default: metric]",
+            "Kinds of rater in the ensemble. [default: metric]",
             choices=tuple(KINDS),
             rare=True,
         ),
@@ -110,7 +110,7 @@ class CrowdSettings:
     area: Annotated[
         float,
         Option(
-            "Share of the scale that is low, or high. [default: 1/3]",
+            "Share of the scale that counts as low or high. [default: 1/3]",
             metavar="SHARE",
             least=0,
             most=0.5,
@@ -118,9 +118,9 @@ class CrowdSettings:
             rare=True,
         ),
     ] = 1 / 3
-    examples: Annotated[int, Option("Drawn from each area.", least=0, rare=True)] = 5
+    examples: Annotated[int, Option("Outputs to draw from each area.", least=0, rare=True)] = 5
     equal_panels: Annotated[
-        bool, Option("As many crowd workers on an output as experts, drawn by `seed`.", rare=True)
+        bool, Option("Use as many crowd workers per output as experts, drawn by `seed`.", rare=True)
     ] = False
 
     def __post_init__(self) -> None:
@@ -137,11 +137,17 @@ class ReferenceSettings:
 
     most: Annotated[
         int | None,
-        Option("References. [default: as many as all sources have]", metavar="K", least=1),
+        Option(
+            "Largest number of references. [default: as many as all sources have]",
+            metavar="K",
+            least=1,
+        ),
     ] = None
-    draws: Annotated[int, Option("Random subsets for each number.", least=1, rare=True)] = 5
+    draws: Annotated[
+        int, Option("Random subsets for each number of references.", least=1, rare=True)
+    ] = 5
     beside: Annotated[
-        tuple[str, ...], Option("Raters in the dataset to draw as lines beside the metrics.")
+        tuple[str, ...], Option("Raters in the dataset to draw as lines for comparison.")
     ] = ()
 
     def __post_init__(self) -> None:

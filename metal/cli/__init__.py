@@ -30,24 +30,24 @@ if TYPE_CHECKING:
 VERBS = {
     "init": ("metal.cli.init:init", "Set up a project step by step."),
     "demo": ("metal.cli.analyses:demo", "Audit the datasets that come with METAL."),
-    "sample": ("metal.cli.datasets:sample", "Choose passages of similar length."),
+    "sample": ("metal.cli.datasets:sample", "Draw passages of similar length."),
     "annotate": ("metal.cli.annotate:annotate", "Send tasks to people and import their ratings."),
-    "import": ("metal.cli.datasets:import_", "Read ratings from other formats."),
-    "check": ("metal.cli.datasets:check", "Show who rated what, and what is wrong."),
-    "describe": ("metal.cli.datasets:describe", "Show lengths, qualities and classes."),
-    "judge": ("metal.cli.judging:judge", "Let judges rate every output."),
+    "import": ("metal.cli.datasets:import_", "Import ratings from a table or another format."),
+    "check": ("metal.cli.datasets:check", "Show who rated what, and list problems."),
+    "describe": ("metal.cli.datasets:describe", "Show lengths, quality and classes."),
+    "judge": ("metal.cli.judging:judge", "Have judges rate every output."),
     "judges": ("metal.cli.judges:judges", "List judges, or try one."),
     "replies": ("metal.cli.replies:replies", "Show what judges were asked, and what they replied."),
     "criterion": ("metal.cli.judges:criterion", "Add a criterion in one line."),
     "prompt": ("metal.cli.judges:prompt", "Show what judges are told."),
-    "score": ("metal.cli.score:score", "Let automatic metrics score every output."),
+    "score": ("metal.cli.score:score", "Score every output with automatic metrics."),
     "metric": ("metal.cli.score:metric", "List automatic metrics, or try one."),
     "submit": ("metal.cli.board:submit", "Add a generator or a metric to a board."),
     "report": ("metal.cli.folders:report", "Write a run's page, charts and LaTeX tables."),
-    "compare": ("metal.cli.datasets:compare", "Put generators side by side."),
-    "export": ("metal.cli.datasets:export", "Write the ratings for other programs."),
+    "compare": ("metal.cli.datasets:compare", "Compare generators side by side."),
+    "export": ("metal.cli.datasets:export", "Write the ratings in another program's format."),
     "ls": ("metal.cli.folders:ls", "List datasets and runs, with their answers."),
-    "completion": ("metal.cli.folders:completion", "Complete verbs and options in your shell."),
+    "completion": ("metal.cli.folders:completion", "Set up tab completion in your shell."),
 }
 # The groups of the help, and the order of the verbs in each; what is in none comes last.
 GROUPS = {
@@ -178,9 +178,9 @@ def metal() -> None:
 def main() -> None:
     """Run `metal`.
 
-    Exit code 0: done; 1, 3: a gate says no, or cannot say; 2: something the user can put right; 70:
-    a defect; 130: interrupted; 141: nobody reads any more what it prints (`| head`). With `>&-` it
-    is the verb's own.
+    Exit codes: 0 done; 1 a gate fails; 3 a gate is undecided; 2 something the user can fix; 70 a
+    defect; 130 interrupted; 141 the reader of the output has gone (`| head`). With `>&-` it is the
+    verb's own.
     """
     _open_closed_streams()
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):

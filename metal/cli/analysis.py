@@ -23,7 +23,7 @@ from metal.show.terminal import console
 
 
 def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
-    """The run folder that was asked for, or runs/DATASET with the verb's ending."""
+    """The given run folder, or runs/DATASET with the verb's suffix."""
     name = data.name.split(".")[0] if data.is_file() else data.resolve().name
     return out or Path("runs") / f"{name}{ending}"
 
@@ -73,14 +73,14 @@ def show_run(
 
 
 def check_one_way(as_json: bool, as_markdown: bool) -> None:
-    """Raise UsageError where two ways of printing are asked for."""
+    """Raise UsageError if two output formats are requested."""
     if as_json and as_markdown:
         raise UsageError("--json or --markdown, not both")
 
 
 def analysis(kind: Kind) -> Verb:
-    """The command of a kind: what its public function returns is saved and shown, or printed as
-    JSON or Markdown.
+    """Make the command of a kind: it saves and shows what the public function returns, or prints it
+    as JSON or Markdown.
     """
     function = load(kind.function)
     slices = [_by_option(kind)] if kind.slices else []

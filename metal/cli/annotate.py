@@ -208,7 +208,7 @@ pull = Platforms(
 @verb(
     annotate_status,
     AS_JSON,
-    short_help="How campaigns on platforms stand.",
+    short_help="Show the state of campaigns on platforms.",
     examples="metal annotate status datasets/mine",
 )
 def status(data: Path, as_json: bool) -> None:

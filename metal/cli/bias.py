@@ -15,7 +15,7 @@ from metal.cli.verb import AS_JSON, CommandGroup, verb
 from metal.runs.kinds import kind_of
 from metal.show.terminal import console
 
-bias = CommandGroup("bias", short_help="Say in which languages judges are too lenient.")
+bias = CommandGroup("bias", short_help="Find languages in which judges are too lenient.")
 bias.add_command(analysis(kind_of("bias language")))
 
 

@@ -60,7 +60,7 @@ def apply(signature: str, outputs: Path, **options: Any) -> None:
     )
 
 
-@verb(metal.billboard_history, AS_JSON, short_help="What joined when.")
+@verb(metal.billboard_history, AS_JSON, short_help="Show the board's versions.")
 def history(data: Path, as_json: bool) -> None:
     versions = metal.billboard_history(data)
     if as_json:
@@ -95,8 +95,8 @@ for command in (crowd, references, apply, history):
 def submit() -> None:
     """Add a generator or a metric to BOARD, a dataset folder that `metal billboard` ranks.
 
-    Every submission is a new version of the board. Nothing that joined is ever changed or deleted:
-    it can be withdrawn, and `metal billboard BOARD --at VERSION` shows the board as it was.
+    Every submission makes a new version of the board. Submissions are never changed or deleted: you
+    can withdraw one, and `metal billboard BOARD --at VERSION` shows the board as it was.
     """
 
 

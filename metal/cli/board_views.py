@@ -33,7 +33,7 @@ EXCERPT, COMMENT = 220, 140  # characters of a text there, and of a comment
     metal.billboard_crowd,
     VERBOSE,
     AS_JSON,
-    short_help="Judge or crowd? Both against the experts.",
+    short_help="Compare judges and crowd workers with experts.",
     examples="""
         metal billboard crowd boards/cnndm --reference group=expert
         metal billboard crowd boards/cnndm --reference group=expert --equal-panels --figures figures
@@ -153,7 +153,7 @@ def _excerpt(text: str, length: int = EXCERPT) -> str:
     metal.billboard_references,
     VERBOSE,
     AS_JSON,
-    short_help="Agreement with people by the number of references.",
+    short_help="Show how agreement grows with more references.",
     examples="""
         metal billboard references boards/cnndm --reference group=expert --metric chrf,rouge-l
         metal billboard references boards/cnndm -m rouge-l --beside wmt20-comet-qe-da --figures figures

@@ -68,7 +68,7 @@ def passages(out: Path, **options: Any) -> None:
 @verb(
     metal.sample_labels,
     AS_JSON,
-    short_help="Draw the sources that people should rate.",
+    short_help="Draw sources for people to rate.",
     examples="""
         metal sample labels datasets/mine --labels 100
         metal sample labels datasets/mine runs/mine-judges --labels 100 --judge openai:gpt-4o/simple
@@ -104,7 +104,7 @@ sample.add_command(labels)
     click.Option(
         ["-i", "--ask"],
         is_flag=True,
-        help="Ask what can only be guessed, and print the command that says it.",
+        help="Ask about guesses, and print the resulting command.",
     ),
     name="import",
     apart=False,
@@ -195,7 +195,7 @@ def _folder_for(
 
 
 def import_options(words: Sequence[str]) -> dict[str, Any]:
-    """Words after `metal import` as options of `metal.read`."""
+    """Parse the words after `metal import` into options of `metal.read`."""
     parameters = import_.make_context("import", list(words)).params
     return {name: value for name, value in parameters.items() if name not in _IMPORT_ONLY}
 

@@ -102,7 +102,9 @@ class Dialogue:
 
 
 def prompt(question: str, *, instead: str = NOBODY, **settings: Any) -> Any:
-    """What somebody types. Raises UsageError where nobody does, with what to do instead."""
+    """Read an answer from the user. Raises UsageError if there is no terminal, with what to do
+    instead.
+    """
     if settings.get("default") is None:
         settings = {**settings, **_needed(settings)}
     try:
@@ -128,7 +130,7 @@ def _needed(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def one_of(choices: Sequence[str]) -> Callable[[str], str]:
-    """What reads one of these; of others it says so."""
+    """A parser that accepts one of these values and reports any other."""
 
     def read(text: str) -> str:
         if text.strip() not in choices:

@@ -78,7 +78,7 @@ gate = WithDefault(
         metal.gate,
         out_option("runs/RUN-gate"),
         click.Option(
-            ["--junit"], type=PATH, metavar="FILE", help="Write the result as JUnit's XML as well."
+            ["--junit"], type=PATH, metavar="FILE", help="Also write the result as JUnit XML."
         ),
         *AT_THE_END,
         more="""
@@ -95,7 +95,7 @@ gate = WithDefault(
 
 @verb(
     metal.gate_init,
-    short_help="Declare anchors, baseline and margins.",
+    short_help="Write a gate: anchors, baseline and margins.",
     examples="metal gate init datasets/anchors runs/baseline --margin 0.1 --mean-margin 0.1",
 )
 def init(out: Path, **options: Any) -> None:

@@ -10,8 +10,8 @@ from metal.show.commands import in_commands
 
 
 def in_flags(message: str, command: click.Command, root: click.Group) -> str:
-    """The message with parameters of `command` as its flags and arguments, and calls of functions
-    as command lines.
+    """Rewrite a message for the command line: parameters of `command` as flags and arguments,
+    function calls as command lines.
     """
     flags = _flags(command) | {
         argument.name: argument.human_readable_name.strip("[]")
@@ -22,7 +22,7 @@ def in_flags(message: str, command: click.Command, root: click.Group) -> str:
 
 
 def command_named(words: Iterable[str], root: click.Group) -> click.Command:
-    """The command that is typed with these words, arguments after them or none."""
+    """The command that these words name, whether or not arguments follow."""
     command: click.Command = root
     for word in words:
         if not isinstance(command, click.Group):

@@ -51,7 +51,7 @@ def ls(folder: Path | None, as_json: bool) -> None:
 @click.command(cls=Verb)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print what makes your shell complete verbs and options of `metal`.
+    """Print the script that makes your shell complete verbs and options of `metal`.
 
     \b
     bash  echo 'eval "$(metal completion bash)"' >> ~/.bashrc

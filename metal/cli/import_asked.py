@@ -43,8 +43,8 @@ def ask_about(
     show: Callable[[Dataset], None],
     folder: Path | None = None,
 ) -> tuple[Words, Path | None]:
-    """The words of the command line that read the table as the answers want it, with all options
-    made explicit; and the folder to write, where one is proposed.
+    """Ask about the table; return the command line that reads it accordingly, with all options
+    explicit, and the folder to write, if one was proposed.
 
     given: options of `metal.read`. parse: words -> such options. show: what was read, before and
     after the answers. An answer with which the table cannot be read is asked for again.

@@ -21,8 +21,9 @@ from metal.show.terminal import console
 @click.command(cls=Verb)
 @click.option("--yes", is_flag=True, help="Run the commands without asking.")
 def init(yes: bool) -> None:
-    """Set up a project step by step: say what you have (ratings of people, a judge to audit, texts
-    to rate), and see and run the commands that come next. Enter takes the answer in brackets.
+    """Set up a project step by step. METAL asks what you have (people's ratings, a judge to audit,
+    texts to rate), then shows and runs the commands that follow. Press Enter to accept the answer
+    in brackets.
     """
     for name, (means, _) in HAVE.items():
         console.say(f"{name:9}{means}")

@@ -128,7 +128,7 @@ HAVE = {
 
 
 def likeliest(here: AtHand) -> str:
-    """What somebody with such a folder begins with."""
+    """The most likely starting point for somebody with this folder."""
     rated_by = [kinds(path) for path in here.datasets]
     if any("human" in each for each in rated_by):
         return "judge"

@@ -18,10 +18,10 @@ from metal.show.terminal import console
 
 @click.group(cls=CommandGroup, short_help="List judges, or try one.")
 def judges() -> None:
-    """Which models can judge, and whether one answers.
+    """List the models that can judge, or test one.
 
-    A judge is named PROVIDER:MODEL, or by a name of your own in judges.toml, in the working folder
-    or in ~/.config/metal. There a judge has a model and whatever else it needs:
+    Name a judge as PROVIDER:MODEL, or by your own name in judges.toml, in the working folder or in
+    ~/.config/metal. An entry has a model and whatever else it needs:
 
     \b
       [judges.llama]
@@ -103,12 +103,13 @@ for command in (list_, test):
 
 @click.group(cls=CommandGroup, short_help="Show what judges are told.")
 def prompt() -> None:
-    """What judges are told: prompts/judge has the templates, prompts/criteria the criteria's texts.
+    """Show what judges are told: prompts/judge has the templates, prompts/criteria the criteria's
+    texts.
 
-    Your own go into a folder given with --prompt-folders: judge/NAME.toml, criteria/NAME.toml; for
-    prompts in another language criteria/NAME.LANGUAGE.toml. A folder `prompts` in a dataset is
-    looked into as well, and METAL's released rubrics (simple/NAME.json and detailed/NAME.json) are
-    read as they are.
+    Put your own into a folder given with --prompt-folders: judge/NAME.toml, criteria/NAME.toml, or
+    criteria/NAME.LANGUAGE.toml for prompts in another language. METAL also looks into a dataset's
+    folder `prompts`, and reads METAL's released rubrics (simple/NAME.json and detailed/NAME.json)
+    as they are.
     """
 
 
@@ -139,8 +140,8 @@ for command in (prompts, show):
 
 @click.group(cls=CommandGroup, short_help="Add a criterion in one line.")
 def criterion() -> None:
-    """What outputs are rated on: dataset.toml has the criteria of a dataset with their levels and
-    questions.
+    """Criteria are what outputs are rated on; dataset.toml has a dataset's criteria with their
+    levels and questions.
     """
 
 

@@ -38,9 +38,7 @@ ASK = click.Option(
 
 @contextmanager
 def callbacks(ask: bool | None = None) -> Iterator[Callbacks]:
-    """Notes, estimates and progress on the screen; in a terminal, somebody is asked before anything
-    is paid.
-    """
+    """Show notes, estimates and progress; in a terminal, ask before anything is paid."""
     from metal.running.asking import Callbacks
     from metal.show.terminal import asking_text
 
@@ -83,9 +81,9 @@ def _confirm(estimates: Sequence[CostEstimate]) -> bool:
 
 
 def finish(run: Judging | Generating, following: str) -> None:
-    """What to do next. Exits with 130 when interrupted, 2 when a model stopped.
+    """Print what to do next. Exits with 130 if interrupted, 2 if a model stopped.
 
-    following: the command to type next; empty while this one is not done.
+    following: the command to type next; empty while this one is unfinished.
     """
     outcome = run.outcome
     again = _to_go_on(run)

@@ -32,7 +32,7 @@ OTHER_WORDS = {
 def no_verb(
     word: str, more: Sequence[str], ctx: click.Context, verbs: Sequence[str]
 ) -> click.UsageError:
-    """The error for a first word that is no verb. more: what was typed after it."""
+    """The error for a first word that is not a verb. more: the words typed after it."""
     path = Path(word)
     try:
         command = _for_path(path)

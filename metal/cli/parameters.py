@@ -54,7 +54,7 @@ class Flag(click.Option):
 def option(
     name: str, kind: Any, about: Option, default: Any, *, shared: bool = False
 ) -> click.Option:
-    """The click option of a parameter. shared: as in `Flag`."""
+    """Make the click option of a parameter. shared: as in `Flag`."""
     flag = about.flag or f"--{name.replace('_', '-')}"
     declared = [flag, *([about.short] if about.short else []), *about.aliases, name]
     settings: dict[str, Any] = {"help": about.help, "required": default is inspect.Parameter.empty}

@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 def print_json(value: object) -> None:
-    """Plain values as JSON; of a table its rows, undefined figures as null."""
+    """Print plain values as JSON; a table as its rows, undefined figures as null."""
     from metal.runs.parts import records
 
     click.echo(json.dumps(value, indent=1, ensure_ascii=False, default=records))
 
 
 def warn_at_once(warnings: Iterable[str]) -> None:
-    """Who was left out, beside what is printed."""
+    """Print at once who was left out, on standard error."""
     for line in warnings:
         click.echo(console.clean(f"warning: {line}"), err=True)
 

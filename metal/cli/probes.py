@@ -15,7 +15,7 @@ from metal.cli.verb import DATASET, CommandGroup, verb
 from metal.runs.kinds import kind_of
 from metal.show.terminal import console
 
-probe = CommandGroup("probe", short_help="Say what judges are blind to, without people.")
+probe = CommandGroup("probe", short_help="Test judges with planted errors, without people.")
 
 
 @verb(

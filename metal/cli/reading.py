@@ -25,16 +25,16 @@ ASK = Flag(
     ["-i", "--ask"],
     shared=True,
     is_flag=True,
-    help="Ask what can only be guessed, and print it as options.",
+    help="Ask about guesses, and print the answers as options.",
 )
 
 
 def read_and_say(
     data: Path, options: Mapping[str, Any], verbose: bool | None = None
 ) -> tuple[Dataset | Path, dict[str, Any]]:
-    """The dataset in a table or release, after a few lines on how it was read and how to read it
-    otherwise; the path itself where it is a dataset folder, or nothing. And the options of the verb
-    that do not say how a table is read.
+    """Read a table or release, and print how it was read and how to read it otherwise. Returns the
+    dataset (the path itself for a dataset folder, or None) and the options that do not concern
+    reading.
 
     verbose: every remark on how it was read; None where the verb has no such option.
     """

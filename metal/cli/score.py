@@ -66,12 +66,12 @@ def score(data: Path, as_json: bool, **options: Any) -> None:
 
 @click.group(cls=CommandGroup, short_help="List automatic metrics, or try one.")
 def metric() -> None:
-    """Which automatic metrics there are, and whether one is what it says it is.
+    """List automatic metrics, or test one.
 
-    A metric of your own is a function in a Python file. It scores one text; its other parameters
-    say what it needs: reference (called for each, the best counts) or references, source, language.
-    It returns a number, or None or a sentence where there is no score. Name only files you trust:
-    they are run.
+    Your own metric is a function in a Python file. It scores one text. Its other parameters declare
+    what it needs: reference (called once per reference; the best score counts) or references,
+    source, language. It returns a number or, if there is no score, None or a sentence that says
+    why. METAL runs the file, so name only files you trust.
 
     \b
       # my/metric.py
@@ -89,7 +89,7 @@ def metric() -> None:
       metal metric check my/metric.py:score
       metal score datasets/mine --metric my/metric.py:score --name mine
 
-    An installed package offers metrics as entry points of the group metal.metrics.
+    Installed packages can add metrics through the entry-point group metal.metrics.
     """
 
 

@@ -50,7 +50,7 @@ FORCE = Flag(
     ["--force"],
     rare=True,
     is_flag=True,
-    help="Replace what this verb wrote to --out before; it is kept as NAME.replaced.",
+    help="Replace an earlier result in --out; it is kept as NAME.replaced.",
 )
 VERBOSE = click.Option(
     ["-v", "--verbose"], is_flag=True, help="Print all tables, reasons and warnings."
@@ -69,7 +69,7 @@ _HELP_ALL = click.Option(
     is_eager=True,
     expose_value=False,
     callback=_show_all,
-    help="Show what is rarely needed, too.",
+    help="Show all options, also rarely needed ones.",
 )
 
 
@@ -171,13 +171,12 @@ def verb(
     apart: bool = True,
     cls: type[Verb] = Verb,
 ) -> Callable[[Callable[..., None]], Verb]:
-    """A decorator: a function that prints what a public function returns becomes the command.
+    """Decorator: turn a function that prints the result of a public function into the command.
 
-    parameters: options of the command line only; arguments too, where they are not the public
-    function's own. more: what the help says besides the docstring. examples: command lines for the
-    help. without: parameters of the public function that are not options. required: those that have
-    a default in Python only. apart: whether the options that say how a table is read are a group of
-    their own in the help.
+    parameters: extra options of the command line, and arguments that the public function lacks.
+    more: text that the help adds to the docstring. examples: command lines for the help. without:
+    parameters of the public function that are no options. required: those with a default in Python
+    only. apart: whether the help groups the options about reading a table.
     """
     options = [
         option(
@@ -307,8 +306,8 @@ def _arguments(function: Callable[..., Any]) -> list[click.Argument]:
 
 
 def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:
-    """The command for another package's public function: arguments for what has no Option, the
-    result printed.
+    """Make the command for another package's public function: arguments for parameters without an
+    Option; it prints the result.
     """
     if isinstance(function, click.Command):
         return function

@@ -115,13 +115,13 @@ def check_options(settings: object) -> None:
         check_value(name, kind, option, getattr(settings, name))
 
 
-JUDGES = Option("Judges to audit; default all in the data.", "-j")
+JUDGES = Option("Judges to include; default all in the data.", "-j")
 LANGUAGES = Option("Languages; default all.", "-l")
-Seed = Annotated[int, Option("Seed of all randomness.", least=0, rare=True)]
+Seed = Annotated[int, Option("Random seed.", least=0, rare=True)]
 Resamples = Annotated[
     int,
     Option(
-        "Bootstrap resamples for the 95% intervals; sources are drawn, with all their outputs.",
+        "Bootstrap resamples for the 95% intervals, drawn by source.",
         least=100,
         aliases=("--bootstrap",),
         rare=True,
@@ -131,8 +131,8 @@ Permutations = Annotated[int, Option("Permutations of each test.", least=100, ra
 ExcludeNoisy = Annotated[
     str,
     Option(
-        "Leave out all ratings of people who fail the test questions (see `metal.monitor`)."
-        " [without a value: rate-learned-2]",
+        "Exclude people who fail the test questions (see `metal.monitor`). [without a value:"
+        " rate-learned-2]",
         metavar="[=MODEL[@BETA]]",
         bare="rate-learned-2",
         check="metal.genie.noisy:model_and_beta",

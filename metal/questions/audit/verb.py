@@ -41,12 +41,12 @@ def audit(
 ) -> Audit:
     """Compare the judges in `data` with its people, language by language.
 
-    For each criterion there is the weighted F1 of every judge with its 95% interval and Cohen's
-    kappa, between what people reach and what always answering the most frequent class reaches; then
-    a verdict for each judge, language and criterion: may it take a person's place there? `ratings`
-    are run folders (from `metal.judge`) whose ratings are added, and runs of other questions
-    (`metal.bias_language`, `metal.correct`, ...), folders or results: what they say of a judge
-    stands in the verdicts that it bears on, and changes none.
+    For each criterion you get the weighted F1 of every judge with its 95% interval and Cohen's
+    kappa, next to what people reach and what always giving the most frequent answer reaches. Then
+    each judge gets a verdict for each language and criterion: may it take a person's place there?
+    `ratings` are run folders (from `metal.judge`) whose ratings are added, or runs of other
+    questions (`metal.bias_language`, `metal.correct`, ...), as folders or results. What these say
+    about a judge is shown beside its verdicts and changes none of them.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from

@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="bias language",
-    summary="Say in which languages judges are too lenient.",
+    summary="Find languages in which judges are too lenient.",
     function="metal.questions.bias.verb:bias_language",
     run="metal.questions.bias.run:LanguageBias",
     page="metal.questions.bias.page:PAGE",

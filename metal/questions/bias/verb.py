@@ -47,23 +47,21 @@ def bias_language(
     *ratings: Ratings,
     judges: Names = (),
     criteria: Annotated[
-        Names, Option("Criteria; default all whose levels have an order, and scores.", "-c")
+        Names, Option("Criteria; default all with ordered levels or scores.", "-c")
     ] = (),
     languages: Names = (),
     pivot: Annotated[
         str,
         Option(
-            "The language that changed answers are counted against. [default: en, else the"
-            " largest]",
+            "Language to count changed answers against. [default: en, else the largest]",
             metavar="CODE",
         ),
     ] = "",
     falls: Annotated[
         Names,
         Option(
-            "Criteria that an output in a wrong language or script must fail; others must not"
-            " change. "
-            "[default: METAL's two on language]",
+            "Criteria that an output in the wrong language or script must fail; others must"
+            " not change. [default: METAL's two on language]",
             rare=True,
         ),
     ] = (),
@@ -74,32 +72,31 @@ def bias_language(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> LanguageBias:
-    """Say in which languages a judge is more lenient than in others for equal quality, and by how
+    """Find languages in which a judge is more lenient than in others for equal quality, and by how
     much.
 
-    Where the same contents are there in several languages (`content` of a source, or one id in
-    several languages), they are compared directly. Elsewhere people's scores stand for quality,
-    shrunk by how reliable they are: what is left is a gap between the judge and these people, and a
-    bias of the judge only if the people of the languages are equally severe. Regressing on people's
-    raw means, or subtracting them, is printed beside it as naive: both raise false alarms where
-    languages differ in quality.
+    If languages share contents (`content` of a source, or one id in several languages), the judge
+    is compared on these. If not, people's scores stand in for quality, shrunk by their reliability.
+    The result is then a gap between the judge and these people; it is a bias of the judge only if
+    the people of all languages are equally severe. Two naive methods are shown for comparison
+    (regressing on people's raw means, subtracting them): both raise false alarms where languages
+    differ in quality.
 
-    Where the panels of the languages rated some contents that they share (anchors,
-    `metal.design_anchors`), what these people give more or less on them is taken into account: then
-    it is a bias of the judge.
+    If the panels of all languages rated some contents in common (anchors, `metal.design_anchors`),
+    their differences in severity are taken into account. The result is then a bias of the judge.
 
-    Also by language: how well the judge tells good from bad (slope), its top class, answers that
-    change from the pivot language beyond those that change when it is asked again (`repeat=2` of
-    `metal.judge`), and how scores change under each condition: instructions in the language of the
-    text (`prompt_language` of `metal.judge`), and outputs made from others (columns `of` and
-    `condition`), among them a wrong language and another script, which criteria of language must
-    notice and others must not.
+    Other figures per language: how well the judge tells good from bad (slope), its top class, and
+    answers that change from the pivot language more often than when it is asked again (`repeat=2`
+    of `metal.judge`). Further figures show how scores change under each condition: instructions in
+    the language of the text (`prompt_language` of `metal.judge`), and outputs made from others
+    (columns `of` and `condition`). A wrong language or script must change scores on criteria of
+    language, and on no others.
 
-    How severe each person is stands in the table `severity`: beside those who rate the same
-    outputs, inside a language, by a many-facet Rasch model; people who share no outputs, as those
-    of two languages, are never compared.
+    The table `severity` has the severity of each person relative to those who rated the same
+    outputs in that language, by a many-facet Rasch model. People who share no outputs, such as
+    those of two languages, are never compared.
 
-    `judges="people"` asks the same of people's own mean: how far they put languages apart on the
+    `judges="people"` asks the same about people's own mean: how far apart they put languages on the
     same contents.
 
     Args:
@@ -175,52 +172,49 @@ def bias_plan(
     data: StrPath,
     *ratings: Ratings,
     judge: Annotated[
-        Names, Option("Judge to plan for and to cost, e.g. openai:gpt-4o-mini.", "-j")
+        Names, Option("Judge to plan for and to price, e.g. openai:gpt-4o-mini.", "-j")
     ] = (),
     prompt: Annotated[
-        str, Option("Its prompt. [default: the one that it was asked with, else detailed]", "-p")
+        str, Option("Its prompt. [default: the one used before, else detailed]", "-p")
     ] = "",
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
     languages: Annotated[
         Names,
         Option(
-            "Languages to compare, also ones that are not there yet. [default: those of the data]",
+            "Languages to compare; may include new ones. [default: those of the data]",
             "-l",
         ),
     ] = (),
     pivot: Annotated[
-        str, Option("The language that others are made from. [default: en, else the largest]")
+        str, Option("Language to translate from. [default: en, else the largest]")
     ] = "",
     out: Annotated[
         StrPath | None,
         Option(
-            "Dataset folder to write: the texts to be translated, or with `translations` the data"
-            " with them."
+            "Dataset folder to write: the texts to translate or, with `translations`, the"
+            " translated data."
         ),
     ] = None,
     translations: Annotated[
         StrPath | None,
-        Option(
-            "That folder once `metal.generate` has filled it, or a table of yours with columns id"
-            " and text."
-        ),
+        Option("That folder after `metal.generate`, or your own table with columns id and text."),
     ] = None,
     base_url: BaseUrl = "",
     prompt_folders: PromptFolders = (),
     force: Force = False,
 ) -> BiasPlan:
-    """Say which conditions `metal.bias_language` lacks, what they cost, and which commands make
-    them.
+    """List the conditions that `metal.bias_language` still lacks, their cost, and the commands that
+    make them.
 
-    The conditions: the same contents in every language, the judge asked again in the pivot (without
-    which a judge that changes its answers by itself looks biased), instructions in the language of
-    the text, and outputs in a wrong language or script. Calls and cost are those of a dry run with
-    `judge`.
+    The conditions are the same contents in every language, the judge asked again in the pivot
+    (without it, a judge that changes its answers by itself looks biased), instructions in the
+    language of the text, and outputs in a wrong language or script. Calls and cost come from a dry
+    run with `judge`.
 
-    Contents that a language lacks are translations, of the outputs and of their sources. They come
-    from data that have them, from a table of yours, or from a model: `out` gets the texts to be
-    translated, `metal.generate(out, quality="translation")` has a model do that, and with
-    `translations` the dataset with the new outputs is written.
+    Contents that a language lacks have to be translated, both outputs and sources. Translations
+    come from data that have them, from your own table, or from a model. `out` gets the texts to
+    translate, `metal.generate(out, quality="translation")` has a model translate them, and
+    `translations` writes the dataset with the new outputs.
 
     Args:
         data: A dataset folder; `ratings` are run folders whose ratings are added.

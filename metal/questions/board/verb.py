@@ -41,8 +41,8 @@ def billboard(
     reference: Annotated[
         str,
         Option(
-            "Whom to agree with: group=expert, or rater=A1,A2. Everybody else is a rater. [default:"
-            " all people]",
+            "People to compare with: group=expert, or rater=A1,A2. All others are ranked."
+            " [default: all people]",
             metavar="PEOPLE",
         ),
     ] = "",
@@ -55,7 +55,7 @@ def billboard(
     nonzero: int = 3,
     alpha: float | None = None,
     alpha_rule: AlphaRule = "smallest",
-    human: Annotated[Names, Option("Generators that are people, for overrating.")] = (),
+    human: Annotated[Names, Option("Generators that are people (for overrating).")] = (),
     families: Annotated[
         Pairs | None,
         Option(
@@ -68,7 +68,7 @@ def billboard(
     exclude_noisy: str = "",
     at: Annotated[
         int | None,
-        Option("The board as it was at this version.", metavar="VERSION", least=1, rare=True),
+        Option("Show the board at this version.", metavar="VERSION", least=1, rare=True),
     ] = None,
     resamples: int = 2000,
     permutations: int = 1000,
@@ -76,22 +76,22 @@ def billboard(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Billboard:
-    """Rank the raters of `data` by how they agree with its people, and its generators by the raters
-    that agree best.
+    """Rank the raters of `data` by agreement with its people, and its generators by the raters that
+    agree best.
 
-    LLM judges, automatic metrics, and people outside the reference stand in one ranking: Pearson's
-    r with the mean of the reference people over all outputs that both scored, with a 95% interval
-    by source; beside it Spearman, Kendall, correlation between generators, soft pairwise accuracy,
-    pairwise accuracy with ties, and the ranks that the data leave open (`2 to 4`), 95% sure for all
-    raters at once. A sparse ensemble of metrics is fitted and shown as it does on generators that
-    it has not seen. Where people are among the generators, the board says who overrates machines.
+    One ranking holds LLM judges, automatic metrics, and people outside the reference. It goes by
+    Pearson's r with the mean of the reference people, over all outputs that both scored, with a 95%
+    interval by source. Beside it are Spearman, Kendall, correlation between generators, soft
+    pairwise accuracy, pairwise accuracy with ties, and the ranks that the data allow (`2 to 4`),
+    95% sure for all together. A sparse ensemble of metrics is fitted, and tested on generators it
+    has not seen. If people are among the generators, the board shows who overrates machines.
 
     `ratings` are run folders (from `metal.judge` and `metal.score`, or an audit's) whose ratings
-    are added. A judge of pairs (`metal.judge(pairs="all")`) stands as NAME-pairs beside itself: an
-    output's score is the share of its comparisons that it won.
+    are added. A judge of pairs (`metal.judge(pairs="all")`) also appears as NAME-pairs: an output's
+    score is the share of its comparisons that it won.
 
-    A dataset folder keeps its history in board/: it gets a new version whenever its data change or
-    something is submitted (`metal.submit`), and `at` shows what it was like.
+    A dataset folder keeps its history in board/. It gets a new version whenever its data change or
+    something is submitted (`metal.submit`); `at` shows an earlier version.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
@@ -214,24 +214,23 @@ def submit_generator(
     *,
     name: Annotated[str, Option("The generator's name on the board.")],
     by: By = "",
-    human: Annotated[bool, Option("People wrote these.")] = False,
+    human: Annotated[bool, Option("The outputs were written by people.")] = False,
     family: Annotated[
         str, Option("Whose model it is (gpt, gemini, ...), for self-preference.")
     ] = "",
-    allow_missing: Annotated[bool, Option("Take outputs for some of the sources only.")] = False,
+    allow_missing: Annotated[bool, Option("Accept outputs for only some of the sources.")] = False,
     scores: Annotated[
-        StrPath | None, Option("Their scores by metrics that cannot be run here.", metavar="FILE")
+        StrPath | None, Option("Their scores by metrics that cannot run here.", metavar="FILE")
     ] = None,
     progress: Progress | None = None,
 ) -> Submitted:
-    """Add the generator whose outputs are in `outputs`: a text for each source of `board`.
+    """Add a generator to `board`. `outputs` has one text for each source.
 
-    `outputs` is JSONL, CSV, TSV, Parquet or XLSX with the columns source and text (Billboard's
-    seg_id and hyp do as well). All sources of the languages in it have to be there once. Every
-    metric of the board that can be run here scores them: METAL's own, and programs that were
-    submitted. Scores by others, such as COMET in its own environment, are handed in with `scores`:
-    a table with the column source and one for each metric, as on the board (higher is better). The
-    rest are named.
+    `outputs` is JSONL, CSV, TSV, Parquet or XLSX with the columns source and text (or Billboard's
+    seg_id and hyp). Each source of its languages must occur once. METAL scores the outputs with
+    every metric of the board that can run here: its own, and submitted programs. For other metrics,
+    such as COMET in its own environment, hand in `scores`: a table with the column source and one
+    per metric, as on the board (higher is better). METAL lists the metrics still missing.
 
     Args:
         board: The board's dataset folder.
@@ -277,22 +276,22 @@ def submit_metric(
             "Which scores are better. [default: as the program says]", choices=("higher", "lower")
         ),
     ] = None,
-    function: Annotated[str, Option("The program's function.")] = "score",
+    function: Annotated[str, Option("Function to call in the program.")] = "score",
     signature: Annotated[
-        str, Option("What scores of a table depend on: model, version.", metavar="TEXT")
+        str, Option("For a table of scores: what produced them (model, version).", metavar="TEXT")
     ] = "",
     reads: Annotated[Sequence[StrPath], Option("A file or folder the program may read.")] = (),
-    seconds: Annotated[float, Option("Its time.", least=0, open_ends=True)] = 600.0,
-    memory: Annotated[int, Option("Its memory in MB.", least=64)] = 4096,
+    seconds: Annotated[float, Option("Time limit.", least=0, open_ends=True)] = 600.0,
+    memory: Annotated[int, Option("Memory limit in MB.", least=64)] = 4096,
     progress: Progress | None = None,
 ) -> Submitted:
-    """Add a metric: `metric` is a program (metric.py), or a table of scores (CSV, TSV, JSONL,
+    """Add a metric to the board: a program (metric.py) or a table of scores (CSV, TSV, JSONL,
     Parquet, XLSX).
 
-    A program is a Python file with a function score(output, ...). It runs in a process
-    of its own, with a limit on time, memory and what it writes, and, as far as this system
-    allows, without a network and without any file but its own, those of `reads` and Python's.
-    It is kept with the board, and scores generators that join later.
+    A program is a Python file with a function score(output, ...). It runs in its own process, with
+    limits on time, memory and what it writes. As far as this system allows, it has no network and
+    no files except its own, those of `reads` and Python's. It is kept with the board, and scores
+    generators that join later.
 
     A table has the columns output and score, or source, generator and score.
 
@@ -333,8 +332,8 @@ def submit_metric(
 def submit_withdraw(
     board: StrPath, name: str, *, by: By = "", progress: Progress | None = None
 ) -> Submitted:
-    """Take the submission `name` off `board`. It stays in the history, and in every version it was
-    part of.
+    """Withdraw the submission `name` from `board`. It stays in the history, and in every version it
+    was part of.
 
     Args:
         board: The board's dataset folder.

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Reference = Annotated[
     str, Option("group=NAME or rater=NAME,NAME; default all people.", metavar="PEOPLE")
 ]
-Criteria = Annotated[Names, Option("Criteria, `overall` among them; default all.", "-c")]
+Criteria = Annotated[Names, Option("Criteria, including `overall`; default all.", "-c")]
 Figures = Annotated[StrPath | None, Option("Write one picture per cell, as SVG.", metavar="DIR")]
 
 
@@ -50,7 +50,7 @@ def billboard_crowd(
     *ratings: Ratings,
     reference: Reference = "",
     raters: Annotated[
-        Names, Option("Raters, metrics among them; default other people and LLM judges.", "-r")
+        Names, Option("Raters, including metrics; default other people and LLM judges.", "-r")
     ] = (),
     criteria: Criteria = (),
     languages: Languages = (),
@@ -60,7 +60,9 @@ def billboard_crowd(
     permutations: Annotated[
         int,
         Option(
-            "Of each test; more where many comparisons are adjusted together.", least=100, rare=True
+            "Permutations per test; more if many comparisons are adjusted together.",
+            least=100,
+            rare=True,
         ),
     ] = 1000,
     resamples: int = 2000,
@@ -74,10 +76,10 @@ def billboard_crowd(
 ) -> Crowd:
     """Compare crowd workers and LLM judges with the reference people, by criterion and language.
 
-    `ratings` are run folders whose ratings are added. The people of a group are one rater, whose
-    score is the mean of theirs. `under` and `over` count the outputs on which a rater and the
-    people disagree most: one puts it in the bottom part of the people's scale (`area`), the other
-    in the top part. Metrics have no such areas, since their scores are on a scale of their own.
+    `ratings` are run folders whose ratings are added. The people of a group count as one rater,
+    with their mean as the score. `under` and `over` count the outputs on which a rater and the
+    people disagree most: one puts the output in the bottom part of the people's scale (`area`), the
+    other in the top part. Metrics have no such areas, since each has its own scale.
 
     Args:
         data: A board's dataset folder, or a dataset from `metal.read`.
@@ -154,9 +156,9 @@ def billboard_references(
 ) -> ReferenceCurve:
     """Compute metrics with 1, 2, ... references and correlate each with the reference people.
 
-    For each number every source gives random subsets of its references (`draws`), the same for all
-    of its outputs. Only outputs that the people rated are scored, equal texts once. Metrics that
-    need no references, and raters named in `beside`, are lines.
+    For each number METAL draws random subsets of each source's references (`draws`), the same for
+    all its outputs. It scores only outputs that people rated, and equal texts once. Metrics that
+    need no references, and raters named in `beside`, appear as lines.
 
     Args:
         data: A board's dataset folder, or a dataset from `metal.read`.
@@ -248,10 +250,10 @@ def billboard_apply(
     ] = None,
     out: Annotated[StrPath | None, Option("CSV file to write.", metavar="FILE")] = None,
     force: Annotated[
-        bool, Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.")
+        bool, Option("Replace an earlier result in `out`; it is kept as NAME.replaced.")
     ] = False,
 ) -> EnsembleScores:
-    """Score `outputs` with the ensemble that has this `signature`, on a board's current version or
+    """Score `outputs` with the ensemble of this `signature`, on the current version of a board or
     an older one.
 
     Args:

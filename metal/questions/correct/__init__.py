@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="correct",
-    summary="Give people's means from few labels and a judge.",
+    summary="Estimate people's means from few labels and a judge.",
     function="metal.questions.correct.verb:correct",
     run="metal.questions.correct.run:CorrectedScores",
     page="metal.questions.correct.page:PAGE",

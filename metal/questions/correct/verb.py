@@ -37,7 +37,7 @@ def correct(
     *ratings: Ratings,
     judges: Names = (),
     criteria: Annotated[
-        Names, Option("Criteria; default all whose levels have an order, and scores.", "-c")
+        Names, Option("Criteria; default all with ordered levels or scores.", "-c")
     ] = (),
     languages: Names = (),
     reference: Annotated[
@@ -50,16 +50,16 @@ def correct(
     labels: Annotated[
         int,
         Option(
-            "Take people's ratings of N random sources a language only, as if there were no more.",
+            "Use people's ratings of only N random sources per language.",
             least=0,
         ),
     ] = 0,
     labelled: Annotated[
         Literal["random", "drawn", "test"] | None,
         Option(
-            "How people's sources were chosen: at random, drawn by `metal.sample_labels`, or as a"
-            " test set of its own. "
-            "[default: drawn where they were, else taken as random, with a warning]",
+            "How the labelled sources were chosen: at random, by `metal.sample_labels`, or as"
+            " a separate test set. [default: drawn where they were, else taken as random,"
+            " with a warning]",
             choices=("random", "drawn", "test"),
         ),
     ] = None,
@@ -67,21 +67,21 @@ def correct(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> CorrectedScores:
-    """Estimate what people would give each generator on average, from few of their labels and a
-    judge on all outputs.
+    """Estimate people's mean for each generator from a few of their labels and a judge on all
+    outputs.
 
-    A judge's mean alone is biased, and its interval does not say so; people's mean of few labels is
-    wide. Together they give people's mean with an interval that holds, narrower the better the
-    judge goes with people (prediction-powered inference, PPI++): the judge's mean on all sources,
-    weighted, and corrected by where people were asked. Beside it: people only, judge only, the
-    judge's bias, and how many labels one with the judge is worth. Where the judge does not pay,
-    that is said.
+    A judge's mean alone is biased, and its interval does not show it; people's mean of a few labels
+    has a wide interval. Together they estimate people's mean with a valid interval, which is
+    narrower the better judge and people agree (prediction-powered inference, PPI++): the judge's
+    mean on all sources, weighted, plus a correction from the sources that people labelled. Shown
+    beside it: people only, judge only, the judge's bias, and how many labels one label with the
+    judge is worth. METAL also says where the judge does not pay.
 
-    The labelled sources have to be a random subset of all: where the judge's answers to them are
-    distributed otherwise than to the rest, nothing is corrected. Sources that `metal.sample_labels`
-    drew count by the probabilities that it kept in the dataset. With `labelled="test"` people rated
-    a test set that was chosen otherwise: then shares of classes are corrected for the mistakes that
-    the judge makes there (Rogan and Gladen).
+    The labelled sources must be a random subset. If the judge's answers to them are distributed
+    differently from the rest, nothing is corrected. Sources drawn by `metal.sample_labels` are
+    weighted by the probabilities kept in the dataset. Use `labelled="test"` if people rated a
+    separate test set: METAL then corrects shares of classes for the mistakes that the judge makes
+    there (Rogan and Gladen).
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from

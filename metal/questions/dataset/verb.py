@@ -94,8 +94,8 @@ def check(data: Data, *ratings: Ratings, **reading: Unpack[ReadingOptions]) -> C
     """Check `data` and show who rated what.
 
     Faults that make the data unusable (unknown ids, duplicates, off-scale scores, ...) are errors.
-    Problems that make figures doubtful are warnings: raters who use one label only, identical score
-    vectors under two names, judges and people who never rate the same output, missing answers.
+    Problems that can make figures misleading are warnings: raters who use one label only, identical
+    scores under two names, judges and people who never rate the same output, missing answers.
     `ratings` are run folders.
 
     Args:
@@ -181,16 +181,16 @@ def describe(
     aggregate: Annotated[
         Aggregate,
         Option(
-            "How the people's ratings of an output become one label, as in `metal.audit`.",
+            "How to combine people's ratings of an output, as in `metal.audit`.",
             choices=("majority-or-mean", "majority-or-middle", "majority", "dawid-skene", "mace"),
         ),
     ] = "majority-or-mean",
     exclude_noisy: ExcludeNoisy = "",
     **reading: Unpack[ReadingOptions],
 ) -> Description:
-    """Describe `data`: tokens of passages and outputs by language, outputs of each quality (METAL's
-    Table 1), and the classes people gave to good and bad outputs, as counts and as rates (Table 2,
-    Figure 2); of criteria without classes, the numbers they gave.
+    """Describe `data`: tokens of passages and outputs by language, the number of outputs of each
+    quality (METAL's Table 1), and the classes people gave to good and bad outputs, as counts and
+    rates (Table 2, Figure 2). For criteria without classes, it shows the scores.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
@@ -269,9 +269,7 @@ def compare(
     languages: Languages = (),
     corrected: Annotated[
         str,
-        Option(
-            "Also people's means corrected by this judge's ratings, as `metal.correct` gives them."
-        ),
+        Option("Also show people's means corrected by this judge's ratings (see `metal.correct`)."),
     ] = "",
     exclude_noisy: ExcludeNoisy = "",
     resamples: Resamples = 2000,
@@ -279,15 +277,15 @@ def compare(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Comparison:
-    """Mean score of each generator by rater and criterion, as METAL's Table 4.
+    """Compare generators: the mean score of each by rater and criterion, as in METAL's Table 4.
 
-    Only sources count for which every compared generator has an output that the rater scored: means
-    of the same sources differ by the generators alone. Fewer `generators` usually share more
-    sources. Where no source is shared (of two outputs each source kept one), each mean is over the
-    generator's own sources, and that is said: a difference may then come from the sources, too.
-    `ratings` are run folders whose ratings are added. With `corrected` people need to have rated
-    some of the sources only: the judge that rated all stands in for them elsewhere, and is
-    corrected by where they differ.
+    A source counts only if every compared generator has an output for it that the rater scored, so
+    that differences between means come from the generators alone. Fewer `generators` usually share
+    more sources. If no source is shared (for example, because one of two outputs was kept per
+    source), each mean is over the generator's own sources; METAL says so, because a difference may
+    then come from the sources. `ratings` are run folders whose ratings are added. With `corrected`,
+    people need to have rated only some of the sources: a judge that rated all stands in for them
+    elsewhere, corrected by how it differs from them.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
@@ -342,16 +340,16 @@ def export(
     exclude_noisy: ExcludeNoisy = "",
     texts: Annotated[bool, Option("Add the texts of source and output to every row.")] = False,
     force: Annotated[
-        bool, Option("Replace what this verb wrote to `out` before; it is kept as NAME.replaced.")
+        bool, Option("Replace an earlier result in `out`; it is kept as NAME.replaced.")
     ] = False,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> pd.DataFrame:
     """Write the joined ratings table of `data`, one rating per row, with the label in words.
 
-    In CSV, an apostrophe stands wherever a spreadsheet could begin a formula (before = + - @ at the
-    start of a text or after a line break, tab or semicolon in it). `metal.read` takes it away
-    again; the other formats hold every text as it is. `ratings` are run folders.
+    In CSV, an apostrophe is added wherever a spreadsheet could read a formula (before = + - @ at
+    the start of a text or after a line break, tab or semicolon). `metal.read` removes it again; the
+    other formats keep every text as it is. `ratings` are run folders.
 
     Args:
         to: What is written; hf is a folder for `datasets.load_from_disk`.

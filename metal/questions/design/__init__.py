@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="design",
-    summary="Plan ratings: how many items and people, at what cost.",
+    summary="Plan how many items and people you need, and the cost.",
     function="metal.questions.design.verb:design",
     run="metal.questions.design.run:Design",
     page="metal.questions.design.page:PAGE",

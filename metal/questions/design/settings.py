@@ -22,26 +22,26 @@ class Prices:
     pay: Annotated[
         float | None,
         Option(
-            "For one task: one person rates one output.", metavar="USD", least=0, open_ends=True
+            "Dollars per task: one person rates one output.", metavar="USD", least=0, open_ends=True
         ),
     ] = None
     seconds: Annotated[
         float | None,
         Option(
-            "Seconds a task takes. [default: the median measured by forms]",
+            "Seconds per task. [default: median of the forms]",
             least=0,
             open_ends=True,
         ),
     ] = None
     fee: Annotated[
-        float, Option("The platform's share of the pay, on top of it.", least=0, rare=True)
+        float, Option("The platform's fee, as a share of the pay.", least=0, rare=True)
     ] = 0.2
     test_share: Annotated[
         float, Option("Share of all tasks that are test questions.", rare=True)
     ] = 0.1
     min_hourly: Annotated[
         float,
-        Option("Least pay of an hour; below, a warning.", metavar="USD", least=0, rare=True),
+        Option("Warn if an hour pays less than this.", metavar="USD", least=0, rare=True),
     ] = 15.0
 
     def __post_init__(self) -> None:
@@ -108,7 +108,7 @@ class DesignSettings:
     by: Annotated[
         Literal["auto", "group", "rater", "day", "round"],
         Option(
-            "What makes a population of raters; day and round are keys of raters.jsonl.",
+            "What defines a population of raters; day and round are keys of raters.jsonl.",
             choices=("auto", "group", "rater", "day", "round"),
             rare=True,
         ),
@@ -126,22 +126,20 @@ class DesignSettings:
     width: Annotated[
         float,
         Option(
-            "Half-width of the 95% interval that you want for a generator's score.",
+            "Half-width wanted for the 95% interval of a score.",
             least=0,
             most=1,
             open_ends=True,
         ),
     ] = 0.05
-    power: Annotated[
-        float, Option("Chance of reaching a verdict.", least=0, most=1, open_ends=True)
-    ] = 0.8
+    power: Annotated[float, Option("Chance of a verdict.", least=0, most=1, open_ends=True)] = 0.8
     margin: Margin = 0.1
     keep: Keep = 0.7
     people_floor: PeopleFloor = 0.2
     bad: Bad = ""
     rounds: Annotated[
         int,
-        Option("Of every simulation; verdicts are simulated in a fifth.", least=100, rare=True),
+        Option("Rounds per simulation; a fifth as many for verdicts.", least=100, rare=True),
     ] = 500
     seed: Seed = 0
     prices: Prices = field(default_factory=Prices)
@@ -193,7 +191,7 @@ class LabelSettings:
     budget: Annotated[
         float | None,
         Option(
-            "In its place: what all languages may cost together.",
+            "Instead of `half_width`: the total budget for all languages.",
             metavar="USD",
             least=0,
             open_ends=True,
@@ -202,8 +200,8 @@ class LabelSettings:
     sources: Annotated[
         int,
         Option(
-            "That the judge rates in each language. [default: those it has rated; with"
-            " `judge_price` what costs least]",
+            "Sources that the judge rates per language. [default: those it has rated; with"
+            " `judge_price` the cheapest number]",
             metavar="N",
             least=0,
         ),
@@ -211,7 +209,7 @@ class LabelSettings:
     judge_price: Annotated[
         float,
         Option(
-            "For the judge to rate one output; 0 where it has been paid.", metavar="USD", least=0
+            "Dollars for the judge to rate one output; 0 if already paid.", metavar="USD", least=0
         ),
     ] = 0.0
     prices: Prices = field(default_factory=lambda: Prices(test_share=0))

@@ -52,17 +52,16 @@ def design(
     """Plan the next ratings of `data` from those it has. `ratings` are run folders whose ratings
     are added.
 
-    First, what a budget of labels is best spent on: one label each for many items (unilabelling) or
-    several for few (multilabelling), the scale as rated or binary, mean or majority, and how far
-    populations of raters differ.
+    First the plan shows how to spend a budget of labels: one label each for many items
+    (unilabelling) or several for few (multilabelling), the scale as rated or binary, mean or
+    majority, and how far populations of raters differ.
 
-    Then, for each language and criterion, how many items with how many people each are needed so
-    that an audit finds with `power` that a judge is like a person, or at least informative: each
-    judge in the data, and one that answers like a person. And how many so that the 95% interval of
-    a generator's score is narrower than `width`. A formula gives the number from the standard
-    errors of now, with an 80% interval, since the ratings there are are a sample; `thorough=True`
-    simulates it, drawing the sources that were rated again and again. With `pay` and `seconds`,
-    what that costs at the upper end.
+    Then it shows, for each language and criterion, how many items with how many people an audit
+    needs to find, with `power`, that a judge is like a person or at least informative: each judge
+    in the data, and one that answers like a person. It also shows how many items make the 95%
+    interval of a generator's score narrower than `width`. A formula uses today's standard errors,
+    with an 80% interval; `thorough=True` simulates instead. With `pay` and `seconds` it gives the
+    cost at the upper end.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from

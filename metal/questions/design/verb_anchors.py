@@ -42,7 +42,7 @@ def design_anchors(
     *ratings: Ratings,
     languages: Languages = (),
     pivot: Annotated[
-        str, Option("The language that others are compared with. [default: en, else the largest]")
+        str, Option("Language to compare the others with. [default: en, else the largest]")
     ] = "",
     reference: Annotated[
         str, Option("The people: group=expert, or rater=A1,A2.", metavar="PEOPLE")
@@ -58,29 +58,28 @@ def design_anchors(
         ),
     ] = 0.05,
     contents: Annotated[
-        int, Option("Draw so many instead. [default: what `half_width` takes]", "-n", least=0)
+        int, Option("Draw this many instead. [default: what `half_width` needs]", "-n", least=0)
     ] = 0,
     judge: Annotated[
         str, Option("Spread the contents over this judge's scores. [default: people's]")
     ] = "",
     seed: Seed = 0,
-    force: Annotated[bool, Option("Replace a draw that is there by another.", rare=True)] = False,
+    force: Annotated[bool, Option("Replace an earlier draw.", rare=True)] = False,
 ) -> Anchors:
-    """Draw the contents that people of every language should rate, so that their severity can be
-    compared.
+    """Draw contents for people of every language to rate, to compare how severe they are.
 
-    A gap between a judge and its people may be the people's: those of one language can be severer
-    than others. Anchors are contents that exist in every language and that each panel rates; with
-    them `metal.bias_language` says how far the judge leans, whatever the people. They are drawn
+    A gap between a judge and people may come from the people: those of one language can be severer
+    than others. Anchors are contents that exist in every language and that each panel rates. With
+    them `metal.bias_language` measures the judge's bias, whoever the people are. Anchors are drawn
     from bad to good, by fifths of a judge's or people's scores.
 
-    How many: as many as make the interval of the difference of two panels' severity as narrow as
-    `half_width`, in the language and criterion that takes most, by how far people disagree in the
-    data, or by anchors rated already.
+    METAL draws as many as it takes to make the interval of the difference between two panels'
+    severity as narrow as `half_width`, in the language and criterion that needs most. It estimates
+    this from how far people disagree in the data, or from anchors already rated.
 
-    The sources are kept in annotation/drawn.jsonl, as those of `metal.sample_labels`;
-    `metal.annotate_export(..., drawn=True)` hands them out. A larger number keeps what a smaller
-    one drew.
+    annotation/drawn.jsonl records the sources, as for `metal.sample_labels`;
+    `metal.annotate_export(..., drawn=True)` hands them out. A larger number keeps the sources of a
+    smaller one.
 
     Args:
         data: The dataset's folder; `ratings` are run folders whose ratings are added.

@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 DIFF = Kind(
     command="diff",
-    summary="Compare judges with what they were.",
+    summary="Compare judges with an earlier run.",
     function="metal.questions.drift.verb_diff:diff",
     run="metal.questions.drift.run:Diff",
     page="metal.questions.drift.page:PAGE",
@@ -13,7 +13,7 @@ DIFF = Kind(
 
 GATE = Kind(
     command="gate",
-    summary="Stop where a judge is no longer what it was.",
+    summary="Fail a build when a judge has changed.",
     function="metal.questions.drift.verb_gate:gate",
     run="metal.questions.drift.run:Gate",
     page="metal.questions.drift.page:PAGE",

@@ -14,7 +14,7 @@ Alpha = Annotated[
 Power = Annotated[
     float,
     Option(
-        "Chance to show what is so, for the outputs needed.",
+        "Power for which the needed outputs are computed.",
         least=0,
         most=1,
         open_ends=True,

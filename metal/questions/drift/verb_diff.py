@@ -34,9 +34,7 @@ def diff(
     *,
     data: Annotated[
         Data | None,
-        Option(
-            "Dataset that both are about, where a run's is not where it was.", metavar="DATASET"
-        ),
+        Option("Dataset of both runs, if it has moved.", metavar="DATASET"),
     ] = None,
     judges: Paired = (),
     criteria: Annotated[Names, Option("Criteria; default all.", "-c")] = (),
@@ -48,8 +46,8 @@ def diff(
     margin: Annotated[
         float,
         Option(
-            "Change that does not matter, of agreement, coverage and the mean as a share of the"
-            " scale: 0.1 or 10%.",
+            "Change that does not matter, in agreement, coverage and the mean as a share of"
+            " the scale: 0.1 or 10%.",
             least=0,
             most=1,
             open_ends=True,
@@ -59,16 +57,16 @@ def diff(
     power: float = 0.8,
     **reading: Unpack[ReadingOptions],
 ) -> Diff:
-    """Set the judges of `run` beside those of `baseline`, what they were: is each still the same,
-    in each language?
+    """Compare the judges of `run` with an earlier `baseline`: is each still the same, in each
+    language?
 
-    On the outputs that were judged both times: agreement with people, the mean score, answers that
-    changed, and coverage, each paired. Says *equivalent* where agreement and mean are shown to have
-    changed by less than the margin (two one-sided tests) and coverage not to have fallen by more,
-    *worse*, *different* or *better* where a change is shown (Holm's correction over everything),
-    else *undecided*, with the outputs that it needs. Where the baseline was asked with `repeat=2`
-    or more, answers that change are compared with how often they did when the judge was only asked
-    again.
+    On the outputs that were judged both times, METAL compares agreement with people, the mean
+    score, answers that changed, and coverage, all paired. *Equivalent* means that agreement and
+    mean are shown to have changed by less than the margin (two one-sided tests), and that coverage
+    has not fallen by more. *Worse*, *different* and *better* mean that a change is shown (Holm's
+    correction over everything). Everything else is *undecided*, with the number of outputs that
+    would decide it. If the baseline was asked with `repeat=2` or more, changed answers are compared
+    with how often they change when the judge is merely asked again.
 
     Args:
         run, baseline: Run folders of `metal.judge` or `metal.audit`, an audit, or tables with

@@ -145,15 +145,16 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
     """Compare the judges of `run` with the baseline of a gate.toml, within the margins declared
     there.
 
-    The anchors, outputs that people rated, were judged for the baseline and again for `run` (`metal
-    judge`). Checked are, in each language and criterion: agreement with people and the mean score
-    (both shown to be within the margins: two one-sided tests), coverage (shown not to have fallen
-    by more than its margin), and answers that changed beyond how often they do when the judge is
-    only asked again; and that the judge is what it was: model, prompt, schema and parameters. A
-    provider's fingerprint is noted only: whether it matters is what the anchors tell.
+    The anchors are outputs that people rated. They were judged for the baseline and again for `run`
+    (`metal judge`). In each language and criterion METAL checks that agreement with people and the
+    mean score are within the margins (two one-sided tests), that coverage has not fallen by more
+    than its margin, and that answers changed no more often than when the judge is merely asked
+    again. It also checks that model, prompt, schema and parameters are the same. It only notes a
+    provider's fingerprint: the anchors show whether that matters.
 
-    *Equivalent* if every language passes (intersection-union), *worse* or *different* if a change
-    is shown (Holm's correction over all checks), else *undecided*, with the outputs that it needs.
+    The verdict is *equivalent* if every language passes (intersection-union), *worse* or
+    *different* if a change is shown (Holm's correction over all checks), else *undecided*, with the
+    number of outputs that would decide it.
 
     Args:
         gate: The file, from `metal.gate_init`.
@@ -203,9 +204,7 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
 
 
 def check_whole(rows: Any, before: Side, pairs: Mapping[str, str], declared: Declared) -> None:
-    """Raise UsageError where a cell of the baseline is missing now, has too few anchors, or too few
-    repeats.
-    """
+    """Raise UsageError if a cell of the baseline is missing, or has too few anchors or repeats."""
     ratings = before.dataset.ratings
     wanted = ratings[ratings["rater"].isin(list(pairs.values()))]
     for name, chosen in (("criterion", declared.criteria), ("language", declared.languages)):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Margin = Annotated[
     float,
     Option(
-        "Change of agreement with people that does not matter, as 0.1 or 10%.",
+        "Change in agreement with people that does not matter: 0.1 or 10%.",
         least=0,
         most=1,
         open_ends=True,
@@ -36,7 +36,7 @@ Margin = Annotated[
 MeanMargin = Annotated[
     float,
     Option(
-        "Change of the mean that does not matter, as a share of the scale.",
+        "Change in the mean that does not matter, as a share of the scale.",
         least=0,
         most=1,
         open_ends=True,
@@ -62,7 +62,7 @@ Expected = Annotated[
 Streams = Annotated[
     int,
     Option(
-        "Streams at most in a watch; more make it slower. [default: those of the baseline]",
+        "Most streams in a watch; more make it slower. [default: those of the baseline]",
         least=0,
         rare=True,
     ),
@@ -70,8 +70,8 @@ Streams = Annotated[
 Loss = Annotated[
     float,
     Option(
-        "Loss that a watch should find, as 0.15; the answer says how many anchors that takes."
-        " [default: 2 x margin]",
+        "Loss that a watch should find, e.g. 0.15; the result says how many anchors that"
+        " needs. [default: 2 x margin]",
         least=0,
         most=1,
         rare=True,
@@ -91,21 +91,20 @@ def gate_init(
     criteria: Annotated[Names, Option("Criteria; default all that were judged.", "-c")] = (),
     languages: Languages = (),
     expected: Expected = (),
-    least: Annotated[int, Option("Anchors a language at least.", least=1, rare=True)] = LEAST,
+    least: Annotated[int, Option("Fewest anchors per language.", least=1, rare=True)] = LEAST,
     streams: Streams = 0,
     loss: Loss = 0,
     alpha: float = 0.05,
     power: float = 0.8,
     force: Annotated[
-        bool, Option("Replace another gate; it is kept as NAME.replaced.", rare=True)
+        bool, Option("Replace an existing gate; it is kept as NAME.replaced.", rare=True)
     ] = False,
 ) -> list[str]:
-    """Declare a gate: write the file that `metal gate` reads, with the hashes of the anchors and of
-    the baseline.
+    """Write a gate: the file that `metal gate` reads, with hashes of the anchors and the baseline.
 
-    The margins are declared here, before the judge is asked again, and so is how many streams a
-    watch may have: one of agreement and one of the system's scores for each judge, language and
-    criterion of the baseline, or more.
+    Set the margins here, before the judge is asked again, and the largest number of streams in a
+    watch. A watch has one stream for agreement and one for the system's scores, for each judge,
+    language and criterion of the baseline.
 
     Args:
         anchors: The dataset folder with people's ratings.

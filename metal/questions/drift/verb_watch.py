@@ -113,27 +113,26 @@ def gate_watch(
     run: Ratings,
     *,
     state: Annotated[
-        StrPath, Option("File that the watch is kept in.", metavar="FILE")
+        StrPath, Option("File that holds the state of the watch.", metavar="FILE")
     ] = "watch.jsonl",
     data: Annotated[
         Data | None,
-        Option("Dataset that the run is about. [default: the gate's anchors]", metavar="DATASET"),
+        Option("Dataset of the run. [default: the gate's anchors]", metavar="DATASET"),
     ] = None,
 ) -> Watch:
-    """Watch a judge in use, batch by batch, with an alarm that may be looked at any time.
+    """Watch a judge in use, batch by batch. You may look at the alarm at any time.
 
-    Of outputs that people rated, whether the judge agrees with them is a bet against "agreement is
-    not below its level"; of outputs that nobody rated, its score is a bet against "the system is
-    not below its level". A level is what the anchors show for sure: the lower limit of their mean,
-    or their mean less the margin where that is lower. Each stream starts with a stake of 1 and
-    alarms when that has become 2 x streams / alpha. If the judge's stream alarms, the judge
-    drifted; if only the system's does, the system.
+    On outputs that people rated, the watch bets against "the judge's agreement is not below its
+    level"; on outputs that nobody rated, against "the system's score is not below its level". A
+    level is the lower limit of the anchors' mean, or the mean less the margin if that is lower.
+    Each stream starts with a stake of 1 and alarms when the stake reaches 2 x streams / alpha. If
+    the judge's stream alarms, the judge has drifted; if only the system's does, the system has.
 
-    If the judge agrees with people as on the anchors, or better, the chance of any false alarm,
-    ever, in any of the streams that the gate declares, is at most alpha.
+    If the judge agrees with people as well as on the anchors, or better, the chance of any false
+    alarm, ever, in any declared stream, is at most alpha.
 
-    The outputs of a source are one step. The file is a line a step: a run that was killed goes on
-    where it stood, and a batch counts once.
+    All outputs of a source are one step, and one line of the file. An interrupted run continues
+    where it stopped, and a batch counts once.
 
     Args:
         gate: The file, from `metal.gate_init`.

@@ -39,11 +39,12 @@ if TYPE_CHECKING:
 async def generate_async(
     data: StrPath | None = None,
     model: Annotated[
-        Names, Option("Model that writes, e.g. openai:gpt-4o, or a name of judges.toml.", "-m")
+        Names, Option("Model that writes, e.g. openai:gpt-4o, or a name in judges.toml.", "-m")
     ] = (),
     *,
     quality: Annotated[
-        Names, Option("good, bad, answer, bad-answer, reference, yours. [default: good,bad]", "-q")
+        Names,
+        Option("good, bad, answer, bad-answer, reference, or your own. [default: good,bad]", "-q"),
     ] = (
         "good",
         "bad",
@@ -57,40 +58,38 @@ async def generate_async(
     choose: Annotated[
         Literal["one", "all"] | None,
         Option(
-            "Outputs of each passage to be rated: one at random, or all. [default: one]",
+            "Outputs of each passage to have rated: one at random, or all. [default: one]",
             choices=("one", "all"),
             rare=True,
         ),
     ] = None,
-    keep_flagged: Annotated[bool, Option("Flagged outputs may be chosen too.", rare=True)] = False,
+    keep_flagged: Annotated[bool, Option("Also choose flagged outputs.", rare=True)] = False,
     reask: Reask = 1,
     reuse: Reuse = (),
     prompt_folders: PromptFolders = (),
     base_url: BaseUrl = "",
     concurrency: Concurrency = None,
-    seed: Annotated[
-        int | None, Option("Seed of all randomness. [default: 0]", least=0, rare=True)
-    ] = None,
+    seed: Annotated[int | None, Option("Random seed. [default: 0]", least=0, rare=True)] = None,
     force: Force = False,
     callbacks: Callbacks | None = None,
 ) -> Generating:
-    """Let models write a good and a bad summary of every passage of `data`, and choose one of them
-    at random.
+    """Have models write a good and a bad summary of every passage of `data`, and choose one of the
+    two at random.
 
     Good ones are written at temperature 0 for high ratings on the dataset's criteria, bad ones at
-    temperature 1 in an adversarial role, both with a justification (METAL 3.1.2). All are kept; the
-    chosen ones are what people and judges rate. Texts that decline (in English), copy the passage
-    or are in another language are flagged, counted, and not chosen.
+    temperature 1 in an adversarial role, both with a justification (METAL 3.1.2). All are kept;
+    people and judges rate the chosen ones. Texts that decline (in English), copy the passage or are
+    in another language are flagged, counted, and not chosen.
 
     `quality="answer,bad-answer"` writes answers to questions in the same way,
     `quality="translation"` translations.
 
-    `quality="reference"` adds the summaries that people wrote; several models keep a judge from
-    rating its own family's texts only. A quality of your own is a file generate/NAME.toml in a
-    folder given with `prompt_folders`. With guidance:openai:gpt-4o the text is generated through
-    the guidance library.
+    `quality="reference"` adds the summaries written by people. Use several models, so that a judge
+    does not rate only its own family's texts. For your own quality, put generate/NAME.toml into a
+    folder given with `prompt_folders`. guidance:openai:gpt-4o generates the text through the
+    guidance library.
 
-    Every reply is on disk before it counts, and a run that was stopped goes on with `resume`.
+    Every reply is on disk before it counts; `resume` continues an interrupted run.
 
     Args:
         data: A dataset folder; the outputs are added to it.

@@ -4,12 +4,12 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="jury",
-    summary="Make one judge of several.",
+    summary="Combine several judges into one.",
     function="metal.questions.jury.verb:jury",
     run="metal.questions.jury.run:Jury",
     page="metal.questions.jury.page:PAGE",
     ending="-jury",
-    doing="putting together",
+    doing="combining",
     examples="""
         metal jury datasets/news runs/news-judges
         metal jury datasets/news runs/news-judges -j gpt-4o/detailed,llama/detailed --by weights

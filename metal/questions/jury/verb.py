@@ -33,7 +33,9 @@ def jury(
     languages: Languages = (),
     by: Annotated[
         Literal["majority", "mean", "weights", "dawid-skene"],
-        Option("How members become one.", choices=("majority", "mean", "weights", "dawid-skene")),
+        Option(
+            "How to combine the members.", choices=("majority", "mean", "weights", "dawid-skene")
+        ),
     ] = "majority",
     reference: Annotated[
         str,
@@ -42,23 +44,24 @@ def jury(
             metavar="PEOPLE",
         ),
     ] = "",
-    name: Annotated[str, Option("What the jury is called.")] = "jury",
+    name: Annotated[str, Option("Name of the jury.")] = "jury",
     resamples: Resamples = 2000,
     seed: Seed = 0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Jury:
-    """Make one judge of several, and say where it is better than the best of them.
+    """Combine several judges into one, and show where it is better than the best of them.
 
-    `majority` is the level that most members gave (without one the mean, where that is a level;
-    else nothing), `mean` the level nearest to their mean, `dawid-skene` the likeliest level given
-    how reliable each seems. `weights` learns from people how much each member counts (ridge
+    `majority` is the level that most members gave (without one, the mean if it is a level; else no
+    answer), `mean` the level nearest to their mean, `dawid-skene` the most probable level given
+    each member's reliability. `weights` learns from people how much each member counts (ridge
     regression), in each language and criterion, and never from the sources it then judges. A jury
     of one is that judge.
 
-    Members that make the same mistakes are worth few: the table says how many. Whether the jury is
-    better is measured against the member that is the best on other sources than those compared;
-    elsewhere, ask that member instead. What a jury costs is what its members cost together.
+    Members that make the same mistakes add little: the table shows how many independent judges they
+    count as. The jury is compared with its best member, which is chosen on other sources than those
+    compared. Where the jury is not better, use that member instead. A jury costs as much as its
+    members together.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from

@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="leaderboard",
-    summary="Rank generators by people.",
+    summary="Rank generators by people's ratings.",
     function="metal.questions.leaderboard.verb:leaderboard",
     run="metal.questions.leaderboard.run:Leaderboard",
     page="metal.questions.leaderboard.page:PAGE",

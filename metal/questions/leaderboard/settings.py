@@ -32,7 +32,7 @@ class LeaderboardSettings:
     ] = ""
     criteria: Annotated[
         tuple[str, ...],
-        Option("Criteria that count, also for overall; default all whose scale has ends.", "-c"),
+        Option("Criteria that count, also for overall; default all with bounded scales.", "-c"),
     ] = ()
     languages: Annotated[
         tuple[str, ...], Option("Languages; default all, together and each.", "-l")
@@ -40,7 +40,7 @@ class LeaderboardSettings:
     aggregate: Annotated[
         Literal["mean", "majority"],
         Option(
-            "How several labels of one output become its score.",
+            "How to combine several labels of one output.",
             choices=("mean", "majority"),
             rare=True,
         ),
@@ -48,21 +48,19 @@ class LeaderboardSettings:
     sample: Annotated[
         int | None,
         Option(
-            "Score N sources per language, at random by `seed` and the same for every generator."
+            "Score N random sources per language (by `seed`), the same for every generator."
             " [default: all]",
             metavar="N",
             least=1,
         ),
     ] = None
-    with_judges: Annotated[bool, Option("Put LLM judges beside people, as metrics are.")] = False
+    with_judges: Annotated[bool, Option("Show LLM judges beside people, as for metrics.")] = False
     permutations: Permutations = 1000
     seed: Seed = 0
     exclude_noisy: ExcludeNoisy = ""
     corrected: Annotated[
         str,
-        Option(
-            "Also people's means corrected by this judge's ratings, as `metal.correct` gives them."
-        ),
+        Option("Also show people's means corrected by this judge's ratings (see `metal.correct`)."),
     ] = ""
 
     def __post_init__(self) -> None:

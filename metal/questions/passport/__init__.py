@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="passport",
-    summary="Say what judges may be used for, and until when.",
+    summary="Record what judges may be used for, and until when.",
     function="metal.questions.passport.verb:passport",
     run="metal.questions.passport.run:Passport",
     page="metal.questions.passport.page:PAGE",

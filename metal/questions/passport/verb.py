@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def passport(
     run: StrPath | Audit,
     *runs: StrPath | Run,
-    days: Annotated[int, Option("Valid for so many days.", least=1, most=3660)] = 180,
+    days: Annotated[int, Option("Days the passport is valid.", least=1, most=3660)] = 180,
     date: Annotated[
         str, Option("Day of issue. [default: today, UTC]", metavar="YYYY-MM-DD", rare=True)
     ] = "",
@@ -30,15 +30,15 @@ def passport(
     and criterion.
 
     A judge may be used alone where it is like a person, beside people (`metal.correct`) where it is
-    informative, and nowhere else. `runs` are runs of other questions (`metal.bias_language`, ...)
-    on the same judges: what they say stands in the passport, and what disqualifies a judge takes a
-    permission away.
+    informative, and nowhere else. `runs` are runs of other questions on the same judges
+    (`metal.bias_language`, ...): the passport records their findings, and a finding that
+    disqualifies a judge removes a permission.
 
-    The file passport.json has for each judge its model, parameters, prompt hashes, versions that
-    answered, the verdicts with their figures, what it was not tested on; the data's hash,
-    signatures, the days of issue and expiry, and a SHA-256 of it all, which guards against
-    accidents, not against a forger. `metal.judge(require="passport.json")` asks for no more than it
-    allows.
+    passport.json records, for each judge, its model, parameters, prompt hashes, the versions that
+    answered, the verdicts with their figures, and what it was not tested on. It also has the data's
+    hash, signatures, dates of issue and expiry, and a SHA-256 of the whole, which guards against
+    accidents but not against a forger. `metal.judge(require="passport.json")` refuses anything the
+    passport does not allow.
 
     Args:
         runs: Further runs that are to stand in it.

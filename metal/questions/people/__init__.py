@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="monitor",
-    summary="Say which raters can be relied on.",
+    summary="Find raters who stand out from the others.",
     function="metal.questions.people.verb:monitor",
     run="metal.questions.people.run:Monitor",
     page="metal.questions.people.page:PAGE",

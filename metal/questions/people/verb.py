@@ -33,9 +33,9 @@ def monitor(
     model: Annotated[
         str,
         Option(
-            "How noisy people are found: {rate,class}-{fixed,learned}-2, rate-{fixed,learned}-1,"
-            " rate-jeffreys, "
-            "rate-uniform. class-learned-2 is the paper's.",
+            "Model that finds noisy people: {rate,class}-{fixed,learned}-2,"
+            " rate-{fixed,learned}-1, rate-jeffreys, rate-uniform. The paper's is"
+            " class-learned-2.",
             metavar="MODEL",
         ),
     ] = "rate-learned-2",
@@ -58,21 +58,20 @@ def monitor(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Monitor:
-    """Say how far each rater of `data` can be relied on, and name those who stand out, with the
-    reason.
+    """Find raters of `data` who stand out from the others, with the reason.
 
-    Where test questions were hidden (`metal.annotate_export(..., test_questions="5%+5%")`), a
-    Beta-mixture model tells from the answers who is noisy: right in fewer than nine of ten, with a
-    probability above 0.99. Positive and negative questions are modelled apart, and so is each
-    language and criterion. `ratings` are runs of `metal.judge(..., test_questions="5%+5%")`: judges
-    are examined by the same rule as people.
+    If test questions were hidden (`metal.annotate_export(..., test_questions="5%+5%")`), a
+    Beta-mixture model finds who is noisy: right in fewer than nine of ten, with a probability above
+    0.99. Positive and negative questions, languages and criteria are modelled separately. `ratings`
+    are runs of `metal.judge(..., test_questions="5%+5%")`: judges are tested by the same rule as
+    people.
 
-    Without test questions people can still be set beside those who rated the same outputs: how
-    often they agree, how severe they are, whether they always say the same, and what Dawid-Skene
-    and MACE make of their competence.
+    Without test questions, people are compared with those who rated the same outputs: how often
+    they agree, how severe they are, whether they always give the same answer, and their competence
+    by Dawid-Skene and MACE.
 
-    Nothing is removed. `exclude_noisy` of audit, billboard, leaderboard and design leaves noisy
-    people out.
+    Nothing is removed. To exclude noisy people, use `exclude_noisy` of audit, billboard,
+    leaderboard and design.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from
@@ -152,13 +151,13 @@ def monitor(
 def monitor_simulate(
     *,
     model: Annotated[Names, Option("Models; default all eight of Table 1.", "-m")] = (),
-    seeds: Annotated[int, Option("Simulations of ROUNDS each.", least=1)] = 40,
-    rounds: Annotated[int, Option("Rounds of annotation each.", least=1)] = 25,
+    seeds: Annotated[int, Option("Number of simulations.", least=1)] = 40,
+    rounds: Annotated[int, Option("Rounds of annotation per simulation.", least=1)] = 25,
     workers: Annotated[int, Option("Workers in a round.", least=1)] = 60,
     questions: Annotated[
         float,
         Option(
-            "Test questions that a worker answers on average; at least 1, geometric.",
+            "Test questions a worker answers on average (geometric, at least 1).",
             least=1,
             most=100_000,
         ),
@@ -175,13 +174,13 @@ def monitor_simulate(
     seed: Seed = 0,
     progress: Progress | None = None,
 ) -> pd.DataFrame:
-    """Simulate workers who answer test questions, some of them noisy, and see whom each model
-    flags.
+    """Simulate workers who answer test questions, some of them noisy, and show which of them each
+    model flags.
 
-    Precision is the share of noisy workers among those flagged, recall the share of the noisy that
-    were flagged, by how many test questions a worker answered; the paper's printed values stand
-    beside. Workers are drawn as appendix B.2 of the paper (GENIE) says. Use it to choose a model,
-    or to see what fewer questions would cost.
+    Precision is the share of noisy workers among those flagged; recall is the share of noisy
+    workers who were flagged. Both are given by the number of test questions a worker answered, next
+    to the paper's printed values. Workers are drawn as in appendix B.2 of the paper (GENIE). Use
+    the result to choose a model, or to see what fewer questions would cost.
 
     Args:
         progress: Called with simulations done and in all.

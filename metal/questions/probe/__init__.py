@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="probe report",
-    summary="Say what judges are blind to, without people.",
+    summary="Test judges with planted errors, without people.",
     function="metal.questions.probe.verb:probe_report",
     run="metal.questions.probe.run:ProbeReport",
     page="metal.questions.probe.page:PAGE",

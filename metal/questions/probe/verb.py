@@ -49,11 +49,11 @@ Probes = Annotated[
     ),
 ]
 Criteria = Annotated[Names, Option("Criteria; default all.", "-c")]
-PerLanguage = Annotated[int, Option("Outputs to change, a language.", "-n", metavar="N", least=1)]
+PerLanguage = Annotated[int, Option("Outputs to change per language.", "-n", metavar="N", least=1)]
 Aspects = Annotated[
     Pairs | None,
     Option(
-        "What a criterion of yours looks at: language, content, task, facts, safety, overall.",
+        "What your own criterion looks at: language, content, task, facts, safety, overall.",
         metavar="CRITERION=ASPECT",
         flag="--aspect",
     ),
@@ -77,17 +77,17 @@ def probe_plan(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> ProbePlan:
-    """Change outputs in ways whose effect is known, for judges (or people) to rate beside the
+    """Change outputs in ways with a known effect, for judges (or people) to rate along with the
     originals.
 
-    Certain changes anybody would see who reads the language: another item's output, nothing, a
-    wrong language or script, half of it, other figures. Graded ones damage a share of the words or
-    letters. Invariant ones change nothing that matters (encoding, quotation marks, bold type).
+    Any reader of the language notices a certain change: another item's output, an empty one, a
+    wrong language or script, half of it, other figures. Graded changes damage a share of the words
+    or letters. Invariant changes alter nothing that matters (encoding, quotation marks, bold type).
     Baits must not raise a score: an order to the judge, in English and in the item's language, and
-    padding. Scripts without blanks are changed by what a reader sees as a character.
+    padding. In scripts without blanks, changes go by what a reader sees as a character.
 
-    The dataset holds both, and says what must come of each change. `metal.probe_run` plans and
-    judges in one.
+    The dataset holds originals and changed outputs, and records the expected effect of each change.
+    `metal.probe_run` plans and judges in one step.
 
     Args:
         data: A dataset folder, a table of ratings with texts, or a dataset from `metal.read`.
@@ -128,7 +128,9 @@ def probe_plan(
 @documented
 def probe_run(
     data: Data,
-    judge: Annotated[Names, Option("Judge to probe: openai:gpt-4o, a name of judges.toml.", "-j")],
+    judge: Annotated[
+        Names, Option("Judge to probe: openai:gpt-4o, or a name in judges.toml.", "-j")
+    ],
     *,
     probes: Probes = (),
     prompt: Annotated[Names, Option("Prompt: simple, detailed, or your own.", "-p")] = "detailed",
@@ -153,12 +155,12 @@ def probe_run(
     callbacks: Callbacks | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Judging:
-    """Make a dataset of probes as `metal.probe_plan` does, and let judges rate it as `metal.judge`
-    does.
+    """Make a dataset of probes (see `metal.probe_plan`), and have judges rate it (see
+    `metal.judge`).
 
-    A run that was stopped goes on with the same call, or with `metal.judge(resume=RUN)`; nothing is
+    To continue an interrupted run, repeat the call or use `metal.judge(resume=RUN)`; nothing is
     paid twice. The same call with more judges asks only those. `metal.probe_report(FOLDER, RUN)`
-    says what a judge is blind to.
+    shows which changes a judge misses.
 
     Args:
         data: As of `metal.probe_plan`.
@@ -225,7 +227,7 @@ def probe_report(
     reference: Annotated[
         str,
         Option(
-            "The people who show what can be noticed: group=expert, or rater=A1,A2.",
+            "People who show which changes can be noticed: group=expert, or rater=A1,A2.",
             metavar="PEOPLE",
         ),
     ] = "",
@@ -233,16 +235,15 @@ def probe_report(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> ProbeReport:
-    """Say which changes a judge is blind to, in which language: nobody has to speak it.
+    """Show which changes a judge misses, in each language. Nobody has to speak the language.
 
-    For each change: how often the clean output gets the better score (A, with ties as half; 0.5 is
-    chance), the change of the score, and how selective it is. A judge is called blind where it
-    surely notices fewer than half of the changes, lured where a bait surely raises its scores,
-    moved where something that does not matter does: with at most 5% for a wrong word in all that is
-    said of a judge. A probe never shows that a judge is good.
+    For each change you get how often the clean output has the better score (A, ties as half; 0.5 is
+    chance), the change of the score, and how selective it is. A judge is blind if it is shown to
+    notice fewer than half of the changes, lured if a bait raises its scores, and moved if something
+    that does not matter changes them. The chance of any wrong word about a judge is at most 5%. A
+    probe never shows that a judge is good.
 
-    Graded changes decide something only where people who rated the changed outputs were shown to
-    notice them.
+    Graded changes count only if people who rated the changed outputs were shown to notice them.
 
     Args:
         data: A dataset folder of `metal.probe_plan`, or such a dataset; `ratings` are runs of

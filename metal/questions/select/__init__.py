@@ -4,7 +4,7 @@ from metal.runs.kinds import Kind
 
 KIND = Kind(
     command="select",
-    summary="Say which answers of a judge need no people.",
+    summary="Find answers a judge can give without people.",
     function="metal.questions.select.verb:select",
     run="metal.questions.select.run:Selection",
     page="metal.questions.select.page:PAGE",

@@ -42,9 +42,8 @@ def select(
     confidence: Annotated[
         Names,
         Option(
-            "Where confidence comes from; of several the first that a judge has. [default: rating,"
-            " repeats, orders, "
-            "prompts, languages, jury]"
+            "Sources of confidence, in order of preference. [default: rating, repeats,"
+            " orders, prompts, languages, jury]"
         ),
     ] = ("rating", "repeats", "orders", "prompts", "languages", "jury"),
     alpha: Annotated[
@@ -61,12 +60,12 @@ def select(
         Option("The chance that more differ, in any language.", least=0, most=1, open_ends=True),
     ] = 0.1,
     cascade: Annotated[
-        Names, Option("Ask these judges one after another, the cheap first.", metavar="JUDGES")
+        Names, Option("Ask these judges one after another, cheapest first.", metavar="JUDGES")
     ] = (),
     costs: Annotated[
         Pairs | None,
         Option(
-            "Dollars of a rating, also of people. [default: what judges' runs say]",
+            "Dollars per rating, for judges and people. [default: from the judges' runs]",
             metavar="WHO=USD",
         ),
     ] = None,
@@ -75,18 +74,19 @@ def select(
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> Selection:
-    """Say which answers of a judge need no people: those above a threshold of confidence, with a
+    """Find answers that a judge can give without people: those above a confidence threshold, with a
     guarantee.
 
-    In each language thresholds are tried from strict to loose, as long as it is sure that at most
-    `alpha` of the kept answers differ from people's aggregate (fixed sequence of exact tests, Jung
-    et al. 2025). The rest goes to the next judge of `cascade`, and then to people. Beside it:
-    whether confidence can be believed (ECE, Brier, AUROC, a reliability curve, what isotonic
-    regression makes of it).
+    In each language, METAL tries thresholds from strict to loose, as long as it is shown that at
+    most `alpha` of the kept answers differ from people's aggregate (fixed sequence of exact tests,
+    Jung et al. 2025). The rest goes to the next judge of `cascade`, then to people. METAL also
+    shows whether to believe the confidence (ECE, Brier, AUROC, a reliability curve, and the result
+    of isotonic regression).
 
-    Confidence is the probability of the answered level where ratings have a column `confidence`;
-    else the share of answers like it: of the judge asked again (`metal.judge(repeat=...)`), of
-    pairs in both orders, with other prompts, in other languages, of the other judges.
+    Confidence is the probability of the answered level if ratings have a column `confidence`.
+    Otherwise it is the share of answers that agree with it: from the judge asked again
+    (`metal.judge(repeat=...)`), pairs in both orders, other prompts, other languages, or the other
+    judges.
 
     Args:
         data: A dataset folder, a table of ratings (file or DataFrame), or a dataset from

@@ -27,7 +27,7 @@ def design_labels(
     data: Data,
     *ratings: Ratings,
     judges: Names = (),
-    criteria: Annotated[Names, Option("Criteria; default all whose scale has ends.", "-c")] = (),
+    criteria: Annotated[Names, Option("Criteria; default all with bounded scales.", "-c")] = (),
     languages: Names = (),
     reference: Annotated[
         str, Option("Whose labels: group=expert, or rater=A1,A2.", metavar="PEOPLE")
@@ -38,21 +38,21 @@ def design_labels(
     pay: float | None = None,
     judge_price: float = 0.0,
     seconds: Annotated[
-        float | None, Option("Seconds a task takes.", least=0, open_ends=True, rare=True)
+        float | None, Option("Seconds per task.", least=0, open_ends=True, rare=True)
     ] = None,
     fee: float = 0.2,
     min_hourly: float = 15.0,
     progress: Progress | None = None,
     **reading: Unpack[ReadingOptions],
 ) -> LabelPlan:
-    """Plan how many labels by people `metal.correct` needs beside a judge, from those there are: a
-    pilot.
+    """Plan how many people's labels `metal.correct` needs beside a judge.
 
-    For each language, criterion and judge: the labels whose corrected mean has an interval as
-    narrow as `half_width`, and as many as that takes without a judge. Or what a `budget` gives,
-    spread over the languages so that their intervals are narrowest together (Neyman). Where the
-    judge does not pay, that is said: then label at random. How well the judge goes with people is
-    taken at the lower bound of what the pilot shows.
+    The plan starts from the labels there are, a pilot. For each language, criterion and judge, it
+    gives the number of labels that make the interval of the corrected mean as narrow as
+    `half_width`, and the number needed without a judge. With a `budget` it spreads the labels over
+    the languages so that their intervals are narrowest together (Neyman). It says where the judge
+    does not pay: there, label at random. To be safe, agreement between judge and people is taken at
+    the lower bound of what the pilot shows.
 
     With `pay` and `judge_price` the plan also says how many sources the judge should rate for each
     label.

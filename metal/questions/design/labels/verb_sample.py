@@ -39,27 +39,26 @@ def sample_labels(
     data: StrPath,
     *ratings: Ratings,
     labels: Annotated[
-        int, Option("Sources of each language that people are to rate.", "-n", metavar="N", least=1)
+        int, Option("Sources per language for people to rate.", "-n", metavar="N", least=1)
     ],
     judge: Annotated[
         str,
         Option(
-            "Draw as many from each fifth of this judge's scores, so that rare ones are seen."
+            "Draw equally from each fifth of this judge's scores, to include rare ones."
             " [default: equal]"
         ),
     ] = "",
     languages: Languages = (),
     seed: Seed = 0,
-    force: Annotated[bool, Option("Replace a draw that is there by another.", rare=True)] = False,
+    force: Annotated[bool, Option("Replace an earlier draw.", rare=True)] = False,
 ) -> DrawnSources:
-    """Draw the sources that people should rate, with known probabilities, and keep them with the
-    dataset.
+    """Draw sources for people to rate, with known probabilities, and record them in the dataset.
 
-    Each source of a language is as likely as any other; with `judge` those whose scores are rare
-    are likelier. The probabilities are kept in annotation/drawn.jsonl: `metal.annotate_export(...,
-    drawn=True)` hands these sources out, with all their outputs, and `metal.correct` weighs what
-    people say by them. A larger `labels` keeps the sources of a smaller one. `ratings` are run
-    folders with the judge's ratings.
+    Each source of a language is equally likely; with `judge`, sources with rare scores are
+    likelier. annotation/drawn.jsonl keeps the probabilities:
+    `metal.annotate_export(..., drawn=True)` hands out these sources with all their outputs, and
+    `metal.correct` weighs people's ratings by them. A larger `labels` keeps the sources of a
+    smaller one. `ratings` are run folders with the judge's ratings.
 
     Args:
         data: The dataset's folder.
