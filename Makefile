@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up first. uv is used where it is installed, pip otherwise.
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests lint types test-services test-adapters check docs shots bench clean
+.PHONY: help demo test tests lint types coverage lock test-services test-adapters check docs shots bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -45,6 +45,19 @@ tests: lint
 
 test: .venv/ready  ## lint, types and the whole test suite
 	$(MAKE) --jobs=2 types tests
+
+# Lines and branches, of processes that tests start too; twice as slow as without. The floor is in pyproject.toml.
+coverage: .venv/ready  ## the tests once more, with the branches they reach; FOLDERS="tests/stats tests/audit" for some
+	$(BIN)/coverage erase
+	$(BIN)/python -m pytest -n 2 --dist worksteal --cov --cov-report= $(FOLDERS)
+	$(BIN)/coverage report $(if $(FOLDERS),--fail-under=0)
+
+# Names, versions and hashes only: no index, so that the file is right whatever mirror somebody uses.
+lock:  ## the versions of requirements-dev.txt anew, the newest that pyproject.toml allows; needs uv
+	uv lock --no-config --upgrade --quiet
+	echo "# Written by \`make lock\`; CONTRIBUTING.md says what for." > requirements-dev.txt
+	uv export --no-config --frozen --group dev --no-emit-project --no-annotate --no-header --quiet >> requirements-dev.txt
+	@rm uv.lock
 
 # The site's own pages, then those that METAL makes: the gallery's page has the commands.
 docs: .venv/ready  ## the documents as a site, in site/
