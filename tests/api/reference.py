@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import inspect
-import re
-import textwrap
-from collections.abc import Callable, Iterator
-from dataclasses import fields, is_dataclass
+from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 import click
 from click.testing import CliRunner
 
 import metal
 from metal import cli, errors
-from metal.api.options import options_of
 from metal.data import dataset, records
 from metal.runs import judges_run
 from metal.runs.columns import Column
 from metal.runs.kinds import Kind, kinds, load, meaning
 from metal.runs.run import Run
+from tests.api.python_reference import python_pages
 
 ROOT = Path(__file__).resolve().parents[2]
 REFERENCE = ROOT / "docs" / "reference"
@@ -34,8 +31,8 @@ def runs() -> list[tuple[Kind, type[Run]]]:
 def pages() -> dict[str, str]:
     """The text of each page, by its name."""
     made = {
+        **python_pages(),
         "verbs": _verbs(),
-        "python": _python(),
         "tables": _tables(),
         "files": _files(),
         "errors": _errors(),
@@ -68,84 +65,6 @@ def _verbs() -> Iterator[str]:
         assert not said.exit_code, said.output
         yield f"## {' '.join(('metal', *words))}"
         yield f"```text\n{said.output.strip()}\n```"
-
-
-def _python() -> Iterator[str]:
-    yield "# Python"
-    yield "All of it is in `metal`. What a [verb](verbs.md) does is a function of the same name."
-    for name in sorted(
-        metal.__all__, key=lambda name: (not inspect.isfunction(getattr(metal, name)), name)
-    ):
-        value = getattr(metal, name)
-        yield f"## {name}"
-        if inspect.isfunction(value):
-            yield f"```py\n{_signature(value)}\n```"
-        yield _prose(inspect.getdoc(value) or "")
-        if inspect.isclass(value):
-            yield from _members(value)
-
-
-def _signature(function: Callable[..., Any]) -> str:
-    signature = inspect.signature(function)
-    kinds = {
-        name: inspect.formatannotation(kind) for name, (kind, _, _) in options_of(function).items()
-    }
-    parts: list[str] = []
-    for name, each in signature.parameters.items():
-        if each.kind is each.KEYWORD_ONLY and not {part[0] for part in parts} & {"*"}:
-            parts.append("*")
-        default = getattr(each.default, "__name__", repr(each.default))
-        shown = "" if each.default is each.empty else f" = {default}"
-        stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
-        parts.append(f"{stars}{name}: {kinds.get(name, each.annotation)}{shown}")
-    inside = "".join(f"    {part},\n" for part in parts)
-    text = f"{function.__name__}(\n{inside}) -> {signature.return_annotation}"
-    return re.sub(r"(collections\.abc|typing|pathlib(\._local)?|metal\.api\.\w+)\.", "", text)
-
-
-def _prose(text: str) -> str:
-    """A docstring as Markdown: arguments and errors are lists, an example is code, and what stands
-    as it is stands as it is.
-    """
-    text = re.sub(
-        r"^(Args|Raises):\n(.*?)(?=\n\n|\Z)", _listed, text, flags=re.MULTILINE | re.DOTALL
-    )
-    text = re.sub(r"^Returns:\n", "Returns:\n\n", text, flags=re.MULTILINE)
-    text = re.sub(
-        r"^Example:\n(.*)\Z",
-        lambda example: f"```py\n{textwrap.dedent(example[1]).strip()}\n```",
-        text,
-        flags=re.MULTILINE | re.DOTALL,
-    )
-    text = re.sub(r"^    (?=\S)", "", text, flags=re.MULTILINE)
-    return re.sub(r"\x08\n(.*?)(?=\n\n|\Z)", r"```text\n\1\n```", text, flags=re.DOTALL)
-
-
-def _listed(section: re.Match[str]) -> str:
-    """A section of a docstring as a list, an item a line."""
-    joined = re.sub(r"\n {8}", " ", section[2])
-    return f"{section[1]}:\n\n" + re.sub(
-        r"^ {4}(\w+(?:, \w+)*): ", r"- `\1`: ", joined, flags=re.MULTILINE
-    )
-
-
-def _members(value: type) -> Iterator[str]:
-    lines = (
-        [f"- `{field.name}`: `{field.type}`" for field in fields(value)]
-        if is_dataclass(value)
-        else []
-    )
-    for name, member in vars(value).items():
-        text = inspect.getdoc(member)
-        if (
-            not name.startswith("_")
-            and text
-            and not isinstance(member, str | int | float | tuple | None)
-        ):
-            call = "()" if inspect.isfunction(member) else ""
-            lines.append(f"- `{name}{call}`: {' '.join(text.split(chr(10) * 2)[0].split())}")
-    if lines:
-        yield "\n".join(lines)
 
 
 def _tables() -> Iterator[str]:
