@@ -17,7 +17,13 @@ from hypothesis import strategies as st
 
 from metal.data import ratings, ratings_files
 from metal.data.escaping import guarded
-from metal.data.languages import check_language, find_language, is_language, language_name
+from metal.data.languages import (
+    _codes_by_own_name,
+    check_language,
+    find_language,
+    is_language,
+    language_name,
+)
 from metal.data.ratings import NOT_ASKED, UNANSWERED, code_matrix, join, names_in, tidy_facts
 from metal.data.ratings_files import read_facts
 from metal.data.records import Criterion, Estimate, Level, Output, Rater, Rating, Scale, Source
@@ -328,6 +334,8 @@ def test_names() -> None:
     assert language_name("hi") == "Hindi"
     assert language_name("zh-en") == "Chinese to English"
     assert find_language("Swahili") == "sw"
+    # none is taken for a sentence or an id
+    assert all(find_language(spoken) for spoken in _codes_by_own_name() if "(" not in spoken)
     assert find_language("klingonese") is None
 
 

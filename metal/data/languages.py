@@ -32,6 +32,7 @@ OTHER_NAMES = {
 
 
 NEARLY = 0.75  # share of letters that a misspelt name has in common with what was meant
+LONGEST_NAME = 30  # characters: of what speakers call a language, with room
 SEVERAL = "mul"  # the code of a text in several languages
 UNNAMED = "und"  # BCP 47: undetermined
 
@@ -153,7 +154,9 @@ def find_language(name: str) -> str | None:
     by_name = _codes_by_name().get(folded.replace("_", " "))
     if by_name or is_language(name.strip()):
         return by_name or name.strip()
-    return _codes_by_own_name().get(folded) or _pair_of_names(name)
+    # All of CLDR is read for these, 1.4 s: not for a sentence or an id.
+    may_be_own = len(folded) <= LONGEST_NAME and not re.search(r"[\d_]", folded)
+    return (may_be_own and _codes_by_own_name().get(folded)) or _pair_of_names(name)
 
 
 def _pair_of_names(text: str) -> str | None:

@@ -449,9 +449,10 @@ def test_an_audit_says_which_criteria_people_did_not_rate() -> None:
 
 @pytest.mark.reference
 def test_real_ratings_give_the_same_audit_in_every_shape(reference: Path, tmp_path: Path) -> None:
-    """PARIKSHA's Tamil: all tables equal but for their signatures."""
+    """Some of PARIKSHA's Tamil: all tables equal but for their signatures."""
     table = metal.read(reference / "pariksha").ratings
     table = table[table["score"].notna() & (table["language"] == "ta")]
+    table = table[table["source"].isin(sorted(table["source"].unique())[:8])]
     names = ["language", "source", "generator", "output", "criterion", "rater"]
     ratings = pd.DataFrame({name: table[name].astype(str).to_numpy() for name in names})
     ratings["rater"] = (

@@ -56,10 +56,10 @@ AS_TEXT = [[str(cell) for cell in row] for row in ROWS]
 
 
 def test_a_sheet_of_blanks_is_read_in_little_memory(tmp_path: Path) -> None:
-    """300 MB of blanks before the first row, in a file of 300 kB."""
+    """100 MB of blanks before the first row, in a file of 100 kB."""
     path = write_sheet(
         tmp_path / "t.xlsx",
-        lambda text: text.replace(b"<sheetData>", b"<sheetData>" + b" " * 300_000_000),
+        lambda text: text.replace(b"<sheetData>", b"<sheetData>" + b" " * 100_000_000),
     )
     assert path.stat().st_size < 1_000_000
     program = (
@@ -73,15 +73,7 @@ def test_a_sheet_of_blanks_is_read_in_little_memory(tmp_path: Path) -> None:
     )
     rows, more = map(int, done.stdout.split())
     assert rows == len(ROWS) - 1
-    assert more < 100_000 * resource.getpagesize() / 4096  # kB; the blanks alone are 300,000
-
-
-@pytest.mark.reference
-def test_a_gigabyte_of_blanks_is_read(reference: Path) -> None:
-    bomb = reference.parent / "tools" / "attacks" / "x_bomb.xlsx"
-    if not bomb.is_file():
-        pytest.skip("the file is not here")
-    assert len(read_frame(bomb)) == 36
+    assert more < 60_000 * resource.getpagesize() / 4096  # kB; the blanks alone are 100,000
 
 
 @pytest.mark.parametrize("chunk", [1, 7, 64, 1 << 18])
@@ -125,10 +117,10 @@ def test_a_sheet_that_states_no_size_is_read_once(
     monkeypatch.setattr(workbook, "SheetText", Followed)
     book = openpyxl.Workbook(write_only=True)
     sheet = book.create_sheet()
-    for row in [ROWS[0], *ROWS[1:] * 2000]:
+    for row in [ROWS[0], *ROWS[1:] * 200]:
         sheet.append(row)
     book.save(path := tmp_path / "t.xlsx")
-    assert len(read_frame(path)) == 2000 * (len(ROWS) - 1)
+    assert len(read_frame(path)) == 200 * (len(ROWS) - 1)
     of_the_head, whole = (text.done for text in opened)
     assert of_the_head < whole / 10
 

@@ -91,6 +91,9 @@ def _filled_up(path: Path, cells: Iterable[Sequence[Any]], width: int) -> list[l
             raise DataError(
                 path, f"a sheet of more than {MOST_ROWS:,} rows", "Save the table as CSV"
             )
+        # openpyxl gives a million rows for what is missing above a cell far below
+        if row.count(None) == len(row):
+            continue
         texts = [_text(cell) for cell in row]
         if not any(text is not None for text in texts):
             continue
