@@ -73,7 +73,11 @@ def test_what_is_true_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_gallery_has_what_it_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages.run(DOCS / "gallery.md", tmp_path, None, monkeypatch)
-    linked = re.findall(r'href="([^"]+)"', (DOCS / "gallery.md").read_text(encoding="utf-8"))
+    text = (DOCS / "gallery.md").read_text(encoding="utf-8")
+    linked = re.findall(r'href="([^"]+)"', text)
+    pictures = re.findall(r'href="[^"]+"><img src="([^"]+)"', text)
+    assert len(pictures) == len(linked)
+    assert all((DOCS / path).stat().st_size < 70_000 for path in pictures)
     assert len(linked) == len({path for path in linked if (tmp_path / "site" / path).is_file()}) > 3
 
 
