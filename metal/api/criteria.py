@@ -44,7 +44,7 @@ def criterion_new(
     """Add the criterion NAME to a dataset; without one, write it to a file.
 
     Give `scale` and `question`, which is all that prompts and forms need, or a `template` that has
-    the criterion with its descriptions. `metal prompt show DATA --criterion NAME` shows what judges
+    the criterion with its descriptions. `metal prompt DATA --criterion NAME` shows what judges
     are told. For the prompt `detailed`, put longer descriptions of your own into
     prompts/criteria/NAME.toml.
 

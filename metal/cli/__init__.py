@@ -56,13 +56,14 @@ GROUPS = {
     "Build": ("sample", "generate", "annotate", "design"),
     "Judges": ("judges", "criterion", "prompt", "replies", "score", "metric", "jury"),
     "Trust": ("bias", "probe", "select", "correct", "passport"),
-    "In use": ("diff", "gate"),
+    "In use": ("gate",),
     "Rank": ("billboard", "leaderboard", "submit"),
     "People": ("monitor",),
     "More": ("report", "completion"),
 }
 
 
+OLDER = ("diff",)  # spellings that still work: of two runs, `metal gate` says what differs
 UNREAD = 141  # as a shell says of a program that a closed pipe ended
 
 
@@ -72,7 +73,7 @@ class Verbs(Group):
     """
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_summaries())
+        return [name for name in _summaries() if name not in OLDER]
 
     def get_command(self, ctx: click.Context | None, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.commands and cmd_name in _summaries():
@@ -94,7 +95,7 @@ class Verbs(Group):
         from metal.runs.kinds import unloadable
 
         summaries, grouped = _summaries(), {name for names in GROUPS.values() for name in names}
-        others = tuple(name for name in summaries if name not in grouped)
+        others = tuple(name for name in self.list_commands(ctx) if name not in grouped)
         sections = {
             group: [(name, summaries[name]) for name in names if name in summaries]
             for group, names in {**GROUPS, "Others": others}.items()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import metal
 from metal.cli.analysis import analysis
 from metal.cli.printing import print_json, show_parts, warn_at_once
-from metal.cli.verb import AS_JSON, FORCE, WithDefault, verb
+from metal.cli.verb import AS_JSON, FORCE, Other, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.runs.kinds import kind_of
 from metal.show.terminal import console
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-# What `metal monitor simulate` prints below its tables.
+# What `metal monitor --simulate` prints below its tables.
 NOTES = (
     (
         "The question counts behind the paper's table (WMT21) were not published; here they are"
@@ -57,16 +57,12 @@ def demo(out: Path | None, force: bool) -> None:
     console.say("Next, your own: metal audit RATINGS.csv")
 
 
-design = WithDefault(default=analysis(kind_of("design")))
-design.add_command(analysis(kind_of("design labels")))
-
-
 @verb(
     metal.design_anchors,
     AS_JSON,
     examples="""
-        metal design anchors datasets/news -l en,hi --half-width 0.05
-        metal design anchors datasets/news runs/news-judges --judge openai:gpt-4o/simple --contents 40
+        metal design --for anchors datasets/news -l en,hi --half-width 0.05
+        metal design --for anchors datasets/news runs/news-judges --judge openai:gpt-4o/simple --contents 40
     """,  # noqa: E501
 )
 def anchors(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
@@ -85,7 +81,15 @@ def anchors(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any
     )
 
 
-design.add_command(anchors)
+verdicts = analysis(kind_of("design"))
+design = WithDefault(
+    default=verdicts,
+    others=(
+        Other(verdicts, "--for verdict"),
+        Other(analysis(kind_of("design labels")), "--for scores"),
+        Other(anchors, "--for anchors"),
+    ),
+)
 
 
 @verb(
@@ -93,8 +97,8 @@ design.add_command(anchors)
     AS_JSON,
     short_help="How well each model finds noisy annotators: GENIE's Table 1.",
     examples="""
-        metal monitor simulate
-        metal monitor simulate --questions 100 --model class-learned-2,rate-learned-2
+        metal monitor --simulate
+        metal monitor --simulate --questions 100 --model class-learned-2,rate-learned-2
     """,
 )
 def simulate(as_json: bool, **options: Any) -> None:
@@ -146,5 +150,4 @@ def _percent(share: float, digits: int = 0) -> str:
     return "-" if isnan(share) else f"{100 * share:.{digits}f}"
 
 
-monitor = WithDefault(default=analysis(kind_of("monitor")))
-monitor.add_command(simulate)
+monitor = WithDefault(default=analysis(kind_of("monitor")), others=(Other(simulate, "--simulate"),))

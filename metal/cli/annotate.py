@@ -36,7 +36,7 @@ def _export(data: Path, to: str = "html", **options: Any) -> None:
 export = verb(
     annotate_export,
     short_help="Write tasks for people.",
-    required=("to",),  # `metal annotate html` is the short way
+    required=("to",),  # Python has a default
     examples=r"""
     metal annotate export datasets/mine --to html --template summarization \
       --add-criteria
@@ -63,8 +63,10 @@ No server and no network is needed; answers are saved on the device as people go
 
 \b
 Example:
-  metal annotate html datasets/mine -l sw --raters 3
+  metal annotate export --to html datasets/mine -l sw --raters 3
 """  # noqa: E501
+
+html.hidden = True  # an older spelling
 
 FILES = click.Argument(["files"], nargs=-1, required=True, type=PATH)
 

@@ -11,22 +11,19 @@ import metal
 from metal.cli.analysis import analysis
 from metal.cli.flags import in_flags
 from metal.cli.printing import print_json, show_parts
-from metal.cli.verb import AS_JSON, CommandGroup, verb
+from metal.cli.verb import AS_JSON, Other, WithDefault, verb
 from metal.runs.kinds import kind_of
 from metal.show.terminal import console
-
-bias = CommandGroup("bias", short_help="Find languages in which judges are too lenient.")
-bias.add_command(analysis(kind_of("bias language")))
 
 
 @verb(
     metal.bias_plan,
     AS_JSON,
     examples="""
-        metal bias plan datasets/news -j openai:gpt-4o-mini
-        metal bias plan datasets/news -l en,eu --out news-texts
+        metal bias --plan datasets/news -j openai:gpt-4o-mini
+        metal bias --plan datasets/news -l en,eu --out news-texts
         metal generate news-texts -m openai:gpt-4o -q translation --choose all
-        metal bias plan datasets/news -l en,eu --translations news-texts --out news-eu
+        metal bias --plan datasets/news -l en,eu --translations news-texts --out news-eu
     """,
 )
 def plan(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
@@ -49,4 +46,6 @@ def plan(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -
         console.say(f"{made.written}: {made.out}", wrap=False)
 
 
-bias.add_command(plan)
+language = analysis(kind_of("bias language"))
+bias = WithDefault(default=language, others=(Other(plan, "--plan"),), name="bias")
+bias.add_command(language)

@@ -14,7 +14,7 @@ import metal
 from metal.cli.analysis import analysis
 from metal.cli.board_views import crowd, references
 from metal.cli.printing import print_json
-from metal.cli.verb import AS_JSON, CommandGroup, Verb, WithDefault, verb
+from metal.cli.verb import AS_JSON, CommandGroup, Other, Verb, WithDefault, verb
 from metal.data.escaping import csv_text
 from metal.data.text import recorded
 from metal.runs.kinds import kind_of
@@ -86,8 +86,10 @@ def history(data: Path, as_json: bool) -> None:
     )
 
 
-billboard = WithDefault(default=analysis(kind_of("billboard")))
-for command in (crowd, references, apply, history):
+billboard = WithDefault(
+    default=analysis(kind_of("billboard")), others=(Other(history, "--history"),)
+)
+for command in (crowd, references, apply):
     billboard.add_command(command)
 
 
@@ -135,7 +137,7 @@ def _submission(function: Callable[..., Submitted], short_help: str, examples: s
                 f" {board} -g {result.name}"
             )
         console.say(
-            f"Next: metal billboard {'' if result.ranked else 'history '}{board}", wrap=False
+            f"Next: metal billboard {'' if result.ranked else '--history '}{board}", wrap=False
         )
 
     return command

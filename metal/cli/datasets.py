@@ -17,7 +17,7 @@ from metal.api.sample import PICTURE
 from metal.cli.analysis import run_folder
 from metal.cli.printing import print_json, show_parts, warn_at_once
 from metal.cli.reading import read_and_say
-from metal.cli.verb import AS_JSON, FORCE, PATH, VERBOSE, WithDefault, verb
+from metal.cli.verb import AS_JSON, FORCE, PATH, VERBOSE, Other, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.holdings import IMPORT
 from metal.data.languages import language_name, language_order
@@ -70,8 +70,8 @@ def passages(out: Path, **options: Any) -> None:
     AS_JSON,
     short_help="Draw sources for people to rate.",
     examples="""
-        metal sample labels datasets/mine --labels 100
-        metal sample labels datasets/mine runs/mine-judges --labels 100 --judge openai:gpt-4o/simple
+        metal sample datasets/mine --labels 100
+        metal sample datasets/mine runs/mine-judges --labels 100 --judge openai:gpt-4o/simple
     """,
 )
 def labels(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
@@ -89,8 +89,7 @@ def labels(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any)
     console.say(f"Next: metal annotate export {where} --to html --drawn", wrap=False)
 
 
-sample = WithDefault(default=passages)
-sample.add_command(labels)
+sample = WithDefault(default=passages, others=(Other(labels, "--labels N", kept=True),))
 
 
 @verb(

@@ -1,9 +1,10 @@
-"""Verbs that compare judges with what they were: `metal diff`, `metal gate`, `metal gate init`."""
+"""Verbs that compare judges with what they were: `metal gate`, of two runs, of a gate
+and a run, of a stream; `metal gate init`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import click
 import metal
 from metal.cli.analysis import check_one_way, show_run
 from metal.cli.printing import print_json
-from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, PATH, VERBOSE, WithDefault, verb
+from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, PATH, VERBOSE, Other, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.replacing import check_new, check_new_file, replace_file
 from metal.show.terminal import console
@@ -69,28 +70,26 @@ diff = verb(
     out_option("runs/RUN-diff"),
     *AT_THE_END,
     examples="""
-        metal diff runs/today runs/last-week
-        metal diff runs/new-model runs/old-model -j openai:gpt-4.1/detailed=openai:gpt-4o/detailed
+        metal gate runs/today runs/last-week
+        metal gate runs/new-model runs/old-model -j openai:gpt-4.1/detailed=openai:gpt-4o/detailed
     """,
 )(partial(_compare, metal.diff))
-gate = WithDefault(
-    default=verb(
-        metal.gate,
-        out_option("runs/RUN-gate"),
-        click.Option(
-            ["--junit"], type=PATH, metavar="FILE", help="Also write the result as JUnit XML."
-        ),
-        *AT_THE_END,
-        more="""
-            Exit code 0: equivalent; 1: worse or different; 2: the gate, the run or the anchors cannot be used;
-            3: undecided.
-        """,  # noqa: E501
-        examples="""
-            metal gate init datasets/anchors runs/baseline
-            metal gate gate.toml runs/today --junit gate.xml
-        """,
-    )(partial(_compare, metal.gate))
-)
+gated = verb(
+    metal.gate,
+    out_option("runs/RUN-gate"),
+    click.Option(
+        ["--junit"], type=PATH, metavar="FILE", help="Also write the result as JUnit XML."
+    ),
+    *AT_THE_END,
+    more="""
+        Exit code 0: equivalent; 1: worse or different; 2: the gate, the run or the anchors cannot be used;
+        3: undecided.
+    """,  # noqa: E501
+    examples="""
+        metal gate init datasets/anchors runs/baseline
+        metal gate gate.toml runs/today --junit gate.xml
+    """,
+)(partial(_compare, metal.gate))
 
 
 @verb(
@@ -111,7 +110,7 @@ def init(out: Path, **options: Any) -> None:
     AS_JSON,
     short_help="Watch a judge in use, batch by batch.",
     more="Exit code 0: no drift; 1: after an alarm.",
-    examples="metal gate watch gate.toml runs/today --state watch.jsonl",
+    examples="metal gate --watch gate.toml runs/today --state watch.jsonl",
 )
 def watch(as_json: bool, **options: Any) -> None:
     from metal.data.languages import language_name
@@ -171,5 +170,13 @@ def watch(as_json: bool, **options: Any) -> None:
     sys.exit(watched.exit_code)
 
 
-for command in (init, watch):
-    gate.add_command(command)
+def _are_runs(args: Sequence[str]) -> bool:
+    """Whether what is named first is a run or a table, and no gate's file."""
+    first = next((Path(arg) for arg in args if Path(arg).exists()), Path("gate.toml"))
+    return first.suffix != ".toml"
+
+
+gate = WithDefault(
+    default=gated, others=(Other(watch, "--watch"), Other(diff, meant=_are_runs)), name="gate"
+)
+gate.add_command(init)

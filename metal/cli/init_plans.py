@@ -144,7 +144,7 @@ def likeliest(here: AtHand) -> str:
 
 def _judged(data: Path, asked: Words) -> Plan:
     """A judge rates the dataset, and is audited. asked: options for what judges are asked."""
-    model, options, lacking = _model("Judge, as PROVIDER:MODEL (`metal judges list` shows them)")
+    model, options, lacking = _model("Judge, as PROVIDER:MODEL (`metal judges` shows them)")
     run = str(_free(Path("runs") / f"{data.resolve().name}-judges"))
     judge = ["judge", str(data), "--judge", model, *options, *asked, "--out", run]
     return _waiting(judge, [["audit", str(data), run]], lacking)

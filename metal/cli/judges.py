@@ -4,6 +4,7 @@ told.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,42 +12,41 @@ import click
 
 import metal
 from metal.api.criteria import criterion_file
-from metal.cli.verb import CommandGroup, verb
+from metal.cli.verb import CommandGroup, Other, WithDefault, verb
 from metal.data.text import dollars
 from metal.show.terminal import console
 
+JUDGES_TOML = """
+Without JUDGE: list the models that can judge.
 
-@click.group(cls=CommandGroup, short_help="List judges, or try one.")
-def judges() -> None:
-    """List the models that can judge, or test one.
+Name a judge as PROVIDER:MODEL, or by your own name in judges.toml, in the working folder or in
+~/.config/metal. An entry has a model and whatever else it needs:
 
-    Name a judge as PROVIDER:MODEL, or by your own name in judges.toml, in the working folder or in
-    ~/.config/metal. An entry has a model and whatever else it needs:
+\b
+  [judges.llama]
+  model = "openai-compatible:meta-llama/Llama-3.3-70B-Instruct"
+  base_url = "http://127.0.0.1:8000/v1"
+  api_key_env = "VLLM_API_KEY"              # where its key is; never the key
+  temperature = 0                           # "unset" to send none
+  parameters = { seed = 7, max_tokens = 800 }
+  structured = "json_schema"                # or json_object, none
+  price = { input = 0.2, output = 0.6 }     # dollars per million tokens
+  requests_per_minute = 500
+  tokens_per_minute = 200000
+  concurrency = 32                          # calls in flight
+  timeout = 120                             # seconds per call
+  headers = { "X-Title" = "metal", "X-Key" = "$MY_VARIABLE" }
+  family = "llama"
 
-    \b
-      [judges.llama]
-      model = "openai-compatible:meta-llama/Llama-3.3-70B-Instruct"
-      base_url = "http://127.0.0.1:8000/v1"
-      api_key_env = "VLLM_API_KEY"              # where its key is; never the key
-      temperature = 0                           # "unset" to send none
-      parameters = { seed = 7, max_tokens = 800 }
-      structured = "json_schema"                # or json_object, none
-      price = { input = 0.2, output = 0.6 }     # dollars per million tokens
-      requests_per_minute = 500
-      tokens_per_minute = 200000
-      concurrency = 32                          # calls in flight
-      timeout = 120                             # seconds per call
-      headers = { "X-Title" = "metal", "X-Key" = "$MY_VARIABLE" }
-      family = "llama"
+
+  [judges.llama.batch]                      # for --batch
+  requests = 10000                          # of one batch; bytes, too
+  tokens = 90000                            # that wait at the provider
+  price = { input = 0.1, output = 0.3 }     # default: half the price
+  poll = 60                                 # seconds between two looks
+  bucket = "gs://mine/judging"              # for Vertex AI
 
-    
-      [judges.llama.batch]                      # for --batch
-      requests = 10000                          # of one batch; bytes, too
-      tokens = 90000                            # that wait at the provider
-      price = { input = 0.1, output = 0.3 }     # default: half the price
-      poll = 60                                 # seconds between two looks
-      bucket = "gs://mine/judging"              # for Vertex AI
-    """
+"""
 
 
 @verb(metal.judges_list)
@@ -74,9 +74,11 @@ def list_() -> None:
 
 @verb(
     metal.judges_test,
+    more=JUDGES_TOML,
     examples="""
-        metal judges test openai:gpt-4o-mini
-        metal judges test openai-compatible:qwen3 --base-url http://127.0.0.1:8000/v1
+        metal judges
+        metal judges openai:gpt-4o-mini
+        metal judges openai-compatible:qwen3 --base-url http://127.0.0.1:8000/v1
     """,
 )
 def test(judge: str, **options: Any) -> None:
@@ -97,20 +99,13 @@ def test(judge: str, **options: Any) -> None:
         console.say(f"asked without {parameter}, which the model rejects ({why})")
 
 
-for command in (list_, test):
-    judges.add_command(command)
-
-
-@click.group(cls=CommandGroup, short_help="Show what judges are told.")
-def prompt() -> None:
-    """Show what judges are told: prompts/judge has the templates, prompts/criteria the criteria's
-    texts.
-
-    Put your own into a folder given with --prompt-folders: judge/NAME.toml, criteria/NAME.toml, or
-    criteria/NAME.LANGUAGE.toml for prompts in another language. METAL also looks into a dataset's
-    folder `prompts`, and reads METAL's released rubrics (simple/NAME.json and detailed/NAME.json)
-    as they are.
-    """
+judges = WithDefault(
+    default=test,
+    others=(Other(list_, meant=lambda args: not args),),
+    short_help="List judges, or try one.",
+    name="judges",
+)
+judges.add_command(test)
 
 
 @verb(metal.prompt_list)
@@ -121,9 +116,19 @@ def prompts(data: Path | None, **options: Any) -> None:
 
 @verb(
     metal.prompt_show,
+    more="""
+        Without --criterion: list the templates (prompts/judge) and the criteria's texts
+        (prompts/criteria) with their hashes.
+
+        Put your own into a folder that you name with --prompt-folders: judge/NAME.toml,
+        criteria/NAME.toml, or criteria/NAME.LANGUAGE.toml for prompts in another language. METAL
+        also looks into a dataset's folder `prompts`, and reads METAL's released rubrics
+        (simple/NAME.json and detailed/NAME.json) as they are.
+    """,
     examples="""
-        metal prompt show --criterion task_quality --prompt detailed
-        metal prompt show datasets/demo --criterion hallucinations --output sw-1/good
+        metal prompt datasets/demo
+        metal prompt --criterion task_quality --prompt detailed
+        metal prompt datasets/demo --criterion hallucinations --output sw-1/good
     """,
 )
 def show(data: Path | None, **options: Any) -> None:
@@ -134,8 +139,17 @@ def show(data: Path | None, **options: Any) -> None:
     console.say(f"{sent.name}@{sent.digest}", dim=True)
 
 
-for command in (prompts, show):
-    prompt.add_command(command)
+def _names_no_criterion(args: Sequence[str]) -> bool:
+    return not any(arg.split("=")[0] in ("-c", "--criterion") for arg in args)
+
+
+prompt = WithDefault(
+    default=show,
+    others=(Other(prompts, meant=_names_no_criterion),),
+    short_help="Show what judges are told.",
+    name="prompt",
+)
+prompt.add_command(show)
 
 
 @click.group(cls=CommandGroup, short_help="Add a criterion in one line.")
@@ -161,9 +175,7 @@ def new(name: str, data: Path | None, **options: Any) -> None:
     )
     console.say(f"{where}: {name} ({added.scale.describe()}), {added.direction} is better")
     next_command = (
-        f"metal prompt show {data} --criterion {name}"
-        if data
-        else f"{judge} --prompt-folders prompts"
+        f"metal prompt {data} --criterion {name}" if data else f"{judge} --prompt-folders prompts"
     )
     console.say(f"Next: {next_command}", wrap=False)
 

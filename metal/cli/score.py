@@ -13,7 +13,7 @@ import click
 
 import metal
 from metal.cli.printing import print_json, show_parts
-from metal.cli.verb import AS_JSON, CommandGroup, verb
+from metal.cli.verb import AS_JSON, Other, WithDefault, verb
 from metal.show.terminal import console
 
 SHOWN = 3  # reasons listed for a metric
@@ -64,33 +64,27 @@ def score(data: Path, as_json: bool, **options: Any) -> None:
     console.say(f"In {run.folder}", wrap=False)
 
 
-@click.group(cls=CommandGroup, short_help="List automatic metrics, or try one.")
-def metric() -> None:
-    """List automatic metrics, or test one.
+OWN_METRIC = """
+Without METRIC: list the metrics. The exit code is 1 where a trial does not hold.
 
-    Your own metric is a function in a Python file. It scores one text. Its other parameters declare
-    what it needs: reference (called once per reference; the best score counts) or references,
-    source, language. It returns a number or, if there is no score, None or a sentence that says
-    why. METAL runs the file, so name only files you trust.
+Your own metric is a function in a Python file. It scores one text. Its other parameters declare
+what it needs: reference (called once per reference; the best score counts) or references,
+source, language. It returns a number or, if there is no score, None or a sentence that says
+why. METAL runs the file, so name only files you trust.
 
-    \b
-      # my/metric.py
-      from unicodedata import normalize
-      def score(output, reference):
-          \"""Share of the reference's words that the output has.\"""
-          words = set(normalize("NFC", reference).split())
-          return len(words & set(normalize("NFC", output).split())) / len(words)
-      score.range = (0, 1)
-      score.direction = "higher"    # or "lower"
-      score.version = "1"
+\b
+  # my/metric.py
+  from unicodedata import normalize
+  def score(output, reference):
+      \"""Share of the reference's words that the output has.\"""
+      words = set(normalize("NFC", reference).split())
+      return len(words & set(normalize("NFC", output).split())) / len(words)
+  score.range = (0, 1)
+  score.direction = "higher"    # or "lower"
+  score.version = "1"
 
-    \b
-    Examples:
-      metal metric check my/metric.py:score
-      metal score datasets/mine --metric my/metric.py:score --name mine
-
-    Installed packages can add metrics through the entry-point group metal.metrics.
-    """
+Installed packages can add metrics through the entry-point group metal.metrics.
+"""
 
 
 @verb(metal.metric_list, AS_JSON)
@@ -114,11 +108,12 @@ def list_(as_json: bool) -> None:
 @verb(
     metal.metric_check,
     AS_JSON,
-    more="The exit code is 1 where a trial does not hold.",
+    more=OWN_METRIC,
     examples="""
-        metal metric check chrf
-        metal metric check 'bleu(tokenize=13a)'
-        metal metric check my/metric.py:score --dataset datasets/mine
+        metal metric
+        metal metric chrf
+        metal metric 'bleu(tokenize=13a)'
+        metal metric my/metric.py:score --dataset datasets/mine
     """,
 )
 def check(metric: str, as_json: bool, **options: Any) -> None:
@@ -145,5 +140,10 @@ def check(metric: str, as_json: bool, **options: Any) -> None:
         sys.exit(ONE_DOES_NOT_HOLD)
 
 
-for command in (list_, check):
-    metric.add_command(command)
+metric = WithDefault(
+    default=check,
+    others=(Other(list_, meant=lambda args: {*args} <= {"--json"}),),
+    short_help="List automatic metrics, or try one.",
+    name="metric",
+)
+metric.add_command(check)

@@ -9,7 +9,8 @@ import inspect
 import re
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -105,25 +106,23 @@ class Verb(click.Command):
         paragraphs = (in_flags(text, self, root) if isinstance(root, click.Group) else text).split(
             "\n\n"
         )
-        examples = [paragraphs.pop()] if paragraphs[-1].startswith("\b\nExample") else []
-        if examples:
-            heading, *commands = re.split(r"\n(?=  metal )", examples[0])
-            shown = commands if _ALL in ctx.meta else commands[:MOST_EXAMPLES]
-            lines = "\n".join([heading, *shown]).split("\n")
-            # click moves them in by 2
-            examples = ["\n".join(_continued(line, formatter.width - 2) for line in lines)]
+        heading, commands = "", list[str]()
+        if paragraphs[-1].startswith("\b\nExample"):
+            heading, *commands = re.split(r"\n(?=  metal )", paragraphs.pop())
+        commands = commands if _ALL in ctx.meta else commands[:MOST_EXAMPLES]
         while True:
             draft = ctx.make_formatter()
-            self.help = "\n\n".join([*paragraphs, *examples])
+            lines = "\n".join([heading, *commands]).split("\n")
+            # click moves them in by 2
+            examples = "\n".join(_continued(line, formatter.width - 2) for line in lines)
+            self.help = "\n\n".join([*paragraphs, examples])
             super().format_help(ctx, draft)
             self.help = text
-            if (
-                _ALL in ctx.meta
-                or len(paragraphs) == 1
-                or draft.getvalue().count("\n") + below <= HEIGHT
-            ):
+            droppable = paragraphs if len(paragraphs) > 1 else commands[1:] and commands
+            fits = draft.getvalue().count("\n") + below <= HEIGHT
+            if _ALL in ctx.meta or fits or not droppable:
                 break
-            paragraphs.pop()
+            droppable.pop()
         formatter.write(draft.getvalue())
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -219,61 +218,126 @@ class CommandGroup(Group):
     command line.
     """
 
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for name, command in sorted(self.commands.items()) if not command.hidden]
+
     def no_command(self, ctx: click.Context, args: list[str], error: click.UsageError) -> Exception:
         message = error.format_message().rstrip(".")
         if message.endswith("?"):
             return error
-        commands = ", ".join(f"{ctx.command_path} {name}" for name in sorted(self.commands))
+        commands = ", ".join(f"{ctx.command_path} {name}" for name in self.list_commands(ctx))
         return click.UsageError(f"{message}; write one of: {commands}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        root = ctx.find_root().command
-        rows = []
-        for name, command in sorted(self.commands.items()):
-            sentence = re.split(r"(?<=[.?])\s|:\s", " ".join((command.help or "").split()))[
-                0
-            ].rstrip(".?")
-            about = command.short_help or f"{sentence}."
-            rows.append(
-                (name, in_flags(about, command, root) if isinstance(root, click.Group) else about)
-            )
+        rows = [(name, _about(self.commands[name], ctx)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
-class WithDefault(CommandGroup):
-    """A group whose first word may be left out: then it is the command `default`, whose help is the
-    group's.
+def _about(command: click.Command, ctx: click.Context) -> str:
+    """What a command does, in a sentence of the command line."""
+    root = ctx.find_root().command
+    sentence = re.split(r"(?<=[.?])\s|:\s", " ".join((command.help or "").split()))[0]
+    about = command.short_help or f"{sentence.rstrip('.?')}."
+    return in_flags(about, command, root) if isinstance(root, click.Group) else about
+
+
+@dataclass(frozen=True)
+class Other:
+    """A command of a group that is meant by an option, or by what its arguments are.
+
+    typed: the words that mean it, as help and usage write them: `--for scores`, `--watch`; empty
+    where the arguments tell. kept: whether they are an option of the command itself. meant: whether
+    the arguments mean it, where no words do.
     """
 
-    def __init__(self, *, default: Verb, short_help: str | None = None) -> None:
-        super().__init__(name=default.name, short_help=short_help)
-        self.default = default
+    command: Verb
+    typed: str = ""
+    kept: bool = False
+    meant: Callable[[Sequence[str]], bool] = lambda args: False
+
+    def taken(self, args: Sequence[str]) -> list[str] | None:
+        """The arguments of the command, if they mean it."""
+        if not self.typed:
+            return [*args] if "--help-all" not in args and self.meant(args) else None
+        if self.kept:
+            flag = self.typed.split()[0]
+            given = any(arg.split("=")[0] == flag for arg in args)
+            return [*args] if given else None
+        words = self.typed.split()
+        for at, form in product(range(len(args)), (words, ["=".join(words)])):
+            if [*args[at : at + len(form)]] == form:
+                return [*args[:at], *args[at + len(form) :]]
+        return None
+
+
+class WithDefault(CommandGroup):
+    """A group whose first word may be left out: then it is the command `default`, whose help is the
+    group's, or one of `others`. Names of these are older spellings, which still work.
+    """
+
+    def __init__(
+        self,
+        *,
+        default: Verb,
+        others: Sequence[Other] = (),
+        short_help: str | None = None,
+        name: str = "",
+    ) -> None:
+        super().__init__(name=name or default.name, short_help=short_help)
+        self.default, self.others = default, others
+        for other in others:
+            if other.command is not default:
+                self.add_command(other.command)
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        older = [self.default, *(other.command for other in self.others)]
+        return [name for name in super().list_commands(ctx) if self.commands[name] not in older]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        helps = self.get_help_option_names(ctx)
-        if args and args[0] not in self.commands and args[0] not in helps:
-            meant = difflib.get_close_matches(args[0], self.commands, n=1)
-            if meant and not Path(args[0]).exists():
-                problem = f"{args[0]}: no such file or folder"
-                meant_path = f"{ctx.command_path} {meant[0]}"
-                raise click.UsageError(f"{problem}. Did you mean {meant_path}?", ctx)
-            args = ["", *args]
-        return super().parse_args(ctx, args)
+        if self._is_command(ctx, args):
+            return super().parse_args(ctx, args)
+        meant = difflib.get_close_matches(args[0], self.list_commands(ctx), n=1) if args else []
+        if meant and not Path(args[0]).exists():
+            problem = f"{args[0]}: no such file or folder"
+            raise click.UsageError(f"{problem}. Did you mean {ctx.command_path} {meant[0]}?", ctx)
+        return super().parse_args(ctx, ["", *args])
+
+    def _is_command(self, ctx: click.Context, args: list[str]) -> bool:
+        """Whether these arguments name one of the commands, or ask for the help of all."""
+        if args and args[0] in self.commands:
+            return True
+        meant = [other for other in self.others if other.taken(args) is not None]
+        if not args or args[0] in self.get_help_option_names(ctx):
+            return not any(other.typed or not args for other in meant)
+        return False
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] == "":
-            return "", self.default, args[1:]
-        return super().resolve_command(ctx, args)
+        if not args or args[0] != "":
+            return super().resolve_command(ctx, args)
+        for other in self.others:
+            rest = other.taken(args[1:])
+            if rest is not None:
+                return other.typed, other.command, rest
+        return "", self.default, args[1:]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        if self.list_commands(ctx):
+            super().format_commands(ctx, formatter)
+        rows = [(each.typed, _about(each.command, ctx)) for each in self.others if each.typed]
+        if rows:
+            with formatter.section("With"):
+                formatter.write_dl(rows)
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         commands = ctx.make_formatter()
         self.format_commands(ctx, commands)
+        below = f"\n{commands.getvalue()}" if commands.getvalue() else ""
         with click.Context(self.default, info_name=ctx.info_name, parent=ctx.parent) as shown:
-            self.default.format_help(shown, formatter, below=1 + commands.getvalue().count("\n"))
-        formatter.write(f"\n{commands.getvalue()}")
+            self.default.format_help(shown, formatter, below=below.count("\n"))
+        formatter.write(below)
 
 
 def _arguments(function: Callable[..., Any]) -> list[click.Argument]:

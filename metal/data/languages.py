@@ -154,9 +154,16 @@ def find_language(name: str) -> str | None:
     by_name = _codes_by_name().get(folded.replace("_", " "))
     if by_name or is_language(name.strip()):
         return by_name or name.strip()
-    # All of CLDR is read for these, 1.4 s: not for a sentence or an id.
-    may_be_own = len(folded) <= LONGEST_NAME and not re.search(r"[\d_]", folded)
-    return (may_be_own and _codes_by_own_name().get(folded)) or _pair_of_names(name)
+    return _by_own_name(folded) or _pair_of_names(name)
+
+
+def _by_own_name(name: str) -> str | None:
+    """The code of a language by its name in itself. All of CLDR is read for it, 1.4 s: not for a
+    sentence or an id.
+    """
+    if len(name) > LONGEST_NAME or re.search(r"[\d_]", name):
+        return None
+    return _codes_by_own_name().get(name)
 
 
 def _pair_of_names(text: str) -> str | None:

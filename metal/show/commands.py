@@ -22,6 +22,27 @@ if TYPE_CHECKING:
 _CALL = re.compile(r"`metal\.([a-z_]+)(\([^`]*\))?`")
 _PARAMETER = re.compile(r"`([a-z][a-z0-9_]*)(?:=([^`]*))?`")
 
+# Functions whose command is no verb of their names.
+SPELLED = {
+    "read": "import",
+    "formats": "import --list",
+    "sample_labels": "sample",
+    "design_labels": "design --for scores",
+    "design_anchors": "design --for anchors",
+    "judges_list": "judges",
+    "judges_test": "judges",
+    "prompt_list": "prompt",
+    "prompt_show": "prompt",
+    "metric_list": "metric",
+    "metric_check": "metric",
+    "bias_language": "bias",
+    "bias_plan": "bias --plan",
+    "billboard_history": "billboard --history",
+    "monitor_simulate": "monitor --simulate",
+    "gate_watch": "gate --watch",
+    "diff": "gate",
+}
+
 Flags = Mapping[str, str]  # parameter -> as it is typed
 
 
@@ -115,8 +136,8 @@ def _command_line(
     """`metal.annotate_export("d", to="html")` -> `metal annotate export d --to html`; as it was
     where that fails.
     """
-    words = {"read": ["import"], "formats": ["import", "--list"]}.get(function, function.split("_"))
-    flags = of_verb(words)
+    words = SPELLED.get(function, function.replace("_", " ")).split()
+    flags = of_verb(function.split("_") if function in SPELLED else words)
     try:
         call = ast.parse(f"verb{arguments.removesuffix('.save(folder)') or '()'}", mode="eval").body
     except SyntaxError:

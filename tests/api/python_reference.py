@@ -160,7 +160,7 @@ def _type(name: str) -> Iterator[str]:
         yield f"`{value}`"
         return
     yield _prose(inspect.getdoc(value) or "")
-    yield from _members(value, _homes()[name])
+    yield from _members(value)
 
 
 def _signature(function: Callable[..., Any]) -> str:
@@ -207,13 +207,12 @@ def _listed(section: re.Match[str]) -> str:
     )
 
 
-def _members(value: type, subject: str) -> Iterator[str]:
-    """What the type holds and can do, a line each; types that are described are links."""
-    lines = []
-    for field in fields(value) if is_dataclass(value) else ():
-        known = [name for name in re.findall(r"\b[A-Z]\w+", str(field.type)) if name in _homes()]
-        links = "".join(f" ({_link(name, subject)})" for name in dict.fromkeys(known))
-        lines.append(f"- `{field.name}`: `{field.type}`{links}")
+def _members(value: type) -> Iterator[str]:
+    lines = (
+        [f"- `{field.name}`: `{field.type}`" for field in fields(value)]
+        if is_dataclass(value)
+        else []
+    )
     for name, member in vars(value).items():
         text = inspect.getdoc(member)
         if (

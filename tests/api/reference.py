@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 import metal
 from metal import cli, errors
+from metal.cli.verb import WithDefault
 from metal.data import dataset, records
 from metal.runs import judges_run
 from metal.runs.columns import Column
@@ -50,6 +51,10 @@ def verbs(
             child = command.get_command(context, name)
             assert child
             found |= verbs(child, (*words, name))
+    if isinstance(command, WithDefault):
+        for other in command.others:
+            if other.typed and other.command is not command.default:
+                found |= verbs(other.command, (*words, *other.typed.split()))
     return found
 
 

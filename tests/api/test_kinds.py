@@ -68,7 +68,7 @@ def test_a_kind_of_another_package_is_everywhere(tmp_path: Path) -> None:
     pages = reference.pages()
     assert "share of them at the best level of the criterion" in pages["tables.md"]
     assert "metal top-marks" in pages["verbs.md"]
-    assert "TopMarks" in pages["python.md"]
+    assert any("TopMarks" in text for name, text in pages.items() if "python" in name)
     assert "gives the best mark in" in terminal("ls", str(tmp_path))
 
 

@@ -21,6 +21,7 @@ import pytest
 import metal
 from metal.api.options import options_of, shared_options_of
 from metal.data.records import Estimate
+from metal.show.commands import SPELLED
 from tests import DEMO
 from tests.api import reference
 from tests.llm_server import LlmServer
@@ -67,7 +68,8 @@ def verbs() -> dict[tuple[str, ...], click.Command]:
 
 
 ONLY_TYPED = {("completion",), ("init",)}
-NAMES = {("import",): "read", ("annotate", "html"): "annotate_export"}
+NAMES = {tuple(typed.split()): name for name, typed in SPELLED.items()}
+NAMES |= {("gate",): "gate", ("sample",): "sample", ("sample", "--labels", "N"): "sample_labels"}
 
 
 @pytest.mark.parametrize("words", sorted(verbs().keys() - ONLY_TYPED), ids=" ".join)

@@ -150,10 +150,10 @@ def test_a_table_where_a_folder_is_wanted_is_not_called_missing(typed: InProcess
 
 
 def test_data_in_the_place_of_a_groups_command_name_the_commands(typed: InProcess) -> None:
-    assert typed.refused("bias", "wide.csv").endswith(
-        "'wide.csv'; write one of: metal bias language, metal bias plan"
+    assert typed.refused("probe", "wide.csv").endswith(
+        "'wide.csv'; write one of: metal probe plan, metal probe report, metal probe run"
     )
-    assert "Did you mean 'language'?" in typed.refused("bias", "langage")
+    assert "Did you mean 'report'?" in typed.refused("probe", "reprt")
 
 
 def test_a_mistyped_command_in_the_place_of_a_gate_is_named(typed: InProcess) -> None:

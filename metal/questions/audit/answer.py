@@ -200,7 +200,7 @@ def _people(run: AuditRun, cells: Cells) -> Remark | None:
 def _second_person(run: AuditRun) -> Remark:
     """One person an item: the commands that hand a few outputs to a second one."""
     first, folder = in_a_folder(run)
-    draw = f"metal sample labels {folder} --labels {SECOND_PERSON}"
+    draw = f"metal sample {folder} --labels {SECOND_PERSON}"
     hand_out = f"metal annotate export {folder} --to html --raters 1 --drawn"
     words = f"Have a second person rate {SECOND_PERSON} items of each language:"
     if bare := [run.criterion(name) for name in run.criteria if not run.criteria[name].question]:

@@ -12,8 +12,8 @@ KIND = Kind(
     ending="-bias",
     doing="comparing languages",
     examples="""
-        metal bias language datasets/mlqe
-        metal bias language datasets/pariksha -c task_quality --json | jq .language_bias
+        metal bias datasets/mlqe
+        metal bias datasets/pariksha -c task_quality --json | jq .language_bias
     """,
     unit="%",
 )

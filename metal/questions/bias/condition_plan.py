@@ -62,7 +62,7 @@ def _same_contents(
         if lacking:
             missing.append(code)
     command = (
-        f"metal bias plan {{data}} -l {','.join((pivot, *missing))} --pivot {pivot} --out"
+        f"metal bias --plan {{data}} -l {','.join((pivot, *missing))} --pivot {pivot} --out"
         " {data}-texts"
     )
     return ConditionPlan(CONTENTS, outputs, tuple(missing), None, command)

@@ -1,4 +1,4 @@
-"""The page of a language-bias audit, and what `metal bias language` prints."""
+"""The page of a language-bias audit, and what `metal bias` prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of `metal bias language`: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+"""A run of `metal bias`: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ KIND = Kind(
         metal design datasets/pariksha -l hi -c task_quality
         metal design datasets/news runs/news-judges --width 0.1 --pay 0.5
         metal design datasets/cnndm --reference group=crowd -k 1,3,5 --json | jq .needs
-        metal design labels datasets/mlqe
+        metal design datasets/mlqe --for scores
     """,
     unit="%",
 )

@@ -1,4 +1,4 @@
-"""The page of judges before and after, and what `metal diff` and `metal gate` print."""
+"""The page of judges before and after, and what `metal gate` prints."""
 
 from __future__ import annotations
 

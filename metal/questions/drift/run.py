@@ -1,4 +1,4 @@
-"""Runs of `metal diff` and `metal gate`: run.toml, raters.jsonl, warnings.txt, tables/,
+"""Runs of `metal gate`, with a baseline or a gate: run.toml, raters.jsonl, warnings.txt, tables/,
 report.html.
 """
 

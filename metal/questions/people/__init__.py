@@ -15,7 +15,7 @@ KIND = Kind(
         metal monitor datasets/mine
         metal monitor datasets/mine runs/mine-judges --model class-learned-2
         metal monitor datasets/cnndm --reference group=crowd --json | jq .behaviour
-        metal monitor simulate
+        metal monitor --simulate
     """,
     unit="%",
 )

@@ -12,7 +12,7 @@ KIND = Kind(
     ending="-labels",
     doing="planning",
     examples="""
-        metal design labels datasets/mlqe --half-width 0.03
-        metal design labels datasets/mlqe --budget 500 --pay 0.2 --judge-price 0.002
+        metal design --for scores datasets/mlqe --half-width 0.03
+        metal design --for scores datasets/mlqe --budget 500 --pay 0.2 --judge-price 0.002
     """,
 )

@@ -77,7 +77,7 @@ def cards(run: LabelPlan) -> Iterator[Remark]:
         yield Remark(
             "What to do next",
             "Draw the sources:",
-            f"{first}metal sample labels {data} --labels {most}",
+            f"{first}metal sample {data} --labels {most}",
         )
 
 

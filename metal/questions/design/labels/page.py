@@ -1,4 +1,4 @@
-"""The page of a plan of labels, and what `metal design labels` prints."""
+"""The page of a plan of labels, and what `metal design --for scores` prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run of `metal design labels`: run.toml, raters.jsonl, warnings.txt, tables/, report.html."""
+"""A run of `metal design --for scores`: run.toml, raters.jsonl, warnings.txt, tables/, page."""
 
 from __future__ import annotations
 
