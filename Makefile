@@ -40,6 +40,8 @@ check: types  ## lint and types
 # Three processes for two cores: many tests wait for a browser, a cluster or a server of theirs. Hundreds of processes
 # read what is compiled: once, even where the environment forbids Python to keep it.
 tests: export PYTHONDONTWRITEBYTECODE :=
+tests: export OMP_NUM_THREADS := 1
+tests: export OPENBLAS_NUM_THREADS := 1
 tests: lint
 	$(BIN)/python -m pytest -n 3 --dist worksteal
 

@@ -21,7 +21,7 @@ from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, S
 from metal.show.terminal import stages
 
 # A busy machine is no failure, and luck finds none: the same examples every time.
-settings.register_profile("metal", deadline=None, max_examples=40, derandomize=True, database=None)
+settings.register_profile("metal", deadline=None, max_examples=20, derandomize=True, database=None)
 settings.load_profile("metal")
 # Hypothesis also draws constants of whatever modules a process has imported by then: of METAL's,
 # that is luck.

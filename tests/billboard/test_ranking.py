@@ -512,7 +512,7 @@ def value(figure: object) -> float:
     return float("nan") if found is None else found
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000))
 def test_figures_are_the_plain_ones(seed: int) -> None:
     scores, human, source, generator = gapped(seed)

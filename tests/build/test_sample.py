@@ -65,7 +65,7 @@ COUNTS = st.one_of(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(COUNTS, st.sampled_from([1, 2, 7, 20]), st.sampled_from([1 << 20, 5]))
 def test_histogram_and_members_are_numpys(lengths: list[int], bins: int, step: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -213,7 +213,7 @@ def test_duplicates_and_near_empty_are_left_out_and_counted(
     assert (histogram.duplicates, histogram.near_empty, histogram.passages) == (3, 3, 11)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 12), min_size=1, max_size=60), st.integers(1, 9))
 def test_duplicates_are_found_in_every_share(texts: list[int], step: int) -> None:
     with pytest.MonkeyPatch.context() as patch:

@@ -40,7 +40,7 @@ def read_by(reader: str, text: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("reader", ["csv", "pandas", "polars"])
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(st.tuples(texts, texts), min_size=1, max_size=4))
 def test_every_text_reads_back_as_written(reader: str, rows: list[tuple[str, str]]) -> None:
     table = pd.DataFrame(rows, columns=["first", "second"], dtype=object)
@@ -51,14 +51,14 @@ def test_every_text_reads_back_as_written(reader: str, rows: list[tuple[str, str
     ]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=100)
 @given(st.lists(texts, min_size=1, max_size=4))
 def test_a_table_of_one_column_keeps_its_empty_rows(column: list[str]) -> None:
     table = pd.DataFrame({"only": pd.Series(column, dtype=object)})
     assert read_by("pandas", csv_text(table)) == [[guarded(whole_text(text))] for text in column]
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=100)
 @given(texts.map(whole_text))
 def test_no_separator_of_a_spreadsheet_uncovers_a_formula(text: str) -> None:
     """Excel divides a file with commas at semicolons or tabs where the comma is the decimal
@@ -123,7 +123,7 @@ def test_a_workers_comment_with_a_carriage_return_stays_a_comment(tmp_path: Path
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=20)
 @given(
     bodies=st.lists(texts.map(lambda text: f"x{whole_text(text)}y"), min_size=6, max_size=6),
     comments=st.lists(texts.map(whole_text), min_size=6, max_size=6),

@@ -174,7 +174,7 @@ def test_a_text_that_knows_the_code_of_another_cannot_use_it() -> None:
         assert fence_code("The source.", text) != code
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.text(), st.text())
 def test_no_text_holds_its_own_code(source: str, output: str) -> None:
     code = fence_code(source, output)

@@ -127,7 +127,7 @@ def arrays(counts: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
 @example([(5, 5), (30, 30)], 2, 0)
 @example([(0, 1)], 2, 0)
 @example([(9, 10)] * 20, 2, 0)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_em_never_lowers_the_likelihood(
     counts: list[tuple[int, int]], components: int, seed: int
 ) -> None:

@@ -53,7 +53,7 @@ def test_nothing_one_rater_one_class(model: Any) -> None:
 
 
 @MODELS
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(codes=CODES)
 def test_no_iteration_lowers_the_likelihood_or_its_bound(model: Any, codes: np.ndarray) -> None:
     fit = model(answers_of_matrix(codes, LEVELS), max_iterations=60)
@@ -69,7 +69,7 @@ def test_no_iteration_lowers_the_likelihood_or_its_bound(model: Any, codes: np.n
     ("model", "error", "of_history"),
     [(partial(dawid_skene, max_iterations=30), 1e-6, 1e-3), (partial(mace, starts=4), 1e-4, 1e-4)],
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(codes=CODES, seed=st.integers(0, 99))
 def test_the_order_of_items_raters_and_classes_does_not_matter(
     model: Any, error: float, of_history: float, codes: np.ndarray, seed: int

@@ -164,7 +164,7 @@ SHARES = st.sampled_from([0.0, 0.25, 0.5, 0.75, 1.0])
 
 
 @given(st.lists(st.lists(SHARES, min_size=1, max_size=4), min_size=2, max_size=12))
-@settings(max_examples=60)
+@settings(max_examples=20)
 def test_the_interval_holds_the_score_and_the_error_is_no_more_than_the_worst(
     by_source: list[list[float]],
 ) -> None:
