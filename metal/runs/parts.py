@@ -222,6 +222,33 @@ def read_table(path: Path, needed: set[str], command: str) -> pd.DataFrame:
     return frame
 
 
+def recorded_tables(folder: Path, name: str, command: str) -> dict[str, pd.DataFrame]:
+    """A table of a run as each of its files has it: CSV, JSON, Parquet.
+
+    Raises DataError where one cannot be read, or they do not have the same rows and columns.
+    """
+    parquet = read_table(folder / "tables" / f"{name}.parquet", set(), command)
+    numbers = {key: kind for key, kind in parquet.dtypes.items() if kind.kind in "fiu"}
+    files = {}
+    for ending, reader in (("csv", _read_csv), ("json", _read_json)):
+        path = folder / "tables" / f"{name}.{ending}"
+        try:
+            files[path.name] = reader(path).astype(numbers)
+        except (OSError, ValueError, KeyError) as error:
+            raise DataError(path, f"not readable ({error})", again(command)) from None
+        if len(files[path.name]) != len(parquet):
+            raise DataError(path, f"not the rows of {name}.parquet", again(command))
+    return files | {f"{name}.parquet": parquet}
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    return pd.read_csv(path, dtype=str)  # as numbers they would lose digits
+
+
+def _read_json(path: Path) -> pd.DataFrame:
+    return pd.DataFrame(json.loads(path.read_text(encoding="utf-8")))
+
+
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     """The rows as plain values; undefined figures are null."""
     plain = table.astype(object)
