@@ -103,6 +103,8 @@ if TYPE_CHECKING:
     from metal.questions.probe.verb import probe_run as probe_run
     from metal.questions.select.run import Selection as Selection
     from metal.questions.select.verb import select as select
+    from metal.questions.verify.run import Verified as Verified
+    from metal.questions.verify.verb import verify as verify
     from metal.raters.metrics.contract import Answer as Answer
     from metal.raters.metrics.contract import Item as Item
     from metal.raters.metrics.contract import Metric as Metric

@@ -97,6 +97,9 @@ OTHERS: dict[str, str] = {
     "questions/select": """
         dollars_per_thousand, model
     """,
+    "questions/verify": """
+        alt_test, alt_test_epsilon, digest, more, path, scores, small
+    """,
     "show": """
         campaign, chosen_bin, counts, edges, environment, expires, path, posted,
         projects, reading, spent, url, waiting

@@ -48,6 +48,7 @@ FOLDERS = {
     ),
     "billboard references": "billboard references {data} -m chrf --out {out}",
     "passport": "passport audit-of-{data} --out {out}",
+    "verify": "verify audit-of-{data} --out {out}",
     "diff": "diff judged-{data} judged-one --out {out}",
     "export": "export {data} --to hf --out {out}",
 }
@@ -67,6 +68,7 @@ AGAIN = {
     "billboard",
     "diff",
     "passport",
+    "verify",
     "judge",
 }
 
@@ -118,7 +120,7 @@ def force(processes: Metal, tmp_path: Path) -> Metal:
 def beside(force: Metal, verb: str) -> None:
     """Make what the verb needs beside the data."""
     for name in ("one", "two"):
-        if verb == "passport":
+        if verb in ("passport", "verify"):
             force("audit", name, *FAST, "--out", f"audit-of-{name}")
         if verb == "diff":
             force("judge", name, "-j", "majority,random", "--out", f"judged-{name}")

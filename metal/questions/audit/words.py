@@ -243,6 +243,11 @@ def definitions(run: AuditRun) -> dict[str, str]:
         each.title: each.definition for name, each in added if name in run.tables["judges"]
     }
     further = {
+        "The same by other libraries": (
+            "`metal verify RUN` recomputes F1, kappas, alphas, Fleiss' kappa, correlations and the"
+            " alternative annotator test from the ratings by scikit-learn, krippendorff,"
+            " statsmodels and scipy, and says how many are equal, to what digit."
+        ),
         "Intervals": (
             "95%, over whole sources, because outputs of one source are not independent. Shares"
             " and F1: Wilson's, at the number of items that the sources are worth. Agreement"

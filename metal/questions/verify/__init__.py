@@ -1,0 +1,12 @@
+"""Whether a run's figures are those of the field's own libraries."""
+
+from metal.runs.kinds import Kind
+
+KIND = Kind(
+    command="verify",
+    summary="Recompute a run's figures by other libraries.",
+    function="metal.questions.verify.verb:verify",
+    run="metal.questions.verify.run:Verified",
+    page="metal.questions.verify.page:PAGE",
+    verb="metal.cli.verify:verify",
+)

@@ -1,0 +1,76 @@
+"""The first screen of a verification: are the figures those of other libraries?"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from metal.data.text import count, name, plural, within
+from metal.questions.verify.compute import DIFFERS, EQUAL, LEFT, NO_LIBRARY, UNDEFINED
+from metal.questions.verify.run import Verified
+from metal.questions.verify.words import NOT_COMPARED, with_versions
+from metal.runs.columns import Row
+from metal.show.parts import case_of, data_of
+from metal.show.view import Remark
+
+
+def headline(run: Verified) -> str:
+    """How many figures are equal, and to what digit; of those that differ the first."""
+    equal, differ = run.counted[EQUAL], run.counted[DIFFERS]
+    whose = f"figures of {within(run.of_run)}"
+    if not equal + differ:
+        return f"None of the {whose} could be compared with other libraries."
+    if differ:
+        first = run.records("figures", says=DIFFERS)[0]
+        return (
+            f"{count(differ)} of {count(equal + differ)} {whose} differ: {_differing(run, first)}."
+        )
+    digits = int(run.tables["figures"]["digits"].min())
+    return (
+        f"{count(equal)} of {count(equal)} {whose} are equal to those of {with_versions(run)}, to"
+        f" at least {digits} digits."
+    )
+
+
+def _differing(run: Verified, row: Row) -> str:
+    """`weighted_f1 of gpt-4o on fluency in Hindi is 0.7 in judges.csv, 0.6 by scikit-learn`."""
+    rater = f" of {within(row['rater'])}" if row["rater"] else ""
+    value, other = (repr(row[key]) for key in ("value", "recomputed"))
+    return (
+        f"{row['figure']}{rater} on {case_of(run, row)} is {value} in {row['file']},"
+        f" {other} by {row['library']}"
+    )
+
+
+def cards(run: Verified) -> Iterator[Remark]:
+    """What is undefined, what is not compared, what to do next."""
+    counted = run.counted
+    parts = [
+        f"{count(counted[kind])} {kind}{' by METAL' * (kind == LEFT)}"
+        for kind in (UNDEFINED, NO_LIBRARY, LEFT)
+        if counted.get(kind)
+    ]
+    if parts:
+        rows = [row for row in run.records("figures") if row["says"] in (UNDEFINED, NO_LIBRARY)]
+        first = f"; {rows[0]['figure']}: {name(rows[0]['undefined'])}" if rows else ""
+        yield Remark("Without a comparison", f"Beside these, {', '.join(parts)}{first}.")
+    yield Remark("Not compared", NOT_COMPARED)
+    title, folder = "What to do next", shlex.quote(run.of_run)
+    if run.exit_code:
+        words = (
+            "Make the run anew and verify that. Where figures still differ, the libraries'"
+            " versions or METAL are at fault: report it with tables/figures.csv."
+        )
+        yield Remark(title, words, f"metal {run.settings['command']} {data_of(run)}")
+    else:
+        words = "The run's tables for a paper, as verified:"
+        yield Remark(title, words, f"metal report {folder} --latex tables")
+
+
+def scope(run: Verified) -> str:
+    """What was recomputed, for the line above the headline."""
+    figures = run.tables["figures"]
+    return (
+        f"a run of metal {run.settings['command']}"
+        f" · {plural(figures['figure'].nunique(), 'kind')} of figures"
+    )

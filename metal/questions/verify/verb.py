@@ -1,0 +1,114 @@
+"""`metal.verify`: a run's figures recomputed by the libraries of the field."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from metal.api.options import Option, Progress, StrPath, documented, no_progress
+from metal.errors import UsageError
+
+if TYPE_CHECKING:
+    from metal.data.dataset import Dataset
+    from metal.questions.verify.run import Verified
+    from metal.runs.run import Run
+
+KINDS = {"audit": ("people", "judges", "scores", "verdicts"), "billboard": ("raters",)}
+
+
+@documented
+def verify(
+    run: StrPath,
+    *,
+    data: Annotated[
+        StrPath | None,
+        Option("Where the run's data lie now. [default: where run.toml says]", metavar="PATH"),
+    ] = None,
+    progress: Progress | None = None,
+) -> Verified:
+    """Recompute the figures of a run by scikit-learn, krippendorff, statsmodels and scipy, and
+    say to what digit they are equal.
+
+    Of an audit F1, kappas, alphas, Fleiss' kappa, correlations and the alternative annotator test;
+    of a board the correlations. The run's ratings are read again, labels, pairs and panels are made
+    anew by code of its own, and each library computes from those. Figures are read from every file
+    of the run's tables (CSV, JSON, Parquet), so that a number changed in one of them is found.
+    What no library has is not compared: intervals, verdicts, Gwet's AC1.
+
+    Args:
+        run: The folder of a run of `metal.audit` or `metal.billboard`.
+        progress: Called with the rows done and the rows in all.
+
+    Returns:
+        The tables `summary` and `figures`, the page, `counted` and `exit_code`. Nothing is written
+        before `save`.
+
+    Raises:
+        MissingExtra: Without the extra `verify`.
+        UsageError: For another folder, and where the data changed since the run.
+
+    Example:
+        metal.verify("runs/demo").summary
+    """
+    import pandas as pd
+
+    from metal.api.report import open_run
+    from metal.questions.verify import compute, libraries
+    from metal.questions.verify.run import Verified
+    from metal.runs.parts import command_of, recorded_tables
+
+    versions = libraries.versions()
+    folder = Path(run)
+    command = command_of(folder)
+    opened = open_run(folder) if command in ("", *KINDS) else None
+    if opened is None:
+        raise UsageError(
+            f"{folder}: a run of `metal {command}`; recomputed are those of `metal audit` and"
+            " `metal billboard`"
+        )
+    dataset = _data_of(opened, folder, data)
+    tables = {
+        name: compute.Recorded(name, recorded_tables(folder, name, command))
+        for name in KINDS[command]
+        if name in opened.tables
+    }
+    recompute = compute.audit_rows if command == "audit" else compute.board_rows
+    rows = list(recompute(dataset, opened.settings, tables, progress or no_progress))
+    made = {
+        "summary": pd.DataFrame(compute.summary_rows(rows), columns=[*compute.SUMMARY]),
+        "figures": pd.DataFrame(rows, columns=[*compute.FIGURES]),
+    }
+    signature = f"{opened.signature}|verified:{'+'.join(map(' '.join, versions.items()))}"
+    for table in made.values():
+        table["signature"] = signature
+    manifest = {
+        **opened.manifest,
+        "command": Verified.command,
+        "settings": {"run": str(folder), "command": command},
+        "signature": signature,
+        "libraries": versions,
+    }
+    return Verified(opened.name, manifest, opened.criteria, opened.raters, made, ())
+
+
+def _data_of(opened: Run, folder: Path, data: Any) -> Dataset:
+    """The ratings that the run was made from. Raises UsageError where they changed since."""
+    from metal.api.read import load, reading_of
+    from metal.data.pairs import made_pairs, one_item_per_pair, originals
+
+    of_run = opened.data
+    path = data if data is not None else of_run["path"]
+    if data is None and not Path(path).exists():
+        raise UsageError(f"{folder}: its data {path} are not here; say where with `data`")
+    runs = [Path(more) for more in of_run.get("more", ())]
+    if any(map(made_pairs, runs)) and opened.command == "billboard":
+        raise UsageError(f"{folder}: boards with judges of pairs are not recomputed")
+    inputs = load(path, runs, reading_of(folder))
+    dataset, _ = inputs.without_noisy(opened.settings.get("exclude_noisy", ""))
+    dataset, _ = originals(dataset)
+    if dataset.digest != of_run["digest"]:
+        raise UsageError(
+            f"{path} changed since {folder} was made ({of_run['digest']}, now {dataset.digest});"
+            f" run `metal {opened.command}` again, then verify that"
+        )
+    return one_item_per_pair(dataset)

@@ -1,0 +1,57 @@
+"""A verification in words: what was done, and what no library has."""
+
+from __future__ import annotations
+
+from metal.data.text import listed
+from metal.questions.verify.compute import LEAST_DIGITS
+from metal.questions.verify.run import Verified
+
+SOURCES = {
+    "Alternative annotator test": "Calderon, Reichart and Dror 2025, and their AltTest",
+    "Fleiss' kappa": "Fleiss 1971",
+    "Krippendorff's alpha": "Krippendorff 2004",
+}
+NOT_COMPARED = (
+    "Intervals, p-values, verdicts, Gwet's AC1, concordance and skill of scores: these libraries"
+    " have none of them as METAL defines them. Labels by Dawid-Skene or MACE, and what rests on"
+    " them; of boards groups of people, ensembles, generators."
+)
+
+
+def with_versions(run: Verified) -> str:
+    """The libraries with their versions, in a sentence."""
+    return listed([f"{library} {version}" for library, version in run.libraries.items()])
+
+
+def facts(run: Verified) -> dict[str, str]:
+    """What the tables say beyond the headline."""
+    return {
+        "For a reviewer": (
+            f"Each figure was computed twice: by METAL, and from the same ratings by"
+            f" {with_versions(run)}. Labels, pairs and panels were made anew for these; no code of"
+            " METAL's statistics took part."
+        ),
+        "Not compared": NOT_COMPARED,
+    }
+
+
+def definitions(run: Verified) -> dict[str, str]:
+    """The definitions behind the page."""
+    return {
+        "Equal": (
+            f"To {LEAST_DIGITS} digits or more, counted after the point, of numbers above 1 in all;"
+            " in each of the files that the run has of the table."
+        ),
+        "Undefined in both": "The run has a reason in the place of a number, the library none.",
+        "Undefined in the library": (
+            "The library has no number for what METAL defines: a correlation of a judge with one"
+            " answer (0 by METAL), Fleiss' kappa of outputs with different numbers of people."
+        ),
+        "Left undefined by METAL": "The library has a number, METAL a reason against it.",
+        "Alternative annotator test": (
+            "No library has it. Who is closer to the others is counted as in the program of the"
+            " paper's authors, the test is scipy's one-sample t (or Wilcoxon's), the correction by"
+            " Benjamini and Yekutieli statsmodels'."
+        ),
+        "Quadratic kappa": "By statsmodels, because the values of levels are its weights.",
+    }
