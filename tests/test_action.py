@@ -74,6 +74,20 @@ def test_a_gate_that_does_not_pass_fails_the_job_and_the_passport_is_kept(
     assert job.uploaded
 
 
+def test_a_verdict_that_is_worse_than_required_fails_the_job(
+    checkout: Path, tmp_path: Path
+) -> None:
+    job = runner(checkout, tmp_path)
+    required = "constructed:good:hi:*>=informative\n\none:hi:*>=like a person\n"
+    outputs = job.use(
+        ROOT, {"data": "anchors", "runs": "today", "require": required, "options": FEW}
+    )
+    assert not job.ok
+    assert "Required, and not met: one on task quality in Hindi" in job.summary
+    assert "Required, and not met: constructed" not in job.summary
+    assert Path(outputs["passport"]).is_file()
+
+
 def test_what_cannot_be_audited_says_so(tmp_path: Path) -> None:
     job = runner(tmp_path, tmp_path)
     outputs = job.use(ROOT, {"data": "missing.csv"})
@@ -82,7 +96,7 @@ def test_what_cannot_be_audited_says_so(tmp_path: Path) -> None:
     assert not any(outputs.values())
 
 
-@pytest.mark.parametrize("name", ["data", "runs", "gate", "options", "extras"])
+@pytest.mark.parametrize("name", ["data", "runs", "gate", "require", "options", "extras"])
 def test_inputs_are_text(name: str, checkout: Path, tmp_path: Path) -> None:
     """An input is at most the name of a file, never code."""
     hostile = "'\"; touch broken; $(touch broken) `touch broken` ]"
