@@ -182,4 +182,7 @@ def _offered(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *_HOME, *_of_kinds()])
+    """The public names; what this file imports for itself is none of them."""
+    from metal.data.plugins import plugins
+
+    return sorted({*_HOME, *_of_kinds(), *plugins("metal.verbs"), "errors", "__version__"})

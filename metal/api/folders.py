@@ -10,7 +10,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
-from metal.api.options import Progress, StrPath, no_progress
+from metal.api.options import Progress, StrPath, documented, no_progress
 from metal.data.missing import no_such
 from metal.data.progress import followed
 from metal.data.text import first_few
@@ -43,6 +43,7 @@ class Folder:
         return asdict(self)
 
 
+@documented
 def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Folder, ...]:
     """List the datasets and runs in a folder and one level below it: kind, size, date and, for
     runs, the answer.

@@ -61,6 +61,7 @@ class Tried:
     statistics: CallStatistics
 
 
+@documented
 def judges_list() -> KnownJudges:
     """List providers with the keys they need, and the judges of judges.toml.
 

@@ -422,6 +422,7 @@ def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path, dry_run: bool
 judge = synchronous(judge_async, "judge")
 
 
+@documented
 def judge_cancel(run: StrPath, *, callbacks: Callbacks | None = None) -> Judging:
     """Cancel the open batches of `run`, a run folder of `metal.judge(..., batch=True)`.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import functools
 import inspect
+import re
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -94,7 +95,8 @@ def shared_options_of(function: Callable[..., Any]) -> dict[str, tuple[Any, Opti
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind is not parameter.VAR_KEYWORD:
             continue
-        [shared] = get_args(eval(parameter.annotation, inspect.getmodule(function).__dict__))  # noqa: S307  as above
+        declared = getattr(parameter.annotation, "declared", parameter.annotation)
+        [shared] = get_args(eval(declared, inspect.getmodule(function).__dict__))  # noqa: S307  as above
         for name, annotation in get_type_hints(shared, include_extras=True).items():
             kind, option = get_args(annotation)
             default: Any = () if kind == Names else None
@@ -226,13 +228,50 @@ def _checked(
                 check_value(name, kind, option, value)
         return function(*positional, **named)
 
-    plain = [
-        each.replace(annotation=own[name][0]) if name in own else each
+    shown = [
+        each.replace(annotation=Plain.of(own[name][0] if name in own else each.annotation))
         for name, each in signature.parameters.items()
     ]
+    returned = Plain.of(signature.return_annotation)
     vars(checked)[OPTIONS] = own
-    vars(checked)["__signature__"] = signature.replace(parameters=plain)
+    vars(checked)["__signature__"] = signature.replace(parameters=shown, return_annotation=returned)
     return cast(Function, checked)
+
+
+class Plain(str):
+    """A type as help shows it: without modules, quotation marks, and names that only METAL has.
+
+    Attributes:
+        declared: The annotation as the function has it.
+    """
+
+    declared: Any
+
+    @classmethod
+    def of(cls, annotation: Any) -> Plain:
+        text = annotation if isinstance(annotation, str) else inspect.formatannotation(annotation)
+        text = _OPTIONAL.sub(r"\1 | None", _UNPACKED.sub("Any", _MODULES.sub("", text)))
+        plain = cls(_OWN_NAMES.sub(lambda name: _SPELT_OUT[name[0]], text))
+        plain.declared = annotation
+        return plain
+
+    __repr__ = str.__str__
+
+
+_SPELT_OUT = {
+    "StrPath": "str | Path",
+    "Names": "str | Sequence[str]",
+    "Pairs": "Mapping[str, str]",
+    "Data": "str | Path | Dataset | DataFrame",
+    "Ratings": "str | Path | RatingsRun",
+    "Progress": "Callable[[int, int], None]",
+    "Say": "Callable[[str], None]",
+    "Confirm": "Callable[[str], bool]",
+}
+_OWN_NAMES = re.compile(rf"\b({'|'.join(_SPELT_OUT)})\b")
+_MODULES = re.compile(r"\b(collections\.abc|typing|pathlib(\._local)?|pd|metal\.\w+\.\w+)\.")
+_UNPACKED = re.compile(r"Unpack\[\w+\]")
+_OPTIONAL = re.compile(r"Optional\[(.*)\]")
 
 
 def synchronous(

@@ -322,6 +322,7 @@ def _format_of(path: Path) -> str:
     )
 
 
+@documented
 def formats() -> dict[str, str]:
     """List the formats that `metal.read` knows, including those of other packages: name -> what it
     reads.

@@ -33,6 +33,7 @@ class Report:
     latin: bool = True
 
 
+@documented
 def open_run(run: StrPath) -> Any:
     """Open a run folder. Returns the object that the verb returned (an audit, a board, ...); for
     runs of judges or metrics, the folder, raters and ratings.

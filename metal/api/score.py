@@ -191,6 +191,7 @@ class CheckedMetric:
         return sum(finding.holds is False for finding in self.findings)
 
 
+@documented
 def metric_list() -> list[KnownMetric]:
     """List metrics: what they compute, what they need, and what to install.
 

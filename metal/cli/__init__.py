@@ -179,9 +179,9 @@ def metal() -> None:
 def main() -> None:
     """Run `metal`.
 
-    Exit codes: 0 done; 1 a gate fails; 3 a gate is undecided; 2 something the user can fix; 70 a
-    defect; 130 interrupted; 141 the reader of the output has gone (`| head`). With `>&-` it is the
-    verb's own.
+    Exit codes: 0 done; 1 a gate or a requirement fails; 3 a gate is undecided; 2 something the user
+    can fix; 70 a defect; 130 interrupted; 141 the reader of the output has gone (`| head`). With
+    `>&-` it is the verb's own.
     """
     _open_closed_streams()
     for threads in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):

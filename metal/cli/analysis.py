@@ -4,7 +4,7 @@ printed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,9 +78,13 @@ def check_one_way(as_json: bool, as_markdown: bool) -> None:
         raise UsageError("--json or --markdown, not both")
 
 
-def analysis(kind: Kind) -> Verb:
+def analysis(
+    kind: Kind, *own: click.Option, then: Callable[..., None] = lambda run, as_markdown: None
+) -> Verb:
     """Make the command of a kind: it saves and shows what the public function returns, or prints it
     as JSON or Markdown.
+
+    own: options of the command alone, which `then` is called with after the run was shown.
     """
     function = load(kind.function)
     slices = [_by_option(kind)] if kind.slices else []
@@ -89,6 +93,7 @@ def analysis(kind: Kind) -> Verb:
         function,
         out_option(f"runs/DATASET{kind.ending}"),
         *slices,
+        *own,
         ASK,
         VERBOSE,
         AS_JSON,
@@ -116,6 +121,7 @@ def analysis(kind: Kind) -> Verb:
             raise no_such(data)
         if isinstance(by, str):  # of a design study: an option of the function, no slices to show
             options["by"], by = by, ()
+        asked = {str(option.name): options.pop(str(option.name)) for option in own}
         out = run_folder(out, data, kind.ending)
         again = command_of(out) == kind.command
         if out.resolve() != data.resolve():  # else the dataset was forgotten, which reading says
@@ -137,5 +143,6 @@ def analysis(kind: Kind) -> Verb:
             )
             console.say(f"{data} {why}: saved only in {out}, not in the board's history")
         show_run(run, out, verbose, as_json, as_markdown, by, run.more_facts(), kind.files)
+        then(run, as_markdown, **asked)
 
     return command

@@ -354,7 +354,7 @@ def _arguments(function: Callable[..., Any]) -> list[click.Argument]:
         metavar = None
         if name == "data":
             metavar = "DATASET" if needed else "[DATASET]"
-        annotation = parameter.annotation
+        annotation = getattr(parameter.annotation, "declared", parameter.annotation)
         is_text = annotation is str or str(annotation).split(" | ")[0] == "str"
         kind = str if is_text else PATH
         arguments.append(

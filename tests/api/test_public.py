@@ -68,6 +68,7 @@ def verbs() -> dict[tuple[str, ...], click.Command]:
 
 
 ONLY_TYPED = {("completion",), ("init",)}
+METHODS = {("audit",): {"require"}}  # in Python `audit.assert_at_least`
 NAMES = {tuple(typed.split()): name for name, typed in SPELLED.items()}
 NAMES |= {("gate",): "gate", ("sample",): "sample", ("sample", "--labels", "N"): "sample_labels"}
 
@@ -79,7 +80,8 @@ def test_every_verb_is_a_function_with_the_same_options(words: tuple[str, ...]) 
     function = getattr(metal, name)
     parameters = set(inspect.signature(function).parameters) | set(shared_options_of(function))
     typed = {option.name for option in verbs()[words].params if isinstance(option, click.Option)}
-    assert typed - parameters - OF_THE_COMMAND_LINE == set()
+    own = OF_THE_COMMAND_LINE | METHODS.get(words, set())
+    assert typed - parameters - own == set()
     assert (set(options_of(function)) | set(shared_options_of(function))) - typed <= {"name", "to"}
 
 
@@ -171,8 +173,8 @@ def test_an_audit_is_tables_figures_texts_and_plots(demo: Path, tmp_path: Path) 
     differing = audit.disagreements(language="Swahili", judge="random")
     assert set(differing["language"]) == {"sw"}
     assert {"output_text", "score", "comment"} <= set(differing)
-    assert len(repr(audit)) < 400
-    assert audit._repr_html_().count("<tr") == 1 + min(len(audit.verdicts), 60)
+    assert repr(audit).count("\n") < 40
+    assert audit._repr_html_().count("<td style") == len(audit.verdicts)
     assert "<svg" in audit.plot.verdicts().svg
     assert [audit.plot(name).name for name in audit.plot.names()[:2]] == audit.plot.names()[:2]
 
@@ -297,7 +299,7 @@ def test_results_are_frozen_and_short(demo: Path) -> None:
         metal.describe(demo),
         metal.read(demo),
     ):
-        assert len(repr(result)) < 400
+        assert len(repr(result)) < (2000 if isinstance(result, metal.Audit) else 400)
         with pytest.raises((AttributeError, TypeError)):
             result.warnings = ()  # type: ignore[misc]
 

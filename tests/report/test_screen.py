@@ -49,12 +49,12 @@ def at_width(
     def shown(columns: int, part: TableView | Paragraph, **environment: str) -> list[str]:
         for name, value in {"COLUMNS": str(columns), **environment}.items():
             monkeypatch.setenv(name, value)
-        console.console.cache_clear()
+        console.of_output.cache_clear()
         console.show(part)
         return capsys.readouterr().out.splitlines()
 
     yield shown
-    console.console.cache_clear()
+    console.of_output.cache_clear()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ KIND = Kind(
     function="metal.questions.audit.verb:audit",
     run="metal.questions.audit.result:Audit",
     page="metal.questions.audit.page:PAGE",
+    verb="metal.cli.audit:audit",
     ending="",
     doing="auditing",
     more="""
@@ -15,11 +16,16 @@ KIND = Kind(
         JSON and Parquet (people, judges, verdicts, differences, class_distribution by language and overall, and METAL's
         table_3 and table_6); disagreements.parquet, every output on which judges and people differ, with the texts
         and comments; run.toml, all that is needed to repeat it.
+
+        With --require the exit code is 1 where a verdict is worse than required (like a person is better than
+        informative, and this better than undecided or people disagree), and 2 where nothing was audited that it is about.
+        The run is written all the same.
     """,  # noqa: E501
     examples="""
         metal audit datasets/pariksha
         metal audit datasets/pariksha -c task_quality -l hi,ta --json | jq .verdicts
         metal audit datasets/demo runs/baselines --out runs/demo
+        metal audit datasets/demo --require 'gpt-4o*:hi:*>=informative'
     """,
     files="report.html, tables/ (CSV, JSON, Parquet), disagreements.parquet, run.toml",
 )

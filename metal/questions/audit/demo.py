@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from metal.api.options import Progress, no_progress
+from metal.api.options import Progress, documented, no_progress
 
 if TYPE_CHECKING:
     from metal.questions.audit.result import Audit
 
 
+@documented
 def demo(*, progress: Progress | None = None) -> dict[str, Audit]:
     """Audit the two datasets that come with METAL.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +12,7 @@ from metal.auditing.disagreements import RATING
 from metal.data.languages import check_languages, find_language
 from metal.data.records import Estimate
 from metal.errors import check_known
+from metal.questions.audit.required import Requirement
 from metal.questions.audit.run import ITEMS_OF, AuditRun
 from metal.show.result import Plots, Result
 
@@ -93,6 +95,22 @@ class Audit(Result, AuditRun):
 
     shown = "verdicts"
 
+    def __repr__(self) -> str:
+        return self._answer
+
+    @cached_property
+    def _answer(self) -> str:
+        """What `metal audit` prints, at 80 columns."""
+        from metal.show.pages import screen
+        from metal.show.terminal.console import as_text
+
+        return as_text(screen(self))
+
+    def _repr_html_(self) -> str:
+        from metal.questions.audit.notebook import in_notebook
+
+        return in_notebook(self)
+
     @property
     def verdicts(self) -> pd.DataFrame:
         """One row per judge, language and criterion: the verdict and its reason."""
@@ -154,6 +172,33 @@ class Audit(Result, AuditRun):
         rows = rows.explode("ratings", ignore_index=True)
         ratings = pd.DataFrame(rows.pop("ratings").tolist(), columns=RATING.names, index=rows.index)
         return pd.concat([rows, ratings], axis=1)
+
+    def assert_at_least(
+        self, verdict: str, *, judge: str = "*", language: str = "*", criterion: str = "*"
+    ) -> None:
+        """Raise AssertionError, with a line for each, where verdicts are worse: for tests and CI.
+
+        Better than informative is like a person only; undecided and people disagree are no better
+        than undecided.
+
+        Args:
+            verdict: The least that is enough: like a person, informative or undecided.
+            judge: By name; `*` stands for any text, and passes over baselines where there are
+                other judges.
+            language: By code or name, or with `*`.
+            criterion: By name, or with `*`.
+
+        Raises:
+            AssertionError: Where a verdict is worse.
+            UnknownName: Where nothing was audited that this is about.
+            UsageError: For a verdict that cannot be required.
+
+        Example:
+            audit.assert_at_least("informative", language="hi")
+        """
+        lines = Requirement(judge, language, criterion, verdict).unmet(self)
+        if lines:
+            raise AssertionError("\n".join(lines))
 
     @property
     def plot(self) -> AuditPlots:

@@ -368,6 +368,7 @@ def _table_scores(path: Path, members: list[str], board: Path | None) -> pd.Data
 # ---------------------------------------------------------------- history
 
 
+@documented
 def billboard_history(data: StrPath) -> pd.DataFrame:
     """Show the versions of `data`: what joined, what was withdrawn, when its data changed.
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import lru_cache, partial
+from io import StringIO
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from metal.show.view import Cell, Paragraph, TableView
+    from metal.show.view import Cell, Paragraph, Screen, TableView
 
 WIDTH = 80  # where nothing is known of the terminal
 LEAST_WIDTH, MOST_WIDTH = 40, 200
@@ -54,8 +55,17 @@ STYLES = {
 }
 
 
-@lru_cache(maxsize=1)
+# where text is made, not printed
+ON_PAPER: ContextVar[Console | None] = ContextVar("ON_PAPER", default=None)
+
+
 def console() -> Console:
+    """Where everything here is printed: standard output, or within `as_text` a text."""
+    return ON_PAPER.get() or of_output()
+
+
+@lru_cache(maxsize=1)
+def of_output() -> Console:
     """The console of standard output, as wide as COLUMNS or the terminal says."""
     from rich.console import Console
 
@@ -184,6 +194,23 @@ def show(part: TableView | Paragraph) -> None:
         say(without_isolates(note), dim=True)
     if more := len(part.remarks[most:]):
         say(f"With -v also: {plural(more, 'more remark')}.", dim=True)
+
+
+def as_text(screen: Screen, width: int = WIDTH) -> str:
+    """What a terminal of that width would show, without colours."""
+    from rich.console import Console
+
+    paper = StringIO()
+    plain = Console(
+        file=paper, width=width, color_system=None, highlight=False, markup=False, emoji=False
+    )
+    before = ON_PAPER.set(plain)
+    try:
+        for part in screen:
+            show(part)
+    finally:
+        ON_PAPER.reset(before)
+    return paper.getvalue().rstrip("\n")
 
 
 def _show_table(part: TableView, widths: Sequence[int] | None = None) -> None:
