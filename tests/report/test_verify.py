@@ -99,6 +99,12 @@ def test_a_boards_correlations_are_scipys(tmp_path: Path) -> None:
     assert set(made.tables["figures"]["figure"]) == {"pearson", "spearman", "kendall"}
 
 
+def test_how_far_people_of_a_monitor_agree(tmp_path: Path) -> None:
+    made = metal.verify(metal.monitor(DEMO, resamples=100).save(tmp_path / "monitor"))
+    assert made.counted == {EQUAL: made.counted[EQUAL], DIFFERS: 0}
+    assert set(made.tables["figures"]["figure"]) == {"alpha", "fleiss_kappa", "percent_agreement"}
+
+
 @pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
 def test_a_changed_figure_is_found_in_each_file(copy: Path, ending: str) -> None:
     path = copy / "tables" / f"judges.{ending}"

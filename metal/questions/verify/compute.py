@@ -192,6 +192,29 @@ def board_rows(
     yield from figure_rows(tables["raters"], "rater", rater, progress)
 
 
+def monitor_rows(
+    dataset: Dataset,
+    settings: Mapping[str, Any],
+    tables: Mapping[str, Recorded],
+    progress: Progress,
+) -> Iterator[dict[str, Any]]:
+    """How far people agree in a monitor, before noisy people are left out."""
+    people = people_named(dataset, settings.get("reference", ""))
+    cells = {
+        (panel.language, panel.criterion.name): panel for panel in panels(dataset, people, (), {})
+    }
+
+    def everybody(row: Mapping[str, Any]) -> Iterable[tuple[str, Recomputed]]:
+        if row["without_noisy"]:
+            return ()
+        return of_audit.of_people(cells[row["language"], row["criterion"]])
+
+    yield from figure_rows(tables["agreement"], "", everybody, progress)
+
+
+RECOMPUTE = {"audit": audit_rows, "billboard": board_rows, "monitor": monitor_rows}
+
+
 def summary_rows(figures: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A row for each figure by each library: how many are equal, to what digit."""
     groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}

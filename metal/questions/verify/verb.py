@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     from metal.questions.verify.run import Verified
     from metal.runs.run import Run
 
-KINDS = {"audit": ("people", "judges", "scores", "verdicts"), "billboard": ("raters",)}
+KINDS = {
+    "audit": ("people", "judges", "scores", "verdicts"),
+    "billboard": ("raters",),
+    "monitor": ("agreement",),
+}
 
 
 @documented
@@ -30,13 +34,14 @@ def verify(
     say to what digit they are equal.
 
     Of an audit F1, kappas, alphas, Fleiss' kappa, correlations and the alternative annotator test;
-    of a board the correlations. The run's ratings are read again, labels, pairs and panels are made
-    anew by code of its own, and each library computes from those. Figures are read from every file
-    of the run's tables (CSV, JSON, Parquet), so that a number changed in one of them is found.
-    What no library has is not compared: intervals, verdicts, Gwet's AC1.
+    of a board the correlations; of a monitor how far people agree. The run's ratings are read
+    again, labels, pairs and panels are made anew by code of its own, and each library computes from
+    those. Figures are read from every file of the run's tables (CSV, JSON, Parquet), so that a
+    number changed in one of them is found. What no library has is not compared: intervals,
+    verdicts, Gwet's AC1.
 
     Args:
-        run: The folder of a run of `metal.audit` or `metal.billboard`.
+        run: The folder of a run of `metal.audit`, `billboard` or `monitor`.
         progress: Called with the rows done and the rows in all.
 
     Returns:
@@ -48,7 +53,7 @@ def verify(
         UsageError: For another folder, and where the data changed since the run.
 
     Example:
-        metal.verify("runs/demo").summary
+        metal.verify("runs/demo").tables["summary"]
     """
     import pandas as pd
 
@@ -63,8 +68,8 @@ def verify(
     opened = open_run(folder) if command in ("", *KINDS) else None
     if opened is None:
         raise UsageError(
-            f"{folder}: a run of `metal {command}`; recomputed are those of `metal audit` and"
-            " `metal billboard`"
+            f"{folder}: a run of `metal {command}`; recomputed are those of `metal audit`,"
+            " `billboard` and `monitor`"
         )
     dataset = _data_of(opened, folder, data)
     tables = {
@@ -72,7 +77,7 @@ def verify(
         for name in KINDS[command]
         if name in opened.tables
     }
-    recompute = compute.audit_rows if command == "audit" else compute.board_rows
+    recompute = compute.RECOMPUTE[command]
     rows = list(recompute(dataset, opened.settings, tables, progress or no_progress))
     made = {
         "summary": pd.DataFrame(compute.summary_rows(rows), columns=[*compute.SUMMARY]),
@@ -105,7 +110,8 @@ def _data_of(opened: Run, folder: Path, data: Any) -> Dataset:
         raise UsageError(f"{folder}: boards with judges of pairs are not recomputed")
     inputs = load(path, runs, reading_of(folder))
     dataset, _ = inputs.without_noisy(opened.settings.get("exclude_noisy", ""))
-    dataset, _ = originals(dataset)
+    if opened.command != "monitor":
+        dataset, _ = originals(dataset)
     if dataset.digest != of_run["digest"]:
         raise UsageError(
             f"{path} changed since {folder} was made ({of_run['digest']}, now {dataset.digest});"
