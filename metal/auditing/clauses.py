@@ -24,10 +24,10 @@ FOUND = 0.7  # of what people find there
 class Clause:
     """A clause of *like a person*.
 
-    words: what is to be said where it does not hold. shown: whether it is shown not to hold, or
-    only not shown to hold. figure, bound: where it holds if the lower limit of a figure is above a
-    bound; n: items that the figure rests on. items: of the cell, where these are more. plain:
-    whether anybody understands the words, which are a sentence then.
+    words: what is to be said where it does not hold; remark: what a reason adds to them. shown:
+    whether it is shown not to hold, or only not shown to hold. figure, bound: where it holds if the
+    lower limit of a figure is above a bound; n: items that the figure rests on. items: of the cell,
+    where these are more. plain: whether anybody understands the words, which are a sentence then.
     """
 
     holds: bool
@@ -38,6 +38,7 @@ class Clause:
     n: float = 0.0
     items: float = 0.0
     plain: bool = False
+    remark: str = ""
 
     @property
     def p(self) -> float:
@@ -132,7 +133,7 @@ def _plain(beside: Standing) -> Clause:
 
 def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     """Whether the judge finds what people call bad."""
-    side, label = beside.paired, beside.label(bad)
+    side, label = beside.paired, repr(beside.cell.criterion.scale.levels[bad].label)
     items = float(side.items_of_label[bad])
     if items < LEAST_OF_CLASS - 1e-9:
         often = f"never tested on {label} outputs"
@@ -148,9 +149,10 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
         f" {how}"
     )
     more = needed(half, 0.0, beside.items)
-    if beside.items < more < math.inf:
-        words += f" (about {more:,.0f} items give even odds)"
-    yield replace(limit(half, 0.0, min(items, beside.items), words, beside.items), plain=True)
+    odds = beside.items < more < math.inf
+    remark = f" (about {more:,.0f} items give even odds)" if odds else ""
+    clause = limit(half, 0.0, min(items, beside.items), words, beside.items)
+    yield replace(clause, plain=True, remark=remark)
     agreed, judge, person = side.unanimous(bad)
     if agreed >= AGREED - 1e-9:
         words = (

@@ -91,9 +91,9 @@ class Verdict:
     many cells. items, sources: with an answer and two people. items_needed: about how many would
     decide half the time, were the figures to stay; NaN where more would not. confirmed: how often a
     person's rating is what most others say, confirmed_bad: of the bad end, on so many bad_items.
-    plainly: why an informative judge is not like a person, where anybody understands it. panel:
-    what is to be said of the people, whatever the judge. left_out: people whose ratings did not
-    count.
+    plainly: why an informative judge is not like a person, where anybody understands it. not_like:
+    whether it is shown not to be like a person, and not only not shown to be. panel: what is to be
+    said of the people, whatever the judge. left_out: people whose ratings did not count.
     """
 
     language: str
@@ -119,6 +119,7 @@ class Verdict:
     confirmed_bad: float = math.nan
     bad_items: float = math.nan
     plainly: str = ""
+    not_like: bool = False
     panel: str = ""
     left_out: tuple[str, ...] = ()
 
@@ -304,6 +305,7 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
     if _informative(beside):
         needed, how = _what_is_open(beside, open_clauses)
         figures["plainly"] = _plainly(open_clauses)
+        figures["not_like"] = any(clause.shown for clause in open_clauses)
         return _said(beside, INFORMATIVE, f"{number}; {how}", items_needed=needed, **figures)
     needed = _needed(beside)
     return _said(beside, UNDECIDED, _not_shown(beside, needed), items_needed=needed, **figures)
@@ -431,7 +433,7 @@ def _informative(beside: Standing) -> bool:
 def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
     """About how many items would make an *informative* judge *like a person*, and why it is not."""
     clauses = sorted(clauses, key=lambda clause: not clause.shown)
-    reason = "; ".join(clause.words for clause in clauses)
+    reason = "; ".join(clause.words + clause.remark for clause in clauses)
     shown, needed = any(clause.shown for clause in clauses), math.nan
     if _by_order_alone(beside):
         order = beside.whole_order
@@ -458,7 +460,10 @@ def _plainly(clauses: list[Clause]) -> str:
     empty where there is none.
     """
     plain = sorted((each for each in clauses if each.plain), key=lambda each: not each.shown)
-    return plain[0].words if plain else ""
+    if not plain:
+        return ""
+    # where another clause is shown not to hold, more items would be in vain
+    return plain[0].words + plain[0].remark * (not any(each.shown for each in clauses))
 
 
 def _by_order_alone(beside: Standing) -> bool:

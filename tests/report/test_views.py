@@ -436,13 +436,13 @@ FOUR = ("en", "hi", "sw", "ta")
         (
             {"j": [LIKE_A_PERSON, LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE]},
             (
-                f"j {AGREES} in English and Hindi (task_quality). To rank or filter outputs it may"
+                f"j {AGREES} in English and Hindi (task_quality). To rank outputs it may"
                 " also help in Swahili (task_quality). Do not use it for task_quality in Tamil."
             ),
         ),
         (
             {"j": [LIKE_A_PERSON, INFORMATIVE, UNDECIDED, UNDECIDED]},
-            f"j {AGREES} in English (task_quality). To rank or filter outputs it may also help in"
+            f"j {AGREES} in English (task_quality). To rank outputs it may also help in"
             " Hindi (task_quality).",
         ),
         (
@@ -495,8 +495,8 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"j {AGREES} in English (task_quality), looked at alone: some of 4 cases look so by"
-                " luck."
+                f"j {AGREES} in English (task_quality), looked at alone: of 4 cases some may look"
+                " so by luck."
             ),
             "1 by its own verdict only: in English (task_quality); have more outputs rated there",
         ),
@@ -516,7 +516,7 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"A judge {AGREES} in 2 of 8 cases, each looked at alone: some of 8 cases look so"
+                f"A judge {AGREES} in 2 of 8 cases, each looked at alone: of 8 cases some may look so"
                 " by luck."
             ),
             (
@@ -554,7 +554,7 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     )
     assert headline(run) == (
         "None of the 2 judges is shown to agree with people as they agree with each other. To rank"
-        " or filter outputs each of them may help somewhere, j in both cases."
+        " outputs each of them may help in both cases."
     )
     assert (
         lead(run) == "Of 4 cases, in 1 a judge is like a person once recalibrated; in 3 a judge is"
@@ -740,7 +740,7 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert (
         headline(run)
         == "gpt-4-32k/detailed is nowhere shown to agree with people as they agree with each other."
-        " To rank or filter outputs it may help in 11 of 15 cases. Do not use it for"
+        " To rank outputs it may help in 11 of 15 cases. Do not use it for"
         " hallucinations in Malayalam. People disagree on hallucinations in Tamil."
     )
     assert lead(run).startswith(

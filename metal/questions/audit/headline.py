@@ -107,6 +107,15 @@ def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
             return _one_person(run, cells)
         if len(cells) == 1:
             return _why_not(run, cells[0])
+        if all(
+            cell.get("not_like") or cell["verdict"] in (UNINFORMATIVE, DISAGREE) for cell in cells
+        ):
+            whom = (
+                f"{within(judges[0])} nowhere"
+                if len(judges) == 1
+                else f"None of the {len(judges)} judges"
+            )
+            return f"{whom} {AGREES}."
         return f"{_nowhere(judges)} shown to {AGREE}."
     if UNINFORMATIVE in verdicts:
         return f"{_nowhere(judges)} shown to do better than always giving the same answer."
@@ -144,8 +153,9 @@ def _one_person(run: AuditRun, cells: Cells) -> str:
 
 
 def _why_not(run: AuditRun, cell: Mapping[str, Any]) -> str:
-    """A single case: not shown to be like a person, and for which reason."""
-    claim = f"{within(cell['judge'])} is not shown to {AGREE} {place(run, cell)}"
+    """A single case: not like a person, or not shown to be, and for which reason."""
+    does = "does not" if cell.get("not_like") else "is not shown to"
+    claim = f"{within(cell['judge'])} {does} {AGREE} {place(run, cell)}"
     if once(cell):
         return f"{claim}: it is like a person once recalibrated."
     return f"{claim}: {cell.get('plainly') or 'it ' + knows(cell)}."
@@ -159,17 +169,24 @@ def _helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
         return ""
     if len(judges) == 1:
         also = "also " if good else ""
-        return f"To rank or filter outputs it may {also}help{of_cells(run, helpful, cells)}."
-    often = Counter(cell["judge"] for cell in helpful)
+        return f"To rank outputs it may {also}help{of_cells(run, helpful, cells)}."
+    return f"To rank outputs {_who_may_help(run, helpful, cells, judges)}."
+
+
+def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells, judges: Sequence[str]) -> str:
+    """Which of several judges may help, and where or how often."""
+    often, of_all = (Counter(cell["judge"] for cell in some) for some in (helpful, cells))
     best = max(often, key=often.__getitem__)
     who = _how_many_of(often, judges)
     if len(set(map(case, cells))) == 1:
-        return f"To rank or filter outputs {who} may help."
+        return f"{who} may help"
     if len(often) == 1:
-        places = of_cells(run, helpful, of_judge(best, cells))
-        return f"To rank or filter outputs {who} may help{places}."
+        return f"{who} may help{of_cells(run, helpful, of_judge(best, cells))}"
+    as_good = [each for each in often if (often[each], of_all[each]) == (often[best], of_all[best])]
     where = count_of(of_judge(best, helpful), of_judge(best, cells))
-    return f"To rank or filter outputs {who} may help somewhere, {within(best)} {where}."
+    if len(as_good) == len(often):
+        return f"{who} may help {where}"
+    return f"{who} may help somewhere, {_how_many_of(as_good, ())} {where}"
 
 
 def _how_many_of(some: Collection[str], judges: Sequence[str]) -> str:
@@ -281,7 +298,7 @@ def _expected_wrong(run: AuditRun, good: Cells) -> str:
 def _looked_at_alone(claim: str, own: Cells, cells: Cells) -> str:
     """The claim, which does not hold when all cases are looked at together."""
     alone = "" if len(own) == 1 else "each "
-    return f"{claim}, {alone}looked at alone: some of {len(cells):,} cases look so by luck."
+    return f"{claim}, {alone}looked at alone: of {len(cells):,} cases some may look so by luck."
 
 
 def _by_own(own: Cells) -> str:
@@ -349,7 +366,9 @@ def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequenc
         return f"Do not use a judge where it is uninformative: {count_of(useless, cells)}."
     parts = [listed([within(judge) for judge in everywhere])] if everywhere else []
     if len(somewhere) > MOST_NAMED:
-        parts.append(f"a judge where it is uninformative: {count_of(useless, cells)}")
+        others = [cell for cell in cells if cell["judge"] not in everywhere]
+        another = "another" if everywhere else "a judge"
+        parts.append(f"{another} where it is uninformative: {count_of(somewhere, others)}")
     else:
         for judge in dict.fromkeys(cell["judge"] for cell in somewhere):
             parts.append(f"{within(judge)} {for_words(run, of_judge(judge, somewhere))}")

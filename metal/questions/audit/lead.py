@@ -32,10 +32,12 @@ def lead(run: AuditRun) -> str:
         return ""
     counts = Counter(ONCE_ONLY if once(cell) else str(cell["verdict"]) for cell in cells)
     who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
+    differs = all(cell.get("not_like") for cell in cells if cell["verdict"] == INFORMATIVE)
+    not_so = "not like a person" if differs else f"not shown to be {run.best_verdict}"
     says = {
         LIKE_A_PERSON: f"{who} is {run.best_verdict}",
         ONCE_ONLY: f"{who} is {run.best_verdict} once recalibrated",
-        INFORMATIVE: f"{who} is informative, but not shown to be {run.best_verdict}",
+        INFORMATIVE: f"{who} is informative, but {not_so}",
         UNINFORMATIVE: f"{who} tells hardly more than a constant answer would",
         DISAGREE: "people disagree among themselves",
         UNDECIDED: "nothing can be said yet",
@@ -73,8 +75,9 @@ def _list_in_words(run: AuditRun, cells: Cells) -> str:
         )
     if own:
         whose = "its" if len(own) == 1 else "their"
+        number = plural(len(own), "other") if named else f"{len(own):,}"
         words.append(
-            f"{len(own):,} {'more ' * bool(named)}by {whose} own verdict only: {_named(run, own)};"
+            f"{number} by {whose} own verdict only: {_named(run, own)};"
             " have more outputs rated there before you rely on it"
         )
     return f"{'; '.join(words)}." if words else ""

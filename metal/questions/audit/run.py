@@ -131,6 +131,7 @@ DESCRIBED: Tables = {
         Column("items_needed", "items for even odds of a verdict", rounded),
         *unshown("sources", "reason", "left_out", "signature"),
         Column("plainly", shown=False, later=True),
+        Column("not_like", shown=False, later=True),
         *(Column(name, shown=False, later=True) for name in LATER),
     ),
     "differences": (
