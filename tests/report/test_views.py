@@ -516,8 +516,8 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"A judge {AGREES} in 2 of 8 cases, each looked at alone: of 8 cases some may look so"
-                " by luck."
+                f"A judge {AGREES} in 2 of 8 cases, each looked at alone: of 8 cases some may look"
+                " so by luck."
             ),
             (
                 "2 by their own verdict only: j in English (task_quality); k in English"
