@@ -1,3 +1,3 @@
 """METAL's version, for whatever signs a figure with it."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -258,7 +258,7 @@ def test_every_table_names_its_source_and_signature(demo_run: Path) -> None:
     assert len({table.name for table in shown}) == len(shown) >= 7
     for table in shown:
         assert table.source in run.tables
-        assert table.signature.startswith("metal:0.1.0|data:demo@")
+        assert table.signature.startswith(f"metal:{metal.__version__}|data:demo@")
         assert f"|stat:{table.source}|" in table.signature
         assert {len(row) for row in table.rows} == {len(table.columns)}
 
