@@ -35,6 +35,7 @@ NEARLY = 0.75  # share of letters that a misspelt name has in common with what w
 LONGEST_NAME = 30  # characters: of what speakers call a language, with room
 SEVERAL = "mul"  # the code of a text in several languages
 UNNAMED = "und"  # BCP 47: undetermined
+NO_LANGUAGE = "no language"  # as people read that nobody named one
 
 
 @lru_cache(maxsize=1024)
@@ -236,6 +237,8 @@ def language_name(code: str) -> str:
     pair = _pair(code)
     if pair:
         return " to ".join(map(language_name, pair))
+    if code == UNNAMED:
+        return NO_LANGUAGE
     if code in _english():
         return "several languages" if code == SEVERAL else _english()[code]
     if langcodes.tag_is_valid(code):

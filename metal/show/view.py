@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Self
 
+from metal.data.languages import NO_LANGUAGE
 from metal.data.text import MINUS, UNDEFINED, printable_sentence, with_minus
 from metal.runs.columns import Column, Row
 from metal.runs.run import Run
@@ -102,6 +103,15 @@ class TableView:
         """
         shown = tuple(tuple(map(Cell.of, row)) for row in rows)
         signature, notes = run.signature_of(source) if run else "", tuple(map(with_minus, notes))
+        named = [
+            place
+            for place, cells in enumerate(zip(*shown, strict=True))
+            if {cell.text for cell in cells} != {NO_LANGUAGE}
+        ]
+        if shown and heads > 1:  # a column of languages that nobody named says nothing
+            heads = sum(place < heads for place in named)
+            columns = [columns[place] for place in named]
+            shown = tuple(tuple(row[place] for place in named) for row in shown)
         every = cls(
             name or source,
             title,

@@ -8,6 +8,7 @@ or named in the options. Work is done on whole columns: a million rows take seco
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,8 @@ def _scored(
         measures = {**(options.get("measures") or {}), METRIC_SCORE.name: "interval"}
         options = {**options, "measures": measures}
     criteria = read_scores(tidy, options, notes, where)
+    if tidy.attrs.get("unnamed"):
+        criteria = [replace(each, label="ratings") for each in criteria]
     by_name = {each.name: each for each in criteria}
     check_on_scale(tidy, by_name, partial(_place_in_file, tidy, where))
     if not apart:

@@ -136,6 +136,7 @@ def _find_sources(tidy: pd.DataFrame, notes: list[str]) -> None:
 
 def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], where: Path) -> None:
     """Give all rows the criterion, generator and language that no column has."""
+    tidy.attrs["unnamed"] = "criterion" not in tidy and not options.get("criterion")
     for role, default in (("criterion", "overall"), ("generator", "text")):
         if role not in tidy or options.get(role):
             tidy[role] = options.get(role) or default
