@@ -127,6 +127,16 @@ def test_a_changed_figure_is_found_in_each_file(copy: Path, ending: str) -> None
     assert "judges." in headline(made)
 
 
+def test_numbers_that_no_library_has_are_the_same_in_all_files(copy: Path) -> None:
+    path = copy / "tables" / "verdicts.csv"
+    table = pd.read_csv(path, dtype=str)
+    table["share_kept_low"] = ["0.99", *table["share_kept_low"][1:]]
+    table.to_csv(path, index=False)
+    (row,) = metal.verify(copy).records("figures", says=DIFFERS)
+    assert (row["table"], row["figure"], row["file"]) == ("verdicts", "share_kept_low", path.name)
+    assert row["value"] == 0.99
+
+
 def test_a_figure_that_was_taken_out_is_found(copy: Path) -> None:
     for ending in ("csv", "json", "parquet"):
         path = copy / "tables" / f"people.{ending}"

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset
@@ -20,6 +22,7 @@ from metal.questions.verify.panels import Panel, by_vote, panels
 
 LEAST_DIGITS = 12  # from which two figures are equal
 MOST_DIGITS = 15  # that a float holds
+OWN_FILES = "the run's other files"
 NO_NUMBER = "the library gives no number"
 OF_TEST = ("alt_test_winning_rate", "alt_test_advantage")
 EQUAL, DIFFERS = "equal", "differs"
@@ -49,6 +52,24 @@ class Recorded:
     def values(self, place: int, figure: str) -> dict[str, float]:
         """A figure of a row in each file."""
         return {file: float(table[figure].iloc[place]) for file, table in self.files.items()}
+
+    @cached_property
+    def torn(self) -> dict[int, list[str]]:
+        """The numbers on which the files do not agree: columns by the place of the row."""
+        *others, last = self.files.values()
+        columns = last.select_dtypes("number").columns
+        apart: dict[int, list[str]] = {}
+        for other in others:
+            same = (other[columns] == last[columns]) | (
+                other[columns].isna() & last[columns].isna()
+            )
+            for place, column in zip(*np.nonzero(~same.to_numpy()), strict=True):
+                apart.setdefault(int(place), []).append(str(columns[column]))
+        return apart
+
+    def middle(self, place: int, figure: str) -> Recomputed:
+        """What most files say: in the place of a library, of a number that none of them has."""
+        return Recomputed(float(np.median([*self.values(place, figure).values()])), OWN_FILES, 0)
 
 
 def digits_equal(value: float, other: float) -> int:
@@ -120,12 +141,16 @@ Recompute = Callable[[Mapping[str, Any]], Iterable[tuple[str, Recomputed]]]
 def figure_rows(
     table: Recorded, who: str, recompute: Recompute, progress: Progress
 ) -> Iterator[dict[str, Any]]:
-    """A row for each figure of a table that a library has. who: the column of the rater."""
+    """A row for each figure of a table that a library has, or on which the files do not agree.
+
+    who: the column of the rater.
+    """
     for place, row in enumerate(followed(table.rows, progress)):
         reasons = reasons_of(row)
-        for figure, recomputed in recompute(row):
-            if figure not in row:
-                continue
+        figures = {name: figure for name, figure in recompute(row) if name in row}
+        for name in table.torn.get(place, ()):
+            figures.setdefault(name, table.middle(place, name))
+        for figure, recomputed in figures.items():
             values = table.values(place, figure)
             yield {
                 "table": table.name,
@@ -174,6 +199,7 @@ def audit_rows(
         yield from figure_rows(tables["judges"], "judge", judge, progress)
     if "scores" in tables and not settings.get("standardise"):
         yield from figure_rows(tables["scores"], "judge", scores, progress)
+    yield from figure_rows(tables["verdicts"], "judge", lambda row: (), progress)
 
 
 def board_rows(

@@ -40,7 +40,8 @@ def definitions(run: Verified) -> dict[str, str]:
     return {
         "Equal": (
             f"To {LEAST_DIGITS} digits or more, counted after the point, of numbers above 1 in all;"
-            " in each of the files that the run has of the table."
+            " in each of the files that the run has of the table. Of numbers that no library has,"
+            " the files (CSV, JSON, Parquet) are held against each other."
         ),
         "Undefined in both": "The run has a reason in the place of a number, the library none.",
         "Undefined in the library": (
