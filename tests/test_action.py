@@ -169,3 +169,20 @@ def test_the_lock_has_what_pyproject_asks_for_and_no_index() -> None:
     wanted = about["project"]["dependencies"] + about["dependency-groups"]["dev"]
     names = {re.split(r"[\[><=~ ]", line)[0].lower() for line in wanted} - {"metal-eval"}
     assert names <= locked
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = read(ROOT / "CITATION.cff")
+    assert citation["version"] == metal.__version__
+    assert citation["preferred-citation"]["title"].startswith("METAL: ")
+
+
+def test_forms_of_issues_and_hooks_are_whole() -> None:
+    for path in (ROOT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"):
+        form = read(path)
+        assert path.name == "config.yml" or {"name", "description", "body"} <= {*form}
+    hooks = [
+        hook for repo in read(ROOT / ".pre-commit-config.yaml")["repos"] for hook in repo["hooks"]
+    ]
+    tools = {hook["entry"].split()[0] for hook in hooks}
+    assert tools == {".venv/bin/ruff", ".venv/bin/mypy", ".venv/bin/python"}  # of one version
