@@ -158,6 +158,14 @@ def test_a_figure_that_was_taken_out_is_found(copy: Path) -> None:
         metal.verify(copy)
 
 
+def test_runs_without_later_figures_are_verified(copy: Path) -> None:
+    table = pd.read_parquet(copy / "tables" / "judges.parquet").drop(columns="order_items")
+    table.to_parquet(copy / "tables" / "judges.parquet", index=False)
+    made = metal.verify(copy)
+    assert made.exit_code == 0
+    assert not {"spearman", "pearson"} & set(made.tables["figures"]["figure"])
+
+
 def test_what_is_said_of_a_figure() -> None:
     def says(value: float, of_library: float, reason: str = "", other: float | None = None) -> str:
         values = {"a.csv": value, "a.json": value if other is None else other}

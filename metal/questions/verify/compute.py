@@ -177,7 +177,7 @@ def audit_rows(
     }
     left_out = {
         (row["language"], row["criterion"], row["judge"]): [
-            *filter(None, row["left_out"].split(", "))
+            name for name in people if f", {name}, " in f", {row['left_out']}, "
         ]
         for row in tables["verdicts"].rows
     }

@@ -59,8 +59,8 @@ def of_judge(panel: Panel, row: Row, left_out: Sequence[str]) -> Iterator[tuple[
         table = np.zeros((len(panel.levels), len(panel.levels)))
         np.add.at(table, (truth, answer), 1.0)
         yield "kappa_quadratic", by(STATSMODELS, libraries.quadratic_kappa(table, panel.levels))
-        for name, figure in of_seats(panel, judge, left_out, int(row["order_items"])):
-            yield name, figure
+        if "order_items" in row:  # not in runs of METAL 0.1
+            yield from of_seats(panel, judge, left_out, int(row["order_items"]))
     both = np.stack([panel.labels[answered].to_numpy(float), scores[answered].to_numpy(float)])
     yield "alpha", _alpha(panel, both)
     for name, value, items in alternative_annotator(panel, judge, row["alt_test_epsilon"]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from metal.questions.verify.answer import cards, headline, scope
 from metal.questions.verify.compute import DIFFERS, EQUAL
 from metal.questions.verify.run import Verified
@@ -17,7 +19,9 @@ def answer(run: Verified) -> TableView:
     differ = run.records("figures", says=DIFFERS)
     if differ:
         title = "Figures that differ"
-        return TableView.of_figures(run, "figures", title, differ, heads=3, most=MOST_ROWS)
+        options: dict[str, Any] = {"heads": 3, "most": MOST_ROWS, "name": "differing"}
+        options |= {"without": ("says", "digits", "items")}
+        return TableView.of_figures(run, "figures", title, differ, **options)
     return _summary(run)
 
 
