@@ -522,7 +522,7 @@ def test_what_is_not_known_is_not_written(folder: Path, tmp_path: Path) -> None:
     ("file", "key", "value", "message"),
     [
         *(
-            (file, "tokens", value, f"tokens is {value!r}. It is a whole number")
+            (file, "tokens", value, f"tokens is {value!r}. Write a whole number")
             for file in ("sources.jsonl", "outputs.jsonl")
             for value in (-1, 1.5, "5", True)
         ),

@@ -1,6 +1,4 @@
-"""`metal.annotate_export`, `annotate_import`, `annotate_status`: tasks out to people, ratings
-back.
-"""
+"""`metal.annotate_export`, `annotate_import`, `annotate_status`: send tasks, import ratings."""
 
 from __future__ import annotations
 
@@ -175,7 +173,7 @@ def annotate_export(
 
     forms.check_form(to)
     if drawn and sample is not None:
-        raise UsageError("`drawn` and `sample` both choose sources; give one of them")
+        raise UsageError("`drawn` and `sample` both choose sources; pass only one")
     dataset = Path(data)
     notes: list[str] = []
 
@@ -320,7 +318,7 @@ def _sources(
     else:
         return None
     if not chosen:
-        raise UsageError(f"{folder} has no drawn sources; `metal.sample_labels` draws some")
+        raise UsageError(f"{folder} has no drawn sources; draw some with `metal.sample_labels`")
     return frozenset(chosen)
 
 
@@ -388,8 +386,8 @@ def annotate_import(
 
     if platform and not re.fullmatch("[a-z][a-z0-9_-]*", platform):
         raise UsageError(
-            f"`platform` {platform!r} is not a name for a platform; small letters, digits, - and _,"
-            " e.g. prolific"
+            f"`platform` {platform!r} is not a valid platform name; use lower-case letters, digits,"
+            " - and _, e.g. prolific"
         )
     dataset = Path(data)
     for file in files:

@@ -144,7 +144,7 @@ def _rated(path: Path, about: Mapping[str, Any], judges: Sequence[str]) -> str:
     state = about["settings"].get("state", {})
     if state.get("not_asked"):
         stopped = f"stopped: {state['not_asked']:,} calls were not made"
-        return f'{stopped}; go on with `metal.judge(resume="{path}")`'
+        return f'{stopped}; to continue: `metal.judge(resume="{path}")`'
     if not judges:
         return ""
     data: Mapping[str, Any] = next(iter(about["datasets"]), {})

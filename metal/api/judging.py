@@ -345,7 +345,7 @@ def _begun(run: Path, added: Sequence[str]) -> tuple[JudgeRequest, Inputs, int |
     for judge, model in settings.get("models", {}).items():
         if model.get("asked", "").startswith(f"{FUNCTION}:") and not is_function(judge):
             raise UsageError(
-                f"{run} is a run of a function; to go on with it, repeat the call that began it"
+                f"{run} is a run of a function; to continue it, repeat the original call"
             )
     request = replace(request, judges=tuple(dict.fromkeys((*request.judges, *added))))
     inputs = load(dataset_of(run, settings), (), reading_of(run))
@@ -394,9 +394,9 @@ def _engine(
         elif resume:
             engine = engine_of(Path(resume))
     if address and engine != "ray":
-        raise UsageError('`address` is of a Ray cluster; add `engine="ray"`')
+        raise UsageError('`address` needs a Ray cluster; add `engine="ray"`')
     if not wait and engine != "batch":
-        raise UsageError("`wait=False` is of batches; add `batch=True`")
+        raise UsageError("`wait=False` needs batches; add `batch=True`")
     return engine
 
 
@@ -414,7 +414,7 @@ def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path, dry_run: bool
         save_dataset(dataset, folder)
     elif load_dataset(folder).digest != dataset.digest:
         raise UsageError(
-            f'{folder} holds other pairs than `pairs="{which}"` of these data; give another `out`'
+            f'{folder} holds pairs other than `pairs="{which}"` of these data; give another `out`'
         )
     return replace(inputs, dataset=dataset, folder=folder)
 

@@ -55,7 +55,7 @@ def confirm_spending(question: str, yes: bool, confirm: Confirm | None) -> None:
         return
     if confirm is None:
         raise UsageError(
-            "this costs money: pass `yes=True` where nobody can be asked. Nothing was sent"
+            "this costs money: pass `yes=True` if nobody can confirm. Nothing was sent"
         )
     if not confirm(question):
         raise UsageError("nothing was sent")

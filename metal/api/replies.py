@@ -189,7 +189,7 @@ class _OpenedRun:
         run = RatingsRun.open(folder)
         if not (folder / "ratings.parquet").is_file():
             raise UsageError(
-                f'{folder} has no ratings yet; `metal.judge(resume="{folder}")` goes on with it'
+                f'{folder} has no ratings yet; `metal.judge(resume="{folder}")` continues it'
             )
         dataset, notes = _dataset_of(run)
         judges = [name for name, rater in run.raters.items() if rater.kind == "llm"]

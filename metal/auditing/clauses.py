@@ -13,7 +13,7 @@ from metal.data.text import coverage, percent, plural, signed
 from metal.stats.measured import Measured
 
 MIN_COVERAGE = 0.95
-MOST_NEEDED = 20  # times the items there are: beyond, a number of items says nothing
+MOST_NEEDED = 20  # times the existing items: beyond, a number of items says nothing
 HALF = 0.5  # of what people find of a label, that the judge must find
 # items on which two or more others all say the bad end: from here on the judge is asked about them
 AGREED = 5

@@ -190,7 +190,7 @@ def _check_names(cells: Sequence[BoardCell]) -> None:
     for rater in dict.fromkeys(rater.name for cell in cells for rater in cell.raters):
         if rater in (PEOPLE, NAME) or rater.startswith("ensemble of "):
             raise UsageError(
-                f"rater {rater!r}: a name the board itself uses; rename it, or leave it out with"
+                f"rater {rater!r}: the board itself uses this name; rename it, or leave it out with"
                 " `raters`"
             )
 

@@ -469,7 +469,7 @@ def _rows(
         raters = [rater for rater in raters if rater.name in settings.raters]
     if not raters:
         raise UsageError(
-            f"dataset {dataset.card.name}: there is no rater but the people to compare with"
+            f"dataset {dataset.card.name}: no rater besides the people to compare with"
         )
     rows = dict.fromkeys(people, 0)
     for row, board_rater in enumerate(raters, 1):

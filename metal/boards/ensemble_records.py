@@ -151,16 +151,14 @@ def find_ensemble(signature: str, records: Iterable[Mapping[str, Any]]) -> Mappi
         raise UnknownName("ensemble", signature, list(by_name), "`metal.billboard(...)` makes them")
     if len(names) > 1:
         raise UsageError(
-            f"ensemble {signature!r} may be any of {', '.join(names[:5])}; give one in full"
+            f"ensemble {signature!r} matches several: {', '.join(names[:5])}; give one in full"
         )
     first, *others = by_name[names[0]]
     if any(
         (other["intercept"], other["members"]) != (first["intercept"], first["members"])
         for other in others
     ):
-        raise UsageError(
-            f"several boards have an ensemble {names[0]!r}; say with `board` which one is meant"
-        )
+        raise UsageError(f"several boards have an ensemble {names[0]!r}; choose one with `board`")
     return first
 
 

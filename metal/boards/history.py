@@ -316,7 +316,7 @@ def generator_outputs(
         name: source.language for name, source in dataset.sources.items() if name not in board
     }
     if problems := _problems(rows, board, allow_missing):
-        raise DataError(where, "; ".join(problems), "Nothing was taken in; put the file right")
+        raise DataError(where, "; ".join(problems), "Nothing was imported; correct the file")
     return tuple(
         Output(f"{source}/{name}", source, name, board[source], text) for source, text in rows
     )

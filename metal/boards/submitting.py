@@ -95,7 +95,7 @@ def join_board(
     for _ in range(TRIES):
         seen = ready[0] if ready else open_board(folder)
         if not is_writable(folder):  # said before a metric takes an hour
-            raise UsageError(f"{folder} cannot be written; a submission needs that")
+            raise UsageError(f"{folder} cannot be written, but a submission has to be stored there")
         prepared = ready[1] if ready else prepare(seen)
         ready = None
         try:
@@ -106,7 +106,9 @@ def join_board(
             ) from None
         if board:
             return Joined(board, tuple(prepared.lines))
-    raise UsageError(f"{folder}: others keep joining; nothing was written. Run this again")
+    raise UsageError(
+        f"{folder}: other submissions keep arriving; nothing was written. Run this again"
+    )
 
 
 # ---------------------------------------------------------------- a generator
@@ -286,12 +288,12 @@ def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
             if program:
                 return _submitted_metric(program, entry.about or {}, wanted)
     if not wanted.about.get("signature"):
-        raise UsageError("it is not known how it was computed")
+        raise UsageError("how it was computed is not recorded")
     if not is_built_in(read_name(wanted.rater).name):
         raise UsageError("its program is not on the board")
     metric = find_metric(wanted.rater)
     if metric.signature != wanted.about["signature"]:
-        raise UsageError(f"it would be computed otherwise here ({metric.signature})")
+        raise UsageError(f"it would be computed differently here ({metric.signature})")
     return metric
 
 
@@ -402,9 +404,7 @@ def submit_metric(
                 else []
             )
         if not scores.facts["score"].notna().any():
-            raise UsageError(
-                f"{path.name} gives no output a score ({_summary(scores)}); it does not join"
-            )
+            raise UsageError(f"{path.name} scores no output ({_summary(scores)}); it is not added")
         about |= {
             "signature": scores.rater.about["signature"],
             "direction": scores.rater.about["direction"],

@@ -165,7 +165,7 @@ def _check_known(answer: Answer, tasks: Mapping[str, str], given: Mapping[str, G
     if answer.task not in tasks:
         raise DataError(
             answer.where,
-            f"task {answer.task!r} is none of this dataset's",
+            f"task {answer.task!r} is not in this dataset",
             "Is the file of another dataset, or was the column 'task' changed?",
         )
     person = given.get(answer.rater)
@@ -369,5 +369,5 @@ def mirrored(score: float, scale: Scale) -> float:
     if scale.levels:
         return scale.values[-1 - scale.values.index(score)]
     if scale.low is None or scale.high is None:
-        raise ValueError("a scale without ends cannot be turned round")
+        raise ValueError("a scale without bounds cannot be reversed")
     return min(max(scale.low + scale.high - score, scale.low), scale.high)

@@ -115,7 +115,7 @@ def _listed_in(file: Path, dataset: Dataset) -> set[str]:
         if output and output not in dataset.outputs:
             raise DataError(
                 f"{file} row {number}",
-                f"output {output!r} is none of this dataset's",
+                f"output {output!r} is not in this dataset",
                 "Give ids of outputs.jsonl",
             )
         outputs.add(output)
@@ -240,7 +240,7 @@ def _check_pairs(
     """
     if not asked:
         raise UsageError(
-            f"{folder}: every criterion compares pairs; say with `template` how to show them"
+            f"{folder}: every criterion compares pairs; choose with `template` how to show them"
         )
     for criterion in asked:
         if template.paired and criterion not in template.criteria:

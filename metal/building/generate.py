@@ -84,7 +84,7 @@ class Instruction:
             return Message(*(template.render(values).strip() for template in templates))
         except Exception as error:  # a template can raise anything
             raise DataError(
-                self.path, f"not a template METAL can fill ({error})", _VARIABLES
+                self.path, f"METAL cannot fill this template ({error})", _VARIABLES
             ) from None
 
     @cached_property
@@ -154,7 +154,7 @@ def load_instruction(
         raise DataError(
             path,
             f"writes is {writes!r}",
-            'It is the field of the reply with the text: writes = "answer"',
+            'Name the field of the reply that has the text: writes = "answer"',
         )
     instruction = Instruction(
         quality, content["system"], content["user"], temperature, rubrics, path, writes
@@ -162,7 +162,7 @@ def load_instruction(
     mark = "\ue000"
     trial = instruction.write(Source("try", "en", mark))
     if mark not in trial.user + trial.system:
-        raise DataError(path, "nowhere says {{ source }}", "The passage has to be in what is sent")
+        raise DataError(path, "lacks {{ source }}", "The message must contain the passage")
     return instruction
 
 

@@ -38,7 +38,7 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
     """
     if dataset.asked and all(criterion.scale.compares for criterion in dataset.asked.values()):
         raise UsageError(
-            "`pairs` makes pairs of single outputs, and these are pairs already; leave it out"
+            "`pairs` makes pairs of single outputs, but these are pairs already; leave it out"
         )
     if which == LANGUAGES:
         dataset = _across_languages(dataset)

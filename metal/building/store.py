@@ -163,7 +163,7 @@ def read_drawn(dataset: Path) -> dict[str, dict[str, Any]]:
             raise DataError(
                 path,
                 why,
-                "It is above 0 and at most 1; restore the file, or draw again with `force=True`",
+                "Write a number above 0 and at most 1, or draw again with `force=True`",
             )
         drawn[str(entry["source"])] = entry
     return drawn

@@ -122,7 +122,7 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
                 problem = (
                     f"criterion {criterion} is empty, and there is no criteria/{criterion}.toml"
                 )
-                raise DataError(path, problem, "Say what is asked")
+                raise DataError(path, problem, "Write the question")
             criteria[criterion] = own
             continue
         rubric, shown = in_template(criterion, table, content.get("levels", []), path)
@@ -144,7 +144,7 @@ def _check_parts(content: Mapping[str, Any], path: Path) -> None:
     reference = content.get("reference", "hidden")
     if reference not in REFERENCES:
         raise DataError(
-            path, f"reference is {reference!r}", f"It is one of {', '.join(REFERENCES)}"
+            path, f"reference is {reference!r}", f"Write one of {', '.join(REFERENCES)}"
         )
     instructions, headings = content.get("instructions", ""), content.get("headings", {})
     if not isinstance(instructions, str):
@@ -170,14 +170,16 @@ def _check_parts(content: Mapping[str, Any], path: Path) -> None:
 def _compares(name: str, table: Mapping[str, Any], path: Path) -> bool:
     compares = table.get("compares", False)
     if not isinstance(compares, bool):
-        raise DataError(path, f"criterion {name}: compares is {compares!r}", "It is true or false")
+        raise DataError(path, f"criterion {name}: compares is {compares!r}", "Write true or false")
     return compares
 
 
 def _check_compared(criterion: Criterion, reference: str, path: Path) -> None:
     if reference != "paired":
         raise DataError(
-            path, f"criterion {criterion.name} compares, but nothing is", 'Set reference = "paired"'
+            path,
+            f"criterion {criterion.name} compares, but there is nothing to compare with",
+            'Set reference = "paired"',
         )
     if criterion.scale.ends is None:
         raise DataError(
@@ -354,7 +356,7 @@ def assign(
     people = people or raters
     if people < raters:
         raise UsageError(
-            f"`people={people}` is fewer than `raters={raters}`: nobody rates an output twice"
+            f"`people={people}` is fewer than `raters={raters}`: no person rates an output twice"
         )
     assignments = []
     for language in dict.fromkeys(task.language for task in tasks):

@@ -184,7 +184,7 @@ def _folder_for(
     if out or into:
         return out or into or path
     if force:
-        raise UsageError("`force=True` replaces the folder given with `out`; name that too")
+        raise UsageError("`force=True` replaces the folder given with `out`; pass that as well")
     folder = Path("datasets") / run_folder(None, Path(name or path)).name
     if folder.exists() and not ask:
         raise UsageError(

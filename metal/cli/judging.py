@@ -75,7 +75,7 @@ def _confirm(estimates: Sequence[CostEstimate]) -> bool:
     """Ask. The event loop's own Ctrl-C would wait for the answer; here it ends the question."""
     usual = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return click.confirm("Go on?", default=False)
+        return click.confirm("Continue?", default=False)
     finally:
         signal.signal(signal.SIGINT, usual)
 
@@ -89,8 +89,8 @@ def finish(run: Judging | Generating, following: str) -> None:
     again = _to_go_on(run)
     if outcome.over_budget and outcome.missing:
         console.say(
-            "Stopped before --max-cost was exceeded. It is of the whole run: to go on, it is raised"
-            " below."
+            "Stopped before --max-cost was exceeded. The limit holds for the whole run; the command"
+            " below raises it."
         )
     for model, why in outcome.stopped.items():
         names = [name for (asked, _), name in run.job.plan.names.items() if asked == model]
@@ -110,7 +110,7 @@ def finish(run: Judging | Generating, following: str) -> None:
 
 
 def _to_go_on(run: Judging | Generating) -> str:
-    """The command that goes on with a run. A limit that stopped it is raised to 1.1 times what the
+    """The command that continues a run. A limit that stopped it is raised to 1.1 times what the
     rest may cost.
     """
     outcome, terms = run.outcome, run.terms
@@ -132,7 +132,7 @@ def _to_go_on(run: Judging | Generating) -> str:
 
 
 def _say_what_is_left(run: Judging | Generating, again: str) -> None:
-    """Say which calls wait, were not made or failed, how to go on, and what is kept in vain."""
+    """Say which calls wait, were not made or failed, how to continue, and what was kept in vain."""
     outcome, command = run.outcome, run.job.command
     if outcome.waiting:
         console.say(
@@ -146,7 +146,11 @@ def _say_what_is_left(run: Judging | Generating, again: str) -> None:
     if outcome.failed:
         left.append(f"{outcome.failed:,} failed")
     if left:
-        when = "Once that is mended, go on" if outcome.kept_in_vain and outcome.stopped else "Go on"
+        when = (
+            "Once that is fixed, continue"
+            if outcome.kept_in_vain and outcome.stopped
+            else "Continue"
+        )
         console.say(f"{' and '.join(left)}. {when} with: {again}", wrap=False)
     if outcome.kept_in_vain:
         see = f"; see it with: metal replies {run.folder}" if command == "judge" else ""

@@ -212,7 +212,7 @@ def assemble(
             raise DataError(
                 f"{folder / 'outputs.jsonl'} row {row}",
                 problem,
-                "Outputs need a line in sources.jsonl",
+                "Every output needs a source in sources.jsonl",
             )
     table = ratings.join(
         facts, criteria=by_criterion, outputs=by_output, raters=by_rater, where=where
@@ -241,7 +241,7 @@ def _unique(records: Iterable[Any], key: str, where: Path) -> dict[str, Any]:
         name = getattr(record, key)
         if name in by_name:
             raise DataError(
-                f"{where} row {row}", f"{key} {name!r} is there twice", "Keep one of them"
+                f"{where} row {row}", f"{key} {name!r} occurs twice", "Keep one of them"
             )
         by_name[name] = record
     return by_name

@@ -79,7 +79,7 @@ def read_output(record: dict[str, Any], where: str) -> Output:
         raise DataError(
             where,
             "chosen is neither true nor false",
-            "Leave it out for an output that is to be rated",
+            "Leave it out for an output to be rated",
         )
     return Output(**_checked(record, where))
 
@@ -103,7 +103,7 @@ def _checked(record: dict[str, Any], where: str) -> dict[str, Any]:
         checked[key] = tuple(texts)
     tokens = checked.get("tokens")
     if tokens is not None and (type(tokens) is not int or tokens < 0):
-        raise DataError(where, f"tokens is {tokens!r}", "It is a whole number, or left out")
+        raise DataError(where, f"tokens is {tokens!r}", "Write a whole number, or leave it out")
     return checked
 
 
@@ -116,16 +116,16 @@ def _rater(record: dict[str, Any], where: str) -> Rater:
         raise DataError(
             where,
             f"repeats is {about['repeats']!r}",
-            "It is the name of the rater that was asked again",
+            "Write the name of the rater that was asked again",
         )
     ends = about.get("range") or [None, None]
     is_pair = isinstance(ends, list | tuple) and len(ends) == 2
     if not is_pair or not all(type(end) in (int, float, NoneType) for end in ends):
         raise DataError(
-            where, f"range is {about['range']!r}", "It is two numbers, the ends of a metric's scale"
+            where, f"range is {about['range']!r}", "Write two numbers, the ends of a metric's scale"
         )
     if about.get("direction", "higher") not in get_args(Direction):
-        raise DataError(where, f"direction is {about['direction']!r}", "It is higher or lower")
+        raise DataError(where, f"direction is {about['direction']!r}", "Write higher or lower")
     try:
         return Rater(record["rater"], record["kind"], str(record.get("group") or ""), about)
     except DataError as error:
@@ -160,7 +160,7 @@ def read_criterion(name: str, entry: object, path: Path) -> Criterion:
         raise DataError(
             path,
             f"criterion {name}: {entry!r}",
-            f"It is a table that begins with [criteria.{name}]",
+            f"Write a table that begins with [criteria.{name}]",
         )
     keys = [
         "abbreviation",
@@ -191,11 +191,11 @@ def read_criterion(name: str, entry: object, path: Path) -> Criterion:
         and all(isinstance(end, int | float | None) for end in ends)
     ):
         raise DataError(
-            path, f"criterion {name}: range {ends!r}", "It is two numbers: range = [1, 5]"
+            path, f"criterion {name}: range {ends!r}", "Write two numbers: range = [1, 5]"
         )
     if not isinstance(entry.get("of_source", True), bool):
         raise DataError(
-            path, f"criterion {name}: of_source {entry['of_source']!r}", "It is true or false"
+            path, f"criterion {name}: of_source {entry['of_source']!r}", "Write true or false"
         )
     try:
         scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels, *ends)

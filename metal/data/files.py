@@ -326,9 +326,7 @@ def check_outside(folder: Path) -> None:
     be gone.
     """
     if Path.cwd().is_relative_to(folder.resolve()):
-        raise UsageError(
-            f"{folder} is rewritten as a whole; go to a folder outside of it and name it from there"
-        )
+        raise UsageError(f"{folder} will be rewritten; run the command from a folder outside of it")
 
 
 @contextmanager

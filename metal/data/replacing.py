@@ -103,9 +103,7 @@ def refusal(
         what = title(folder) + (f" and holds {holds}" if holds else "")
         return f"{folder} is {what}; it is not replaced. {BY_HAND}"
     if holds:
-        more = (
-            f'`metal.{maker}(resume="{folder}")` goes on with it. ' if "a journal" in holds else ""
-        )
+        more = f'`metal.{maker}(resume="{folder}")` continues it. ' if "a journal" in holds else ""
         return f"{folder} holds {holds} and is not replaced. {more}{BY_HAND}"
     kept = keeping or others(folder) or (successor and not _holds_all(successor, folder))
     return _refusal_of_kept(folder, maker, successor) if kept else ""
@@ -299,13 +297,11 @@ def check_new_file(path: Path, is_ours: Callable[[Path], bool], *, force: bool =
     if path.is_dir():
         raise UsageError(f"{path} is a folder; give a file")
     if any((path.parent / name).is_file() for name in FILE_MARKS):
-        raise UsageError(f"{path.parent} is a dataset or run of METAL's; give a file elsewhere")
+        raise UsageError(f"{path.parent} is a dataset or run of METAL; choose a file elsewhere")
     if not path.exists():
         return
     if path.stat().st_size and not is_ours(path):
-        raise UsageError(
-            f"{path} is not what would be written there; it is not replaced. {BY_HAND}"
-        )
+        raise UsageError(f"{path} holds something else, and is not replaced. {BY_HAND}")
     kept = kept_name(path)
     if (
         kept.is_symlink()
@@ -343,7 +339,7 @@ def check_kept_files(places: Collection[Path]) -> None:
     for kept in map(kept_name, places):
         if kept.is_symlink() or kept.is_dir():
             raise UsageError(
-                f"{kept} is in the place of what is to be kept. Move {kept} away by hand first"
+                f"{kept} is where the old version would be kept. Move {kept} away first"
             )
 
 
@@ -354,7 +350,7 @@ def replace_file(path: Path, content: str | bytes) -> None:
     """
     content = content.encode() if isinstance(content, str) else content
     if path.is_dir():
-        raise UsageError(f"{path} is a folder, where a file should stand; move it away")
+        raise UsageError(f"{path} is a folder instead of a file; move it away")
     if differs(path, content):
         check_kept_files([path])
         with kept_file(path):

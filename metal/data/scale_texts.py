@@ -41,7 +41,7 @@ def ends_of(value: Any) -> tuple[float, float]:
     try:
         low, high = (float(match[1]), float(match[2])) if match else map(float, value)
     except (TypeError, ValueError):
-        raise UsageError(f"{value!r} is no range: write its two ends, e.g. 0-100") from None
+        raise UsageError(f"{value!r} is not a range: write both ends, e.g. 0-100") from None
     return low, high
 
 

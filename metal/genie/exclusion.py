@@ -61,7 +61,7 @@ def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]]) -> tuple[Dat
     if why and people <= set(why):
         raise UsageError(
             f"dataset {dataset.card.name}: all {len(people)} people are noisy by their test"
-            " questions; without them there is nobody to compare with. Look at the questions with"
+            " questions; without them nobody is left to compare with. Check the questions with"
             " `metal.monitor(...)`"
         )
     table = dataset.ratings

@@ -238,8 +238,8 @@ PRINTED: dict[str, dict[str, tuple[int, int]]] = {
 
 @dataclass(frozen=True)
 class Round:
-    """One round of annotation: (workers,) test questions asked and right, and who is noisy in
-    truth.
+    """One round of annotation: (workers,) test questions asked and right, and which workers are
+    truly noisy.
     """
 
     right: Counts
@@ -287,7 +287,7 @@ def simulate(
     chosen = [find_model(name) for name in dict.fromkeys(models)]
     if min(len(chosen), seeds, rounds, workers) < 1 or mean_questions < 1:
         raise UsageError(
-            "a simulation needs a model, and 1 or more seeds, rounds, workers and questions per"
+            "a simulation needs a model and at least 1 of seeds, rounds, workers and questions per"
             " worker"
         )
     counted: dict[str, list[Counts]] = {model.name: [] for model in chosen}

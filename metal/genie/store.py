@@ -139,9 +139,7 @@ def draw_questions(
         )
     drawn = draw(dataset.sources, outputs, shares, seed=seed, earlier=earlier, used=used)
     if not drawn.questions and used:
-        raise UsageError(
-            "`test_questions`: every gold was asked about in an earlier round; go on without it"
-        )
+        raise UsageError("`test_questions`: earlier rounds used every test question; leave it out")
     if not drawn.questions:
         raise UsageError(
             f"`test_questions`: the sources of {dataset.card.name} have no references to make them"

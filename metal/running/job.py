@@ -274,7 +274,7 @@ def read_settings(out: Path, command: str) -> Mapping[str, Any]:
     if not out.exists():
         raise no_such(out, "run folder", "; begin a run with `out`")
     if not (out / "run.toml").is_file():
-        raise UsageError(f"{out}: no run to go on with (run.toml is missing); begin one with `out`")
+        raise UsageError(f"{out}: no run to continue (run.toml is missing); start one with `out`")
     about = read_run_toml(out)
     settings: Mapping[str, Any] = about["settings"]
     if about["command"] != command or "identities" not in settings:

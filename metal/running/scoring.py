@@ -327,7 +327,7 @@ def score(
             results.append(MetricScores(place.add(scores), seconds))
     except KeyboardInterrupt:
         done = f"{len(results)} of {len(metrics)} metrics are in {place.folder}"
-        raise Interrupted(f"{done}; the same command goes on with the rest") from None
+        raise Interrupted(f"{done}; the same command continues with the rest") from None
     chosen = [output for output in dataset.outputs.values() if output.chosen]
     empty = sum(not output.text.strip() for output in chosen)
     lacking = (

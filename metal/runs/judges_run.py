@@ -155,7 +155,7 @@ def doubts(run: Path, dataset: Dataset) -> Iterator[str]:
             if "not_asked" in state
             else "it was not finished"
         )
-        yield f'{run} is not complete: {missing}; go on with `metal.judge(resume="{run}")`'
+        yield f'{run} is not complete: {missing}; to continue: `metal.judge(resume="{run}")`'
     compared = texts_rated(find_ratings(run))  # output by output, when they joined the dataset
     if not compared and settings.get("texts", "") not in ("", texts_digest(dataset)):
         yield f"{run}: texts of the dataset have changed since its judges saw them"

@@ -45,7 +45,7 @@ def careless(people: Codes, sources: Codes, levels: int) -> Careless:
     """The careless people among columns of people (items, people), codes that are negative without
     an answer.
 
-    Nobody of fewer than three people. Rounds go on with those who are left; a round is not made
+    Nobody of fewer than three people. Further rounds use the people left; a round is not made
     after which fewer than half of the items with two ratings would have two; at least two people
     stay.
     """

@@ -294,7 +294,7 @@ def test_nothing_to_compare() -> None:
     ):
         board_cells(silent, replace(QUICK, reference="expert"))
     with pytest.raises(
-        UsageError, match="dataset made: there is no rater but the people to compare with"
+        UsageError, match="dataset made: no rater besides the people to compare with"
     ):
         board_cells(made({"quality": {"A1": [1, 2]}}), QUICK)
     half = made(

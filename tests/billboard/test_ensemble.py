@@ -248,7 +248,7 @@ def test_found_by_name_or_part() -> None:
     assert find_ensemble("y", known) is known[2]
     assert find_ensemble("version.2", known) is known[2]
     for part in ("", "e.x", "version"):
-        with pytest.raises(UsageError, match="may be any of"):
+        with pytest.raises(UsageError, match="matches several"):
             find_ensemble(part, known)
     with pytest.raises(UnknownName, match="did you mean"):
         find_ensemble("e.x+version.3", known)

@@ -288,7 +288,7 @@ def test_outputs_in_two_languages(make_dataset: MakeDataset) -> None:
         ("en-0/new", "en-0", "new", "en", "y"),
     ]
     with pytest.raises(
-        DataError, match=r"t.csv: 1 missing source \('hi-1'\) of 4. Nothing was taken in"
+        DataError, match=r"t.csv: 1 missing source \('hi-1'\) of 4. Nothing was imported"
     ):
         generator_outputs([*rows, ("hi-0", "z")], "new", dataset, HERE)
     assert (

@@ -170,7 +170,7 @@ def test_very_long_comments_and_the_csv_limit_of_others(criteria):
 @pytest.mark.parametrize(
     "content, message",
     [
-        (b"", "a.csv: there is nothing in it"),
+        (b"", "a.csv: the file is empty"),
         ("task,rater,task_quality\nt1,é,2".encode("cp1252"), "a.csv: neither UTF-8 nor UTF-16"),
         ("task,rater,task_quality\nt1,a,2".encode("utf-16-le"), "save it as 'CSV UTF-8'"),
         (b"PK\x03\x04\x00\x00", "a.csv: neither UTF-8 nor UTF-16"),

@@ -97,7 +97,7 @@ def test_a_file_of_ones_own_comes_first_and_english_last(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[texts]\n", "nobody is named as its reviewer"),
+        ("[texts]\n", "no reviewer is named"),
         ('reviewed = "unreviewed"\n[texts]\n"Strat" = "x"\n', "'Strat'"),
         ('reviewed = "unreviewed"\n[texts]\n"Task {number}" = "कार्य"\n', "places"),
     ],

@@ -231,7 +231,7 @@ def test_answers_that_are_not_this_persons(people: Metal) -> None:
     answers = one_person(people, scores)
     task = json.loads(answers.read_text("utf-8"))["answers"][1]["task"]
     for changes, words in (
-        ([(task, "t0123")], "x.json answer 2: task 't0123' is none of this dataset's"),
+        ([(task, "t0123")], "x.json answer 2: task 't0123' is not in this dataset"),
         (
             [('"en-1"', '"en1"')],
             "no tasks were assigned to rater 'en1'; did you mean 'en-1'",
@@ -262,7 +262,7 @@ def test_a_file_of_another_dataset(people: Metal) -> None:
     card.write_text(card.read_text().replace('name = "mine"', 'name = "other"'))
     people("annotate", "export", "other", "--to", "csv", "--out", "others")
     message = people.refused("annotate", "import", "other", answers)
-    assert "is none of this dataset's. Is the file of another dataset" in message
+    assert "is not in this dataset. Is the file of another dataset" in message
 
 
 def test_ratings_of_any_format_and_what_else_lies_there(people: Metal) -> None:

@@ -158,7 +158,7 @@ def test_what_cannot_be_asked_for(people: Metal) -> None:
     def refused(*more: str) -> str:
         return people.refused("annotate", "html", "mine", *more)
 
-    assert "--people 2 is fewer than --raters 3: nobody rates an output twice" in refused(
+    assert "--people 2 is fewer than --raters 3: no person rates an output twice" in refused(
         "--people", "2"
     )
     assert "language 'sw' is not known; known: ar (Arabic), en (English), zh (Chinese)" in refused(
@@ -247,7 +247,7 @@ def test_only_with_mistakes(people: Metal) -> None:
     def refused(path: Path) -> str:
         return people.refused("annotate", "html", "mine", "--only", path)
 
-    assert "only.csv row 3: output 'o7' is none of this dataset's" in refused(
+    assert "only.csv row 3: output 'o7' is not in this dataset" in refused(
         only(people, "xgoodx-en-0", "o7")
     )
     assert "no column 'output' (columns found: outputs, x)" in refused(

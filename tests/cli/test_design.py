@@ -125,9 +125,9 @@ def test_seconds_that_forms_measured(metal: Commands) -> None:
     assert measured_seconds(Path("one")) == 90.0
     said = metal("design", "one", "--pay", "0.5", "--out", "run", *QUICK)
     assert "$20.00 an hour" in said
-    assert "items have one label: there is nothing to put together" in said
+    assert "items have one label: there is nothing to combine" in said
     (folder / "answers.jsonl").write_text('{"seconds": 30}\n{"seconds": "long"}\n')
-    with pytest.raises(DataError, match=r"answers\.jsonl row 2: seconds 'long'\. It is a number"):
+    with pytest.raises(DataError, match=r"answers\.jsonl row 2: seconds 'long'\. Write a number"):
         measured_seconds(Path("one"))
     assert measured_seconds(Path("many")) is None
 

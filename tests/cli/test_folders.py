@@ -101,7 +101,7 @@ def test_ls_finds_what_a_folder_of_any_name_holds_but_nothing_inside_a_run(
 def test_ls_prints_and_gives_json(place: Path) -> None:
     lines = typed("ls", cwd=place).out.splitlines()
     assert lines[0].startswith("datasets/demo  dataset ")
-    assert "go on with `metal judge --resume runs/judges`" in " ".join(" ".join(lines).split())
+    assert "to continue: `metal judge --resume runs/judges`" in " ".join(" ".join(lines).split())
     rows = json.loads(typed("ls", "--json", cwd=place).out)
     assert [row["kind"] for row in rows] == ["dataset", "audit", "judge", "run"]
     assert typed("ls", "datasets", cwd=place).out.startswith("datasets/demo")

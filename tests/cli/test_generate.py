@@ -559,7 +559,7 @@ def test_what_is_missing_or_wrong_is_told_before_anything_is_written(
     assert "no journal.jsonl" in refused(mine, "-m", MODEL, "--reuse", "empty")
     assert "is inside the dataset" in refused(mine, "-m", MODEL, "--out", mine / "run")
     assert "is inside the dataset" in refused(mine, "-m", MODEL, "--out", mine)
-    assert "no run to go on with" in refused("--resume", "empty")
+    assert "no run to continue" in refused("--resume", "empty")
     for model in (MODEL, f"guidance:{MODEL}"):
         metal.env.pop("OPENAI_API_KEY", None)
         assert "OPENAI_API_KEY" in refused(mine, "-m", model)
@@ -717,10 +717,7 @@ def test_copies_are_flagged_and_a_passage_may_be_left_without_an_output(
     llm_server.answer = copy
     done = metal("generate", mine, "-m", MODEL)
     assert chosen(mine) == set()
-    assert (
-        f"{2 * PASSAGES} texts in 3 languages: 0 can be handed out to be rated, {2 * PASSAGES}"
-        " flagged." in done.said
-    )
+    assert f"{2 * PASSAGES} texts in 3 languages: 0 ready to be rated, {2 * PASSAGES}" in done.said
     assert f"{2 * EACH} copies the passage" in done.said
     assert f"{PASSAGES} passages in 3 languages; in Arabic {EACH} of {EACH}" in done.said
     assert "none of the outputs is chosen" in metal.refused("judge", mine, "-j", MODEL)

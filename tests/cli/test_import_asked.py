@@ -138,7 +138,7 @@ def test_import_without_out_writes_a_new_folder_of_the_files_name(
         == "metal: datasets/my ratings exists; name another folder with --out, or join it: --into"
         " 'datasets/my ratings'\n"
     )
-    assert "name that too" in metal.refused("import", "my ratings.csv", "--force")
+    assert "pass that as well" in metal.refused("import", "my ratings.csv", "--force")
     assert library.read(tmp_path / "datasets" / "my ratings").digest == before
 
 

@@ -561,7 +561,7 @@ def test_failed_calls_are_not_reused(metal: Metal, llm_server: LlmServer, tmp_pa
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "old")
     failed = ratings(tmp_path / "old")["score"].isna().sum()
     assert 0 < failed < 16
-    assert f"{failed} failed. Go on with: metal judge --resume old" in done.said
+    assert f"{failed} failed. Continue with: metal judge --resume old" in done.said
     llm_server.faults = None
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--out", "new", "--reuse", "old")
     assert llm_server.requests == 16 + failed
@@ -604,7 +604,7 @@ def test_max_cost(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     command = ("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--max-cost", "0.012", "--out", "r")
     done = metal(*command)
     assert "Stopped before --max-cost was exceeded" in done.said
-    further = shlex.split(done.out.split("Go on with: metal ")[1].splitlines()[0])
+    further = shlex.split(done.out.split("Continue with: metal ")[1].splitlines()[0])
     assert float(further[-1]) > 0.012
     made = len(records(tmp_path / "r"))
     for _ in range(2):  # three sessions with the same limit spend no more than one would
@@ -785,7 +785,7 @@ def test_replies_that_were_paid_for_are_not_replaced(
             "judge", DEMO, "-j", "openai:gpt-4o-mini", *SMALL, "--out", "r", "--force", *dry
         )
         assert "r holds a journal of replies (journal.jsonl) and is not replaced" in said
-        assert "`metal judge --resume r` goes on with it" in said
+        assert "`metal judge --resume r` continues it" in said
     assert "a run of `metal judge` and holds a journal" in metal.refused(
         "audit", DEMO, "--out", "r", "--force"
     )
@@ -1015,7 +1015,7 @@ def test_ctrl_c_is_an_answer(llm_server: LlmServer, tmp_path: Path) -> None:
     ) as process:
         assert process.stdout
         printed = b""
-        while b"Go on?" not in printed:
+        while b"Continue?" not in printed:
             printed += (more := os.read(process.stdout.fileno(), 1000))
             assert more, "it ended without a question"
         time.sleep(0.1)
@@ -1039,7 +1039,7 @@ def test_an_audit_says_that_a_run_is_not_whole(
     metal("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--limit", "5", "--out", "r")
     said = metal("audit", DEMO, "r", *SMALL, "-v", "--resamples", "100", "--out", "a").said
     assert (
-        "warning: r is not complete: 11 calls were not made; go on with `metal judge --resume r`"
+        "warning: r is not complete: 11 calls were not made; to continue: `metal judge --resume r`"
         in said
     )
     assert "r is not complete" in (tmp_path / "a" / "report.html").read_text()

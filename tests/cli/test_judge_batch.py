@@ -177,7 +177,7 @@ def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> N
     server.service.ahead += 500.0
     said = metal("judge", "cancel", "r").said
     answered = sum(job.answered for job in server.service.jobs)
-    assert f"{79 - answered} calls not made. Go on with: metal judge --resume r" in said
+    assert f"{79 - answered} calls not made. Continue with: metal judge --resume r" in said
     assert len(pd.read_parquet(tmp_path / "r" / "ratings.parquet")) == 1 + answered
     assert "no open batches; nothing to cancel" in metal("judge", "cancel", "r").said
     server.service.rate = 2000.0
@@ -193,7 +193,7 @@ def test_cancelled(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> N
             "langchain has no batch service; anthropic, azure, gemini",
         ),
         (("-j", "g", "--engine", "local"), "--batch and --engine local: give one of them"),
-        (("-j", "g", "--address", "a:1"), "--address is of a Ray cluster"),
+        (("-j", "g", "--address", "a:1"), "--address needs a Ray cluster"),
     ],
 )
 def test_refused(metal: Metal, tmp_path: Path, given: tuple[str, ...], told: str) -> None:

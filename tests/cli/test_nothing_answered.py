@@ -255,7 +255,7 @@ def test_every_reply_is_a_web_page(metal: Metal, llm_server: LlmServer, tmp_path
     )
     assert "Next" not in done.out
     assert "ratings in" not in done.out
-    assert "Once that is mended, go on with: metal judge --resume r" in done.said
+    assert "Once that is fixed, continue with: metal judge --resume r" in done.said
     assert (
         "What came may have been paid for, and is kept in r; see it with: metal replies r"
         in done.said
@@ -353,7 +353,7 @@ def test_of_two_judges_one_is_not_there(
     ratings = pd.read_parquet(tmp_path / "r" / "ratings.parquet")
     assert set(ratings["rater"]) == {"openai:gpt-4o/detailed"}
     assert ratings["score"].notna().all()
-    assert "8 calls not made. Go on with: metal judge --resume r" in done.said
+    assert "8 calls not made. Continue with: metal judge --resume r" in done.said
     assert "Next: metal audit" in done.said
 
 

@@ -199,7 +199,7 @@ def test_ctrl_c_loses_the_metric_at_work_only(scored: Metal) -> None:
     done = started.wait()
     assert done.code == 130
     assert [line for line in done.err.splitlines() if line] == [
-        "1 of 3 metrics are in runs/mine-scores; the same command goes on with the rest",
+        "1 of 3 metrics are in runs/mine-scores; the same command continues with the rest",
         "metal: interrupted",
     ]
     lines = lines_of(scored("score", "mine", "-m", "rouge-1,rouge-l", "--json").out)
@@ -370,7 +370,7 @@ WRONG = [
     (["-m", "chrf", "--name", "A1"], "has a rater 'A1' already"),
     (["--from", "t.csv"], "needs --name"),
     (["--from", "no.csv", "--name", "x"], "no.csv: no such file"),
-    (["--from", "t.csv", "--name", "x"], "1 output ('ar/0') more than once. Nothing was taken in"),
+    (["--from", "t.csv", "--name", "x"], "1 output ('ar/0') more than once. Nothing was imported"),
 ]
 
 

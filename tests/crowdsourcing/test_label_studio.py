@@ -298,7 +298,7 @@ def test_another_campaign_of_that_name(tmp_path: Path) -> None:
         ("http://a", FILES, True),
         ("http://a", {**FILES, "ar-2.json": FILES["ar-1.json"]}, False),
     ):
-        with pytest.raises(UsageError, match="was begun otherwise"):
+        with pytest.raises(UsageError, match="was begun with other settings"):
             begin(tmp_path, "one", url, files, shared=shared)
     for name in ("", ".", "../x", "a/b"):
         with pytest.raises(UsageError, match="cannot name a campaign"):

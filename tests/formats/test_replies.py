@@ -194,7 +194,7 @@ def test_a_run_over_a_table_that_is_there_is_given_with_it(
     rows = [f"i{n},text {n},{n % 2},{n % 2}" for n in range(12)]
     Path("ratings.csv").write_text("\n".join(["item,answer,A1,A2", *rows]), encoding="utf-8")
     metal.judge("ratings.csv", lambda source, output, criterion: 1, name="one", out="run")
-    told = r"a table was judged, ratings\.csv; .* `metal\.audit\(\"ratings\.csv\", \"run\"\)`"
+    told = r"it judged the table ratings\.csv; .* `metal\.audit\(\"ratings\.csv\", \"run\"\)`"
     with pytest.raises(UsageError, match=told):
         metal.audit("run")
     assert metal.audit("ratings.csv", "run", resamples=100).judge_names == ("one",)

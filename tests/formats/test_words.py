@@ -289,15 +289,18 @@ def test_words_that_two_orders_rank_differently_are_asked_about(tmp_path: Path) 
                 r" degree, agreement\)"
             ),
         ),
-        ('stars = 3\n[[order]]\nkind = "degree"\nwords = ["a", "b"]', "stars is no list of words"),
-        ('[[order]]\nkind = "degree"', "order 1: an order has kind and words, and nothing else"),
+        (
+            'stars = 3\n[[order]]\nkind = "degree"\nwords = ["a", "b"]',
+            "stars is not a list of words",
+        ),
+        ('[[order]]\nkind = "degree"', "order 1: an order has only kind and words"),
         (
             '[[order]]\nkind = "size"\nwords = ["a", "b"]',
             "order 1: kind 'size' is none of truth, quality",
         ),
         (
             '[[order]]\nkind = "degree"\nwords = ["a"]',
-            "order 1: words is no list of at least two places",
+            "order 1: words is not a list of two or more places",
         ),
         (
             '[[order]]\nkind = "degree"\nwords = ["a", 3]',

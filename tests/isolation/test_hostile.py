@@ -408,7 +408,7 @@ def score(output): return 1
         ({"direction": "\n" * 9 + "up"}, "direction 'up'"),
         ({"low": 10**400}, "a range that is not two numbers"),
         ({"low": True}, "a range that is not two numbers"),
-        ({"low": 2, "high": 1}, "the first end is the lower one"),
+        ({"low": 2, "high": 1}, "write the lower end first"),
         ({"signature": 5}, "no description"),
         ({"signature": "\ud800"}, "another file's signature"),
     ],

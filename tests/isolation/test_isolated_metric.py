@@ -187,7 +187,7 @@ def test_a_file_that_changed_is_not_run(program: Write) -> None:
     "wrong", [{"seconds": 0}, {"memory_mb": -1}, {"seconds": float("nan")}, {"file_mb": 0}]
 )
 def test_limits_are_more_than_nothing(wrong: dict[str, float]) -> None:
-    with pytest.raises(UsageError, match="more than 0"):
+    with pytest.raises(UsageError, match="above 0"):
         Limits(**wrong)  # type: ignore[arg-type]
 
 

@@ -67,7 +67,7 @@ def test_while_another_batch_is_under_way_nobody_says_there_is_none(
     async def looks(client: BatchClient) -> str | None:
         return await client.find(OTHER)
 
-    with pytest.raises(CallFailed, match="1 batches are under way") as waiting:
+    with pytest.raises(CallFailed, match="1 batches are in progress") as waiting:
         with_client(server, looks)
     assert waiting.value.kind in calls.TRANSIENT
     server.service.ahead = 2000.0

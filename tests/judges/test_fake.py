@@ -98,7 +98,7 @@ def test_what_each_does() -> None:
         ("fake:rondom", "did you mean 'random'"),
         ("fake:blind?lang=yo", "did you mean 'language'"),
         ("fake:swayed?shift=1", "Name a change, e.g. fake:swayed"),
-        ("fake:sensitive?d=much", "It is a number, e.g. d=1.5"),
+        ("fake:sensitive?d=much", "Write a number, e.g. d=1.5"),
         ("fake:blind?language=klingonese", "is not known. Did you mean 'tlh'"),
     ],
 )

@@ -187,7 +187,7 @@ def test_a_fault_of_one_judge_is_nobody_elses(tmp_path: Path) -> None:
     assert find_model("fine", named).model == "m"
     with pytest.raises(UsageError, match="PaLM 2"):
         find_model("gone", named)
-    with pytest.raises(UsageError, match="Give `base_url`"):
+    with pytest.raises(UsageError, match="Pass `base_url`"):
         find_model("nowhere", named)
     assert (
         find_model("nowhere", named, base_url="http://127.0.0.1:1/v1").base_url

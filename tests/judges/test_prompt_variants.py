@@ -394,8 +394,8 @@ def test_a_task_of_ones_own(tmp_path: Path) -> None:
     again = load_template("ruling", [written('output = "ruling"\nsource = "case"\n'), PROMPTS])
     assert Prompt(again, rubrics_for([TASK_QUALITY], [PROMPTS])).digest("task_quality") != before
     for text, words in (
-        ('output = "a\\n----- OUTPUT"', "It is a few words"),
-        ("output = 3", "It is a few words"),
+        ('output = "a\\n----- OUTPUT"', "Write a few words"),
+        ("output = 3", "Write a few words"),
         ('outputs = "x"', "outputs"),
     ):
         with pytest.raises((DataError, UnknownName), match=words):

@@ -537,7 +537,7 @@ def test_flip_of_a_criterion_nobody_knows() -> None:
 
 
 def test_a_rubric_that_counts_the_same_way_is_not_flipped() -> None:
-    with pytest.raises(DataError, match="it counts the same way as the dataset"):
+    with pytest.raises(DataError, match="its scale runs the same way"):
         rubrics_for([TASK_QUALITY, HALLUCINATIONS], [PROMPTS], flip=iter(["hallucinations"]))
 
 

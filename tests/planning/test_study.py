@@ -219,7 +219,7 @@ def test_one_person_only() -> None:
     found = design(study(people=("A",)), few())
     assert any("one person only" in warning for warning in found.warnings)
     multi = found.tables["designs"].query("labelling == 'multilabelling'")
-    assert set(multi["undefined"]) == {"items have one label: there is nothing to put together"}
+    assert set(multi["undefined"]) == {"items have one label: there is nothing to combine"}
     assert multi["sd"].isna().all()
     good = asked(found, LIKE_A_PERSON)
     assert good["items_needed"].isna().all()

@@ -106,7 +106,7 @@ def test_one_person_per_item_is_enough_for_informative_only() -> None:
     plans = planned(world(2, "50/50", 200, (0.9,)), size=1)
     assert plans["j", INFORMATIVE].needed is not None
     assert "unknown how good a person is" in plans["j", LIKE_A_PERSON].reason
-    assert "unknown how people differ" in plans[NEW_JUDGE, LIKE_A_PERSON].reason
+    assert "how much people differ is unknown" in plans[NEW_JUDGE, LIKE_A_PERSON].reason
 
 
 def test_why_no_number_of_items_would_do() -> None:

@@ -62,17 +62,17 @@ BOARDS = [
         0.501,
         "a is the only rater that could be compared with people overall, all",
     ),
-    ([("a", 0.5)], NAN, "(r 0.50 [0.10, 0.60]; how well a person would agree is not known)."),
+    ([("a", 0.5)], NAN, "(r 0.50 [0.10, 0.60]; how well a person would agree is unknown)."),
     (
         [("a", 0.1, -0.1), ("b", 0.0, -0.2)],
         0.5,
-        "No rater is shown to go with people overall, all languages together:",
+        "No rater is shown to agree with people overall, all languages together:",
     ),
     ([("a", 0.1, NAN)], 0.5, "the only rater, a, has r 0.10."),
     (
         [("a", NAN)],
         0.5,
-        "Nobody's agreement with people is defined overall, all languages together.",
+        "No rater's agreement with people is defined overall, all languages together.",
     ),
 ]
 
@@ -104,10 +104,10 @@ LEADERS = [
     (
         [0.8, 0.7],
         [0.01],
-        "People put g0 first on quality in English (0.800 of 1), shown to be ahead of the other.",
+        "People put g0 first on quality in English (0.800 of 1), significantly ahead of the other.",
     ),
-    ([0.8, 0.7, 0.6], [0.01, 0.01], "shown to be ahead of the others."),
-    ([0.8, 0.7, 0.6], [0.01, NAN], "shown to be ahead of the one it can be compared with."),
+    ([0.8, 0.7, 0.6], [0.01, 0.01], "significantly ahead of the others."),
+    ([0.8, 0.7, 0.6], [0.01, NAN], "significantly ahead of the one it can be compared with."),
     ([0.8, 0.7, 0.6], [0.5, 0.01], "(0.800 of 1); g1 is not shown to be worse."),
     ([0.8, 0.7, 0.6], [0.5, 0.5], "; 2 others are not shown to be worse."),
     ([0.8, 0.7], [NAN], "but it cannot be compared with the others: few shared."),
@@ -275,18 +275,18 @@ def need(
 
 
 STUDIES = [
-    ([], "Nothing was asked that ratings could settle."),
+    ([], "No question was asked that ratings could settle."),
     (
         [need(LIKE_A_PERSON, "j", NAN, False)],
-        "More ratings of this kind would settle nothing that was asked.",
+        "More ratings of this kind would not settle any question.",
     ),
     (
         [need(LIKE_A_PERSON, "j", 50, False)],
-        "The ratings there are settle all that was asked: buy none.",
+        "The existing ratings settle all questions: buy none.",
     ),
     (
         [need(LIKE_A_PERSON, "j", 50, False), need(INFORMATIVE, "j", NAN, False)],
-        "The ratings there are settle 1 of 2 questions; more of this kind would settle no other.",
+        "The existing ratings settle 1 of 2 questions; more of this kind would settle no other.",
     ),
     (
         [
@@ -316,7 +316,7 @@ STUDIES = [
             need(INFORMATIVE, "j", NAN, verdict=LIKE_A_PERSON),
             need(LIKE_A_PERSON, "j", 300, verdict=LIKE_A_PERSON),
         ],
-        "The ratings there are settle all that was asked: buy none.",
+        "The existing ratings settle all questions: buy none.",
     ),
     (
         [need(LIKE_A_PERSON, NEW_JUDGE, 100)],
@@ -334,8 +334,8 @@ STUDIES = [
         [need(LIKE_A_PERSON, "j", 180, ends=(80, NAN))],
         (
             "For a chance of 80% to show that j is like a person on quality in Hindi: at least 80"
-            " items x 3 people, no upper end from this pilot: 50 are there; take 50 more, look, and"
-            " go on (1 hour and $1,216, 10% test questions and a 20% fee included)."
+            " items x 3 people, no upper end from this pilot: 50 are there; rate 50 more, then plan"
+            " again (1 hour and $1,216, 10% test questions and a 20% fee included)."
         ),
     ),
     (

@@ -215,7 +215,7 @@ def test_a_verdict_on_scores_opens_typical_outputs(
     page.get_by_text("32 found").wait_for()
     assert page.locator("[name=criterion]").input_value() == "direct"
     page.goto(page.url.split("#")[0] + "#why-2-1-1")
-    page.get_by_text("It differs from the people on no output with a full panel.").wait_for()
+    page.get_by_text("Judge and people agree on every output with a full panel.").wait_for()
     assert page.locator("#why a").all_inner_texts() == ["Back to the cell"]
 
 
@@ -230,7 +230,7 @@ def test_a_verdict_says_of_how_many_items_and_at_which_level(
         make_dataset({"en": {"A1": people, "A2": people, "A3": third, "constant": [2] * 60}})
     )
     page = visit(folder / "report.html", "#why-1-1-1").page
-    page.get_by_text("Intervals are 95%; those of shares of a person").wait_for()
+    page.get_by_text("Intervals are 95%, but 90%").wait_for()
     titles = page.locator("#why dt").all_inner_texts()
     assert {
         "weighted F1, 50 items",

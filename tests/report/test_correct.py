@@ -103,9 +103,9 @@ def test_what_cannot_be_corrected_says_why() -> None:
     assert "labelled sources, 20 needed" in first
     assert (
         headline(corrected)
-        == f"Nothing could be corrected, most often because of this: {first.partition(': ')[2]}."
+        == f"Nothing could be corrected. The most frequent reason: {first.partition(': ')[2]}."
     )
-    assert "Have people rate 20 sources" in corrected.report()
+    assert "rate at least 20 sources" in corrected.report()
     assert answer(corrected) is None  # a first table of dashes says nothing, on a terminal neither
     assert not [part for part in screen(corrected) if isinstance(part, TableView)]
     best = (
@@ -239,8 +239,7 @@ def test_nothing_to_correct_is_one_line_and_one_source_more_is_too_few(tmp_path:
     ]
     refused = " ".join(CliRunner().invoke(command_line, again).output.split())
     assert (
-        f"--labels 900 leaves nothing out: at most {sources} sources a language; give 20 to"
-        in refused
+        f"--labels 900 leaves nothing out, because each language has at most {sources}" in refused
     )
     few = labelled[labelled["source"].isin(labelled["source"].unique()[:21])]
     few.to_csv(tmp_path / "few.csv", index=False)
@@ -248,9 +247,7 @@ def test_nothing_to_correct_is_one_line_and_one_source_more_is_too_few(tmp_path:
         command_line,
         ["correct", str(tmp_path / "few.csv"), "--labels", "40", "--out", str(tmp_path / "few")],
     )
-    assert "of at most 21 sources a language none can be left out" in " ".join(
-        none_left.output.split()
-    )
+    assert "with at most 21 sources per language" in " ".join(none_left.output.split())
     extra = frame[~frame["source"].isin(labelled["source"])].iloc[[0]]
     table = (
         metal.correct(read(pd.concat([labelled, extra]))).tables["corrected"].set_index("generator")

@@ -115,7 +115,7 @@ def test_in_a_test_of_yours() -> None:
     needed = noisy.tables["drift"]["needed"]
     assert (needed > OUTPUTS).all()
     assert headline(noisy).endswith(
-        f"; about {needed.sum():,.0f} outputs over 3 languages would tell in all."
+        f"; about {needed.sum():,.0f} outputs over 3 languages would decide all."
     )
     with pytest.raises(AssertionError, match=r"^not shown to be within 5% of world: j in "):
         noisy.assert_not_worse()
@@ -140,9 +140,9 @@ def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
     if lost == 9:
         assert row["by"] == "coverage_change"
         assert headline(result).startswith(
-            "No change is sure with so many checks, but in 1 of 3 cases there may be one"
+            "No change is certain with so many checks, but 1 of 3 cases could"
         )
-        assert ", in overall in Hindi (answers 94%" in headline(result)
+        assert ", overall in Hindi (answers 94%" in headline(result)
         silence, step = cards(result)
         assert silence.words.endswith("A loss beyond 5% is likely, but not sure.")
         assert step.words == "See why answers are missing in Hindi (overall)."
@@ -302,7 +302,7 @@ def test_a_gate_says_so_by_its_exit_code(anchors: Path) -> None:
         judge_run(Path("worse"), Path("anchors"), 0.3),
     )
     code, printed = run("gate", "gate.toml", str(same), "--junit", "gate.xml")
-    assert (code, printed.startswith("PASS: j is what it was in 3 languages")) == (0, True)
+    assert (code, printed.startswith("PASS: j is unchanged in 3 languages")) == (0, True)
     assert ET.parse("gate.xml").getroot().attrib == {
         "name": "world",
         "tests": "4",
@@ -326,8 +326,8 @@ def test_a_gate_says_so_by_its_exit_code(anchors: Path) -> None:
     assert "metal audit anchors worse" in printed
     words = [card.words for card in cards(metal.gate("gate.toml", worse))]
     assert (
-        "Model, prompt and parameters are the same; schema is not on record, so what changed is not"
-        " known." in words
+        "Model, prompt and parameters are the same; schema is not recorded, so the cause is"
+        " unknown." in words
     )
     again = CliRunner().invoke(command_line, ["gate", "gate.toml", str(same), "--json"])
     assert json.loads(again.stdout)["verdict"] == "equivalent"

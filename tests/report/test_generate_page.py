@@ -39,7 +39,7 @@ def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_it_says(generated: None, visit: Visiting) -> None:
     run = metal.open_run("run")
-    assert headline(run) == "24 texts in 3 languages: 12 can be handed out to be rated, 12 flagged."
+    assert headline(run) == "24 texts in 3 languages: 12 ready to be rated, 12 flagged."
     rows = run.tables["languages"].set_index("language")
     assert rows.loc["ar"].to_dict() == {
         "passages": 4,

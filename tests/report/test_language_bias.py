@@ -157,7 +157,7 @@ def test_what_cannot_be_asked_is_said_in_a_line() -> None:
         metal.bias_language(one)
     with pytest.raises(UsageError, match="no judges in the data"):
         metal.bias_language(pd.concat([one, one.assign(language="es")]))
-    with pytest.raises(UsageError, match="pivot 'fr' is none of the languages"):
+    with pytest.raises(UsageError, match="pivot 'fr' is not one of the languages"):
         metal.bias_language(parallel(0), pivot="fr")
 
 
@@ -168,12 +168,10 @@ def test_the_bundled_numbers(tmp_path: Path) -> None:
     )
     assert ran.exit_code == 0, ran.output
     assert (
-        "Beside these people, mixtral-8x7b is most lenient in English to Chinese (+0.53)"
-        in ran.output
+        "Compared with these people, mixtral-8x7b is most lenient in English to Chinese (+0.53)"
+        in " ".join(ran.output.split())
     )
-    assert "In English to Chinese it is not shown to tell better from worse." in " ".join(
-        ran.output.split()
-    )
+    assert "it is not shown to tell good from bad." in " ".join(ran.output.split())
     table = (
         metal.open_run(tmp_path / "run")
         .tables["language_bias"]

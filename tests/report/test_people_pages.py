@@ -138,7 +138,7 @@ def test_a_page_says_once_who_is_first_and_what_a_score_is(run: Leaderboard) -> 
     assert not any("good" in words for words in facts(run).values())
     assert all(not chart.finding for chart in charts(run))
     html = page(run)
-    assert html.count("Score from 0, the worst, to 1, the best, with its 95% interval") == 1
+    assert html.count("Score from 0 (worst) to 1 (best), with its 95% interval") == 1
     assert html.count("good is first in each of 3 languages.") == 1
 
 

@@ -104,7 +104,7 @@ def test_what_was_injected_is_found(
     blind, lured = "fake:blind?language=yo", "fake:swayed?by=order&language=en&shift=4"
     assert (
         str(list(cards(report))[-1].words)
-        == f"Do not use {lured} alone in English; nor {blind} alone in Yoruba. Let people rate"
+        == f"Do not use {lured} alone in English; nor {blind} alone in Yoruba. Have people rate"
         " there."
     )
     figures = [view for view in tables(report) if view.source == "probes"][1:]
@@ -216,7 +216,7 @@ def test_what_does_not_matter_and_what_leaves_no_room() -> None:
     assert set(even["says"]) <= {"unmoved", "cannot say"}
     assert set(moved.tables["probes"]["undefined"]) == {""}
     assert [card.words for card in cards(moved)] == [
-        "Give j only texts alike in what moves it in English and Yoruba: bold type."
+        "In English and Yoruba, give j only texts that are alike in what moves it: bold type."
     ]
     dataset = planned("empty")
     severe = [Rating(name, "task_quality", "j", 1.0) for name in dataset.outputs]
@@ -293,7 +293,7 @@ def test_a_first_screen_says_only_what_holds() -> None:
     )
     *_, last = cards(report)
     unfit = (
-        "Do not use first alone in English and Yoruba; nor second alone in Yoruba. Let people rate"
+        "Do not use first alone in English and Yoruba; nor second alone in Yoruba. Have people rate"
         " there."
     )
     assert last.words == unfit

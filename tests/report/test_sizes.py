@@ -160,7 +160,7 @@ def test_judges_without_room_have_their_verdicts_counted(
     monkeypatch.setattr("metal.questions.audit.page.MATRIX_CELLS", 44)  # of 90: two of six judges
     html = make_page(AuditRun.read(pages[5, 6].parent))
     assert html.count('<table class="answers"') == 2
-    assert html.count("Its verdicts stand in <code>tables/verdicts.csv</code>") == 4
+    assert html.count("Its verdicts are in <code>tables/verdicts.csv</code>") == 4
     assert html.count('<span class="tally">') == 6
 
 

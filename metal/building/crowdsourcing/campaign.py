@@ -114,7 +114,7 @@ class Campaign:
         if not (folder / CARD).is_file():
             return None
         if _platform_of(folder / CARD) != cls.platform:
-            raise UsageError(f"campaign {name!r} is one on another platform; give another `name`")
+            raise UsageError(f"campaign {name!r} is on another platform; pass another `name`")
         campaign = cls._read(folder)
         before, wanted = asdict(campaign.settings), asdict(settings)
         changes = [
@@ -129,8 +129,8 @@ class Campaign:
         if changes:
             how = "; ".join(changes[:3])
             raise UsageError(
-                f"campaign {name!r} was begun otherwise ({how}). Ask the same, or give another"
-                " `name`"
+                f"campaign {name!r} was begun with other settings ({how}). Use those, or pass"
+                " another `name`"
             )
         return campaign
 

@@ -218,7 +218,7 @@ def reject(turk: MTurk, campaign: MTurkCampaign, reasons: Mapping[str, str]) -> 
     for name in reasons:
         if name not in assignments:
             raise UsageError(
-                f"assignment {name!r} is none of campaign {campaign.name!r}; nothing was rejected"
+                f"assignment {name!r} is not in campaign {campaign.name!r}; nothing was rejected"
             )
     waiting = {
         name: reason

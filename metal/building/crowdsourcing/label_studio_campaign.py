@@ -215,7 +215,7 @@ def _fill(server: LabelStudio, number: int, project: Project) -> None:
         raise DataError(
             f"Label Studio project {number} ({project.name})",
             f"it has {count:,} tasks, and {len(project.tasks):,} were to be in it",
-            "Delete in it what is there twice or not of this campaign, then give the same command"
+            "Delete in it what occurs twice or not of this campaign, then give the same command"
             " again",
         )
 

@@ -62,7 +62,7 @@ def questions(
         where = f"tasks-{language}.csv task {task}"
         if task not in tasks:
             raise DataError(
-                where, "none of this dataset's", "Export the tasks from this dataset, and push them"
+                where, "not in this dataset", "Export the tasks from this dataset, and push them"
             )
         if task in by_task:
             raise DataError(

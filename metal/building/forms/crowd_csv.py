@@ -149,7 +149,7 @@ def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) 
             raise DataError(
                 name,
                 f"there are two columns {column!r}",
-                "Delete or rename the one that does not count",
+                "Delete or rename one of them",
             )
         if column in head and head.index(column) not in place.values():
             place[column] = head.index(column)

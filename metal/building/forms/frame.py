@@ -114,7 +114,7 @@ def _read(path: Path) -> Mapping[str, Any]:
     if not isinstance(reviewed, str) or not reviewed.strip():
         raise DataError(
             path,
-            "nobody is named as its reviewer",
+            "no reviewer is named",
             'Write reviewed = "unreviewed", or who reviewed it',
         )
     if not isinstance(texts, dict) or not all(

@@ -230,7 +230,7 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
     if saved.get("version") != VERSION or isinstance(saved["version"], bool):
         raise DataError(
             name,
-            f"version {saved.get('version')!r} of answers files",
+            f"version {saved.get('version')!r} of answer files",
             f"This METAL reads {VERSION}",
         )
     rater, answers = saved.get("rater"), saved.get("answers")

@@ -121,7 +121,7 @@ def answers_from(
     if not filled:
         raise DataError(
             name,
-            "there is nothing in it",
+            "the file is empty",
             f"Its first row names the columns: {listed(header(criteria))}",
         )
     place = columns(name, [unguarded(cell) for cell in filled[0][1]], criteria)
@@ -179,7 +179,7 @@ def columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) -
         raise DataError(
             name,
             f"there are two columns {min(doubled)!r}",
-            "Delete or rename the one that does not count",
+            "Delete or rename one of them",
         )
     place = {column: head.index(column) for column in relevant if column in head}
     texts = max((place[text] for text in TEXTS if text in place), default=len(head))

@@ -41,7 +41,7 @@ def sentence(what: str, language: str) -> str:
     code = sides(language)[1]
     if not (text := by_language.get(code) or by_language.get(code.split("-")[0])):
         raise NotApplicable(
-            "METAL has no such sentence in the language; see building/probes/baits.toml"
+            "METAL has no such sentence in this language; see building/probes/baits.toml"
         )
     return str(text)
 

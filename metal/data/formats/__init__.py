@@ -306,7 +306,7 @@ def only_file(path: Path, pattern: str) -> Path:
     files = sorted(path.glob(pattern))
     if len(files) != 1:
         raise UsageError(
-            f"{path}: {len(files)} files named {pattern} there; give the released file itself"
+            f"{path}: {len(files)} files named {pattern} there; pass the released file itself"
         )
     return files[0]
 

@@ -200,7 +200,7 @@ def _judged(run: Path) -> Dataset:
     )
     if place is not None and place.is_file():
         raise UsageError(
-            f"{run}: a table was judged, {place}; give both, the table first:"
+            f"{run}: it judged the table {place}; pass both, the table first:"
             f' `metal.audit("{place}", "{run}")`'
         )
     if place is None or not (place / "dataset.toml").is_file():

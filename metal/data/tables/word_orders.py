@@ -101,7 +101,7 @@ def read_orders(path: Path) -> OrderFile:
         raise DataError(path, problem, FORMAT)
     stars = content.get("stars", [])
     if not _are_words(stars):
-        raise DataError(path, "stars is no list of words", 'Write stars = ["star", "stars"]')
+        raise DataError(path, "stars is not a list of words", 'Write stars = ["star", "stars"]')
     orders = [
         _order(table, path, f"{path} order {number}") for number, table in enumerate(tables, 1)
     ]
@@ -115,11 +115,11 @@ def _are_words(value: Any) -> bool:
 def _order(table: Any, path: Path, where: str) -> Order:
     """One [[order]] table, checked."""
     if not isinstance(table, dict) or table.keys() != {"kind", "words"}:
-        raise DataError(where, "an order has kind and words, and nothing else", FORMAT)
+        raise DataError(where, "an order has only kind and words", FORMAT)
     if table["kind"] not in ORDER_KINDS:
         raise DataError(where, f"kind {table['kind']!r} is none of {', '.join(ORDER_KINDS)}")
     if not isinstance(table["words"], list) or len(table["words"]) < 2:
-        raise DataError(where, "words is no list of at least two places", FORMAT)
+        raise DataError(where, "words is not a list of two or more places", FORMAT)
     places: dict[str, int] = {}
     for rank, spellings in enumerate(table["words"]):
         spellings = [spellings] if isinstance(spellings, str) else spellings

@@ -38,11 +38,15 @@ MOST_CRITERIA = 12
 MOST_NAMED = 2  # of these
 # What a percentage is, without and with the order of outputs on some scale.
 PERCENT = (
-    "%: the share it keeps of what a person knows",
-    "%: the share it keeps of a person's exact answers, and of a person's order",
+    "%: its lead over a constant answer (always the same), as a share of a person's lead",
+    "%: its lead over a constant answer (always the same), as a share of a person's lead; and its"
+    " order, as a share of a person's",
 )
 LIMITS = "in brackets: a 90% interval"
-RANGES = "%: 90% intervals of the share it keeps of what a person knows"
+RANGES = (
+    "%: 90% intervals of its lead over a constant answer (always the same), as a share of a"
+    " person's lead"
+)
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
 Columns = Sequence[tuple[str, Cells]]  # of a language each
@@ -105,7 +109,7 @@ def _matrix(run: AuditRun, of: JudgeVerdicts) -> TableView:
         notes.append(_what_signs_say(columns))
     notes.append(_what_shares_say(run, criteria, cells, narrow=narrow))
     if len(groups) < len(columns):
-        notes.append("Languages with the same verdicts stand together.")
+        notes.append("Languages with the same verdicts share a row.")
     unshown = sum(map(len, groups[len(shown) :]))
     notes.append(_what_is_left_out(unshown, len(criteria[MOST_CRITERIA:])))
     heads = ("", *(_called([language for language, _ in group]) for group in shown))
@@ -160,7 +164,7 @@ def _what_shares_say(
         meant.append(RANGES)
     on_lines = {not criterion.scale.levels for criterion in criteria}
     if shares and len(on_lines) > 1:
-        meant.append("of scores one share, of what a person knows")
+        meant.append("for scores, one share")
     if any("[" in words for words in (headline(run), *(cell.below for cell in cells))):
         meant.append(LIMITS)
     return capital(f"{'; '.join(meant)}.") if meant else ""

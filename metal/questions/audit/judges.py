@@ -131,12 +131,12 @@ FURTHER = {
     "scores": (
         "Scores on a line",
         (
-            "Skill: 1 − squared error / that of a constant; 0 is a constant, 1 perfect. Shifted,"
-            " recalibrated: after a shift or a line fitted on other sources."
+            "Skill: 1 − squared error / squared error of a constant; 0 is a constant, 1"
+            " perfect. Shifted, recalibrated: after a shift or a line fitted on other sources."
         ),
     ),
     "pairs": (
-        "Pairs: does the order in which they are shown matter?",
+        "Pairs: does it matter which output is shown first?",
         (
             "Same answer when swapped: of the pairs answered in both orders. The first place: of"
             " the answers that are no tie; log-odds of 0 where the order does not matter."
@@ -152,7 +152,7 @@ FURTHER = {
     ),
     "own_outputs": (
         "Does a judge prefer what its own family wrote?",
-        "What it gives its own beyond what it gives others for equal quality by people.",
+        "How much more it gives its own family than others, for equal quality by people.",
     ),
     "by_class": (
         "What a judge gets wrong, class by class",
@@ -168,10 +168,10 @@ FURTHER = {
     ),
     "by_certainty": ("Where people are certain, and where they are not", ""),
     "picked": (
-        "The judge that looks best, and how much the choice flatters it",
+        "The judge that looks best, and how much being picked flatters it",
         (
-            "The choice is made again in every resample of sources. Among judges that are all"
-            " equally good this takes away about two thirds of the flattery, not all of it."
+            "The choice is repeated in every resample of sources. Among equally good judges"
+            " this removes about two thirds of the flattery."
         ),
     ),
     "together": (
@@ -187,8 +187,8 @@ FURTHER = {
     "remarks": (
         "What other runs say of the judges",
         (
-            "Lines of the runs that were given beside the data. They change no verdict; the CSV has"
-            " their signatures."
+            "Findings of other runs that were passed with the data. They change no verdict;"
+            " the CSV has their signatures."
         ),
     ),
 }

@@ -52,8 +52,8 @@ def sections(run: AuditRun) -> list[Section]:
 def _dataset(run: AuditRun) -> Iterator[Section]:
     """How long texts are, and how people see the outputs of each quality."""
     words = (
-        "What was rated: how long passages and outputs are, and how people see the outputs of each"
-        " quality.",
+        "What was rated: the length of passages and outputs, and people's ratings of the"
+        " outputs of each quality.",
     )
     about = ("The people's aggregate answers over all languages, as shares with their counts.",)
     charts = tuple(people.dataset_charts(run))
@@ -64,17 +64,17 @@ def _dataset(run: AuditRun) -> Iterator[Section]:
 
 def _people(run: AuditRun) -> Section:
     words = (
-        "A judge cannot be measured better than the people agree. Where their kappa is near 0, no"
-        " judge can be validated.",
-        "Who stands out among the people, by test questions and beside their colleagues: `metal"
+        "People's agreement limits how well a judge can be measured. Where their kappa is"
+        " near 0, no judge can be validated.",
+        "To find people who stand out, by test questions and compared with others: `metal"
         " monitor`.",
     )
     shown = (people.agreement_table(run), people.ceilings_table(run))
     parts = []
     if noisy := exclusions_table(run):
         about = (
-            "People who fail the test questions: their ratings are in no figure of this page. They"
-            " are still in the dataset.",
+            "People who fail the test questions. No figure on this page uses their ratings;"
+            " they are still in the dataset.",
         )
         parts.append(Section("", "Left out", about, tables=(noisy,)))
     if charts := tuple(people.class_charts(run)):
@@ -93,9 +93,9 @@ def _judges(run: AuditRun) -> Iterator[Section]:
     parts: list[Section] = []
     if run.audited:
         words = (
-            "Read a judge's F1 between the floor (always the most frequent class) and the ceiling"
-            " (a person against the others). A high F1 with kappa near 0 is a judge that knows what"
-            " most answers are, not which.",
+            "Read a judge's F1 between the floor (always the most frequent class) and the"
+            " ceiling (a person against the others). A judge with high F1 and kappa near 0"
+            " knows the most frequent answer, but not which outputs differ.",
         )
         tables = (judges.f1_table(run),)
         parts += _by_criterion(run)
@@ -123,7 +123,7 @@ def _by_criterion(run: AuditRun) -> Iterator[Section]:
 def _differences(run: AuditRun) -> Section:
     title, tables = "Differences, paired on the same items", tuple(judges.difference_tables(run))
     charts = tuple(judges.prompt_charts(run))
-    words = () if tables else ("There is one judge, so there is nothing to compare.",)
+    words = () if tables else ("There is only one judge, so there is nothing to compare.",)
     return Section("", title, words, charts, tables)
 
 

@@ -40,7 +40,7 @@ from metal.questions.audit.confirmed import beside_words
 from metal.questions.audit.run import AuditRun
 from metal.runs.columns import Row
 
-AGREEMENT = "Agreement with these people, not truth: what all get wrong counts as right."
+AGREEMENT = "Agreement with these people, not truth: what they all get wrong counts as right."
 
 # Sign and word of a verdict, which say it without the colour; the word is also the class in the
 # style sheet.

@@ -208,19 +208,19 @@ def definitions(run: AuditRun) -> dict[str, str]:
     words = {
         "People's aggregate": f"{aggregate}. Only items that enough people rated count.",
         "Weighted F1": (
-            "F1 of each class with the people's aggregate as truth, averaged by how frequent the"
-            " class is among the people. It rewards whoever says the most frequent answer, so it is"
-            " never read alone."
+            "F1 of each class with the people's aggregate as truth, averaged by how frequent"
+            " the class is among the people. It rewards always giving the most frequent"
+            " answer, so never read it alone."
         ),
         "Most frequent class": (
             "F1 of always giving the people's most frequent answer of that very language and "
             "criterion: the floor. The lead is a judge's F1 minus this floor, on the same items."
         ),
         "Kappa, alpha, AC1": (
-            "Agreement beyond what chance would give; they differ in how they picture chance"
-            " (Cohen: each side's own answers; Krippendorff: all answers together; Gwet: by how"
-            " hard the items are). Quadratic kappa counts by squared distances between the levels."
-            " 0 is chance, 1 is perfect."
+            "Agreement beyond chance; they differ in how they model chance (Cohen: each"
+            " side's own answers; Krippendorff: all answers together; Gwet: by how hard the"
+            " items are). Quadratic kappa counts by squared distances between the levels. 0 is"
+            " chance, 1 is perfect."
         ),
         "Fleiss' kappa": (
             "The same for a panel of people, on all items with two or more ratings; in METAL's"
@@ -256,9 +256,9 @@ def definitions(run: AuditRun) -> dict[str, str]:
             " resamples; of more than 2,048 sources, random blocks."
         ),
         "Without one person": (
-            "The least and the most of a figure when each person is left out in turn, on the"
-            " outputs that count then, so that the figure itself may lie outside: people are a"
-            " sample, too, and every figure that rests on them is for these people."
+            "The lowest and highest value of a figure when each person is left out in turn."
+            " The outputs that count then differ, so the figure itself may lie outside this"
+            " range. People are a sample too: each figure holds for these people."
         ),
         "Families of tests": (
             "Differences between judges are corrected so that one false alarm among the languages"

@@ -43,13 +43,13 @@ def headline(run: LanguageBias) -> str:
     if all(row["says"] == EVEN for row in rows):
         who = within(judges[0]) if len(judges) == 1 else f"All {len(judges)} judges"
         return (
-            f"{who} {'is' if len(judges) == 1 else 'are'} even between languages, within"
+            f"{who} {'treats' if len(judges) == 1 else 'treat'} all languages alike, within"
             f" {MARGIN:.0%} of the scale."
         )
     unknown = sum(row["says"] not in (EVEN, LEANS) for row in rows)
     return (
-        f"No lean is shown; in {unknown} of {plural(len(rows), 'case')} it cannot be said whether"
-        " there is one."
+        f"No language bias is shown; {unknown} of {plural(len(rows), 'case')}"
+        f" {'is' if unknown == 1 else 'are'} undecided."
     )
 
 
@@ -71,14 +71,14 @@ def _leaning(run: LanguageBias, leans: Sequence[Row]) -> str:
     others = len(leans) - len(named)
     more = f" {plural(others, 'more case leans', 'more cases lean')}." if others else ""
     if unseeing := [language_name(row["language"]) for row in named if blind(row)]:
-        more += f" In {listed(unseeing)} it is not shown to tell better from worse."
+        more += f" In {listed(unseeing)} it is not shown to tell good from bad."
     on = criterion_in_words(run, criterion)
     scale = run.criteria[criterion].scale.ends
     # far is by the share of the scale
     if scale and len({run.span(row["criterion"]) for row in leans}) > 1:
         on += f" (scored {scale[0]:g} to {scale[1]:g})"
     if by == BESIDE:
-        return f"Beside these people, {who} {listed(far)} on {on}.{more}"
+        return f"Compared with these people, {who} {listed(far)} on {on}.{more}"
     return f"{who} {listed(far)} on {on} for the same contents.{more}"
 
 
@@ -104,7 +104,7 @@ def cards(run: LanguageBias) -> Iterator[Remark]:
     if naive := _naive(run, rows):
         yield Remark("Beware of simple differences", naive)
     if unseeing := _blind(run, rows):
-        yield Remark("Blind there", unseeing)
+        yield Remark("Cannot tell good from bad", unseeing)
     if moved := _moved(run):
         yield Remark("What changes scores", moved)
     if noticed := _noticed(run):
@@ -117,7 +117,9 @@ def cards(run: LanguageBias) -> Iterator[Remark]:
         )
         command = f"metal {verb} {shlex.quote(str(run.data.get('path', 'DATASET')))}"
         yield Remark(
-            "What to do next", f"To tell the judge from its people: {anchors_said(run)}", command
+            "What to do next",
+            f"To separate the judge's bias from people's severity, {anchors_said(run)}",
+            command,
         )
 
 
@@ -127,19 +129,19 @@ def anchors_said(run: LanguageBias) -> str:
     counted = [row for row in rows if known(row["contents"])]
     if not counted:
         return (
-            "let every panel rate some contents that exist in each language, or let the judge rate"
-            " such."
+            "have every panel rate some contents that exist in each language, or have the judge"
+            " rate them."
         )
     most = max(counted, key=lambda row: row["contents"])
     where = f"{language_name(most['language'])}, {criterion_in_words(run, most['criterion'])}"
     shared = (
         f"{count(most['there'])} are there"
         if most["there"]
-        else "none is there, so that they have to be translated"
+        else "there are none, so they have to be translated"
     )
     return (
-        f"let every panel rate {plural(int(most['contents']), 'content')} that exist in each"
-        f" language ({where} takes most; {shared}), or let the judge rate such."
+        f"have every panel rate {plural(int(most['contents']), 'content')} that exist in each"
+        f" language ({where} needs most; {shared}), or have the judge rate them."
     )
 
 
@@ -156,8 +158,8 @@ def _naive(run: LanguageBias, rows: Sequence[Row]) -> str:
     if far < MARGIN / 2 or worst["gap_low"] <= worst["naive_difference"] <= worst["gap_high"]:
         return ""
     return (
-        f"The judge's scores less people's mislead most in {_where(run, worst)}: they give"
-        f" {signed(worst['naive_difference'])}, but among equally good outputs it is"
+        f"Subtracting people's scores misleads most in {_where(run, worst)}: it gives"
+        f" {signed(worst['naive_difference'])}, but among equally good outputs the gap is"
         f" {estimate(worst, 'gap', signed)}."
     )
 
@@ -235,7 +237,7 @@ def _blind(run: LanguageBias, rows: Sequence[Row]) -> str:
     if not named:
         return ""
     where = places(named, MOST_NAMED)
-    return f"Not shown to tell better from worse in {where}: a shift there is no leniency."
+    return f"Not shown to tell good from bad in {where}, so a shift there is not leniency."
 
 
 def scope(run: LanguageBias) -> str:

@@ -167,7 +167,7 @@ def _languages_asked(
         )
     check_known("criterion", [*settings.criteria, *falls], dataset.criteria)
     if pivot and pivot not in languages:
-        raise UsageError(f"pivot {pivot!r} is none of the languages: {', '.join(languages)}")
+        raise UsageError(f"pivot {pivot!r} is not one of the languages: {', '.join(languages)}")
     return languages
 
 

@@ -64,10 +64,10 @@ def pivot_of(dataset: Dataset, languages: Sequence[str], pivot: str = "") -> str
     """The language that others are compared with or made from: as asked, else English, else that of
     most outputs.
 
-    Raises UsageError for one that is none of the languages.
+    Raises UsageError for one that is not one of the languages.
     """
     if pivot and pivot not in languages:
-        raise UsageError(f"pivot {pivot!r} is none of the languages: {', '.join(languages)}")
+        raise UsageError(f"pivot {pivot!r} is not one of the languages: {', '.join(languages)}")
     largest = Counter(
         output.language for output in dataset.outputs.values() if output.language in languages
     )

@@ -25,16 +25,15 @@ LOOKS = {LEANS: (5, "leans"), EVEN: (0, "even"), UNKNOWN: (7, UNKNOWN)}
 MOST_CHARTS = 12
 MOST_ROWS = 300
 EXPLAINED = (
-    "Above 0: more lenient than in the mean language for equal quality, whichever end is better."
-    " Intervals are 95%."
+    "Above 0: more lenient than in the mean of all languages, for equal quality. Intervals are 95%."
 )
 OF_PAIRS = (
-    "The share of comparisons that a language wins against the same contents in another, a tie"
-    " being half, less 1/2. Intervals are 95%."
+    "The share of comparisons that a language wins against the same contents in another"
+    " language (a tie counts half), minus 1/2. Intervals are 95%."
 )
 OF_PEOPLE = (
-    "Of people, above 0: higher than in the mean language on the same contents, as the outputs are"
-    " better there or the people more lenient."
+    "Of people, above 0: higher than in the mean of all languages on the same contents,"
+    " because the outputs are better there or the people more lenient."
 )
 
 
@@ -171,12 +170,12 @@ def sections(run: LanguageBias) -> list[Section]:
         TableView.of_figures(run, "language_bias", "All figures", rows, heads=3, most=MOST_ROWS),
     ]
     if severity := run.records("severity"):
-        title = "How severe people are, beside those they share outputs with"
+        title = "How severe people are, compared with those they share outputs with"
         notes = reasons(run, "severity", severity, "person")
         options: dict[str, Any] = {"heads": 3, "notes": notes, "most": MOST_ROWS}
         shown.append(TableView.of_figures(run, "severity", title, severity, **options))
     if anchors := run.records("anchors"):
-        title = "How many shared contents would tell the judge from its people"
+        title = "How many shared contents would separate the judge's bias from people's severity"
         options = {
             "heads": 2,
             "notes": (anchors_said(run), *reasons(run, "anchors", anchors, "language")),
@@ -186,7 +185,7 @@ def sections(run: LanguageBias) -> list[Section]:
         )
     if len(run.tables["conditions"]):
         conditions = run.records("conditions")
-        title = "How scores change from the output that another was made from"
+        title = "How scores change between an output and the one made from it"
         shown.append(
             TableView.of_figures(run, "conditions", title, conditions, heads=3, most=MOST_ROWS)
         )

@@ -340,7 +340,7 @@ def _translated(path: Path) -> dict[str, str]:
         raise DataError(
             path,
             "no columns id and text",
-            "Name them so; ids are those of the texts to be translated",
+            "Name them so, and use the ids of the texts to translate",
         )
     filled = frame[frame["text"].notna()]
     return dict(zip(filled["id"].astype(str), filled["text"].astype(str), strict=True))

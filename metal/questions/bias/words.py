@@ -1,4 +1,4 @@
-"""A language-bias audit in words: what is not to be concluded, and what its figures mean."""
+"""A language-bias audit in words: what not to conclude, and what its figures mean."""
 
 from __future__ import annotations
 
@@ -37,42 +37,46 @@ def definitions(run: LanguageBias) -> dict[str, str]:
     """The definitions behind the page."""
     return {
         "Lean": (
-            "How much more lenient than in the mean language the judge is for equal quality, on the"
-            " scale of the criterion, turned where lower is better: on the same contents where"
-            " languages share them, else with people's quality held equal. Intervals are 95%, by"
-            " the jackknife over contents or sources."
+            "How much more lenient the judge is in a language than in the mean of all"
+            " languages, for equal quality, on the criterion's scale (reversed if lower is"
+            " better). If languages share contents, on these contents; else with people's"
+            " quality held equal. Intervals are 95%, by the jackknife over contents or"
+            " sources."
         ),
         "Even, leans": (
             f"Even: the 90% interval lies within {MARGIN:.0%} of the scale's range on either side"
             " of 0. Leans: not even, and not 0 at 5% after Holm's correction over the languages."
         ),
         "By sign flips": (
-            "Whether contents are scored as in the pivot language: exact however few there are, as"
-            " the signs of their differences are flipped; corrected by Holm over the languages."
+            "Tests whether contents get the same scores as in the pivot language, by flipping"
+            " the signs of the differences; exact even for few contents; corrected by Holm"
+            " over the languages."
         ),
         "Same contents": (
             "Each content has a level of its own, each language a shift; shifts add up to 0."
         ),
         "Quality held equal": (
-            "The judge's score on people's mean, shrunk towards the language's mean by its"
-            " reliability. People's severity is taken away inside a language. Refused where the"
-            " reliability is below 0.3."
+            "The judge's score regressed on people's mean, which is shrunk towards the"
+            " language's mean by its reliability. Differences in people's severity within a"
+            " language are removed. Undefined if the reliability is below 0.3."
         ),
         "With anchors": (
             "Quality held equal, and people's own shift added: how far their scores differ on"
             " contents that the panels of several languages rated. What is left is the judge's."
         ),
         "Naive": (
-            "Regression on people's raw mean, and judge minus people, each less its mean over"
-            " languages: what is usually printed. Both find gaps between languages of unequal"
-            " quality where there are none."
+            "The usual figures: regression on people's raw mean, and judge minus people, each"
+            " less its mean over languages. Both find gaps between languages of unequal"
+            " quality even if there are none."
         ),
         "Slope on quality": (
-            "How far the judge's score follows quality: 1 as people's does, 0 not at all."
+            "How closely the judge's score follows quality: 1 means as people's scores do, 0"
+            " not at all."
         ),
         "Other answer than in the pivot": (
-            "Share of contents with another answer than in the pivot language; more "
-            "than when asked again: less the share when the judge was asked again in the pivot."
+            "Share of contents whose answer differs from the pivot language. More than when"
+            " asked again: minus the share that changes when the judge is asked again in the"
+            " pivot."
         ),
         "Severity": (
             "Of a person beside those who share outputs with them, in a language: quality less"

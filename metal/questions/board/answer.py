@@ -31,12 +31,14 @@ def headline(run: Billboard) -> str:
     """The answer in a sentence."""
     rows, where = _ranked(run), main_place(run)
     if not rows:
-        return f"Nobody's agreement with people is defined {where}."
+        return f"No rater's agreement with people is defined {where}."
     best = rows[0]
     who = within(best["rater"])
     if not (known(best["pearson_low"]) and best["pearson_low"] > 0):
         which = "the only rater" if len(rows) == 1 else "the first"
-        return f"No rater is shown to go with people {where}: {which}, {who}, has {pearson(best)}."
+        return (
+            f"No rater is shown to agree with people {where}: {which}, {who}, has {pearson(best)}."
+        )
     agrees = "agrees best with people"
     if len(rows) == 1:
         alone = run.rows("raters")["rater"].nunique() == 1
@@ -54,8 +56,8 @@ def _beside_a_person(run: Billboard) -> str:
     """
     for row in run.records("people", criterion=run.main, language=run.language):
         if known(row["one_against_others"]):
-            return f"; one of the people with the others {estimate(row, 'one_against_others')}"
-    return "; how well a person would agree is not known"
+            return f"; one person against the others: {estimate(row, 'one_against_others')}"
+    return "; how well a person would agree is unknown"
 
 
 def lead(run: Billboard) -> str:
@@ -85,19 +87,19 @@ def cards(run: Billboard) -> Iterator[Remark]:
         yield Remark("Who leads among the generators", first)
     if len(run.people_names) == 1:
         words = (
-            "With a second person on the same outputs the board can say how well people themselves"
-            " agree:"
+            "Have a second person rate the same outputs, to see how well people agree with each"
+            " other:"
         )
         yield Remark("What to do next", words, to_hand_out(run))
     elif "llm" in run.kinds.values():
         words = (
-            "In which language, and for which criterion, a judge agrees with people as people do:"
+            "See in which language, on which criterion, a judge agrees with people as people do:"
         )
         yield Remark("What to do next", words, go_on(run, "audit"))
     else:
         yield Remark(
             "What to do next",
-            "Let an LLM judge join the board:",
+            "Add an LLM judge to the board:",
             f"metal judge {data_of(run)} --judge MODEL",
         )
 
@@ -135,12 +137,12 @@ def _beware(run: Billboard) -> Remark | None:
     partly = [row for row in run.records("raters", **here) if row["coverage"] < 1]
     if partly:
         named = [f"{within(row['rater'])} {coverage(row['coverage'])}" for row in partly]
-        words = f"Not all that people rated was scored; {places(named, MOST_NAMED)} of it."
+        words = f"Some raters scored only part of what people rated: {places(named, MOST_NAMED)}."
         return Remark("Beware of gaps", words)
     if run.language == ALL_LANGUAGES:
         words = (
-            "Languages are taken together, so that their differences count too. The tables have"
-            " each alone."
+            "This ranking pools all languages, so differences between languages count too. The"
+            " tables show each language alone."
         )
         return Remark("Beware of the mean", words)
     return None

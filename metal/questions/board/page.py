@@ -48,14 +48,14 @@ def sections(run: Billboard) -> list[Section]:
 
 def _ranking(run: Billboard) -> Section:
     words = (
-        "Beside each stand the ranks that these data leave open: where they overlap, nobody is"
-        " shown to be better.",
+        "Next to each generator are the ranks that these data allow. Where ranks overlap, no"
+        " generator is shown to be better.",
     )
     ranked = len(run.records("raters", criterion=run.main, language=run.language))
     further = raters.further_rankings(run)
     title, about = (
         OTHERS,
-        "Each with its first rater and that rater's r; open one for the whole ranking.",
+        "Each with its best rater and that rater's r; open one to see the whole ranking.",
     )
     return Section(
         "raters",
@@ -85,11 +85,11 @@ def _maps(run: Billboard) -> Iterator[Section]:
 
 def _generators(run: Billboard) -> Section:
     words = (
-        "Ranked by their mean score: by people, by the rater that agrees with them best, by the"
-        " best that scored every generator, and by the ensemble.",
+        "Ranked by mean score: from people, from the rater that agrees best with people, from"
+        " the best one that scored every generator, and from the ensemble.",
     )
     further = generators.further_generators(run)
-    about = "Each with the generator that people put first."
+    about = "Each language with the generator that people put first."
     return Section(
         "generators",
         "Generators",
@@ -120,7 +120,7 @@ def _ensemble(run: Billboard) -> Section:
         Remark("Signature", "", ensemble.signature),
         Remark("To apply it", "", ensemble.command),
     )
-    words = ("A few metrics, put together so that they go with people:",)
+    words = ("A few metrics, combined to agree with people:",)
     formula = Section("", "", charts=(ablation,), remarks=about, beside=True)
     parts = (formula, Section("", "", tables=(members,)), *all_of_them)
     return Section("ensemble", "Ensemble", words, parts=parts)
@@ -131,14 +131,15 @@ def _overrating(run: Billboard) -> Section:
     tables = raters.overrating_tables(run)
     words = (
         (
-            "By how much raters prefer machine writing, or writing of their own family, that people"
-            " find equally good: standard deviations with 90% intervals."
+            "How much raters prefer machine writing, or writing of their own family, to"
+            " writing that people find equally good: in standard deviations, with 90%"
+            " intervals."
         )
         if tables
         else (
-            'No generator is known to be human (`kind = "human"` in dataset.toml, or `--human`),'
-            " and no judge's family meets a generator's (`--family`): whether raters overrate"
-            " machines, or their own, cannot be asked."
+            "To test whether raters overrate machines or their own family, name generators"
+            ' that are people (`kind = "human"` in dataset.toml, or `--human`) or families'
+            " (`--family`)."
         )
     )
     parts = []

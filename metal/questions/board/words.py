@@ -105,8 +105,8 @@ def pearson(row: Row) -> str:
 def _best(run: Billboard, rows: Sequence[dict[str, Any]]) -> str:
     if not rows:
         return (
-            "Nobody: no rater's correlation with people is defined here; the reasons stand under"
-            " the table."
+            "Nobody: no rater's correlation with people is defined here; see the reasons"
+            " below the table."
         )
     best = rows[0]
     kind = "" if run.kinds[best["rater"]] == "ensemble" else f" ({run.kind(best['rater'])})"
@@ -265,8 +265,8 @@ def _limits(run: Billboard) -> str:
     least = float(rows["coverage"].min())
     if least < 1 and rows["coverage"].max() - least > 0.001:
         sentences.append(
-            "Raters scored different outputs (see coverage), so their figures are not of the same"
-            " ones."
+            "Raters scored different outputs (see coverage), so their figures do not rest on"
+            " the same outputs."
         )
     generators = run.rows("generators", criterion=run.main, language=run.language)
     if len(generators) and int(generators["sources"].min()) < FEW_SOURCES:
@@ -286,32 +286,33 @@ def definitions(run: Billboard) -> dict[str, str]:
     resamples, permutations = settings.get("resamples", 2000), settings.get("permutations", 1000)
     return {
         "People": (
-            "An output's score is the mean of what the reference people gave. Everybody else is a"
-            " rater; people outside the reference are one rater per group, with the mean of theirs."
+            "An output's score is the mean of the reference people's scores. Everybody else"
+            " is a rater; people outside the reference count as one rater per group, with"
+            " their mean."
         ),
         "r": (
             "Pearson correlation with the people's score over all outputs that both scored. rho is"
             " Spearman's, tau Kendall's tau-b. All scores are turned so that higher is better."
         ),
         "Overall": (
-            "The mean of the criteria that people rated; where their scales differ, of the shares"
-            " of their ranges."
+            "The mean of the criteria that people rated; if their scales differ, the mean of"
+            " shares of their ranges."
         ),
         "One of the people": (
-            "Each person's score against the mean of the others, pooled over people: what a rater"
-            " as good as a person could be expected to reach. Raters are compared with the mean of"
-            " all, which is somewhat easier."
+            "Each person's scores against the mean of the others, pooled over people: what to"
+            " expect from a rater as good as a person. Raters are compared with the mean of"
+            " all people, which is somewhat easier."
         ),
         "r between generators": "Pearson correlation of the generators' mean scores.",
         "SPA": (
-            "Soft pairwise accuracy: how alike people and the rater are in how sure they are that"
-            " one generator is better than another, by permutation tests with ties counted half,"
-            " over pairs of generators."
+            "Soft pairwise accuracy: how similarly confident people and the rater are that"
+            " one generator is better than another, over pairs of generators; by permutation"
+            " tests, ties counted half."
         ),
         "Pairwise accuracy": (
-            "The share of pairs of outputs of one source that a rater orders as people do, ties"
-            " included; scores nearer than a threshold count as tied, and the threshold is the one"
-            " that fits best."
+            "The share of pairs of outputs of one source that a rater orders as people do,"
+            " including ties. Scores closer than a threshold count as tied; the threshold is"
+            " the best-fitting one."
         ),
         "Intervals": (
             "95%, over sources, for these people. Pearson's: percentile bootstrap with"
@@ -342,7 +343,7 @@ def definitions(run: Billboard) -> dict[str, str]:
             " equally good. Self-preference is the same for generators of the judge's own family."
         ),
         "Coverage": (
-            "Outputs that a rater scored, of those that people rated. The rest is missing, never 0."
+            "The share of people's outputs that a rater scored. The rest is missing, never 0."
         ),
         "Undefined": "A figure without a value is a dash with its reason, never 0.",
     }

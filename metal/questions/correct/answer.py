@@ -23,23 +23,22 @@ def headline(run: CorrectedScores) -> str:
             if not row["corrected_low"] <= row["judge_only"] <= row["corrected_high"]
         ]
         return (
-            f"The judge's share of a class is shown to be off in {len(off)} of"
+            f"The judge's share of a class is shown to be wrong in {len(off)} of"
             f" {plural(len(classes), 'case')}."
         )
     rows = _answered(run)
     if not rows and set(run.tables["corrected"]["undefined"]) == {f"corrected: {ALL_LABELLED}"}:
         return "People rated all sources that the judge rated: their own mean needs no correction."
     if not rows:
-        return f"Nothing could be corrected, most often because of this: {_why_not(run)}."
+        return f"Nothing could be corrected. The most frequent reason: {_why_not(run)}."
     missed = [row for row in rows if row["bias_low"] > 0 or row["bias_high"] < 0]
     saved = [row["labels_saved"] for row in rows if known(row["labels_saved"])]
-    wrong = (
-        f"The judge's mean alone is shown to be off in {len(missed)} of {plural(len(rows), 'case')}"
-    )
+    wrong = f"The judge's mean alone is shown to be wrong in {len(missed)} of"
+    wrong += f" {plural(len(rows), 'case')}"
     if not saved:
         return f"{wrong}."
     return (
-        f"{wrong}; with its help one label by people is worth {figure(min(saved))} to"
+        f"{wrong}. With the judge's help, one human label counts as {figure(min(saved))} to"
         f" {figure(max(saved))}."
     )
 
@@ -55,13 +54,13 @@ def _without_others(run: CorrectedScores) -> str:
     given = run.manifest["settings"].get("labels")
     if most < LEAST:
         return (
-            f"Use people's means: of at most {sources} sources a language none can be left out, as"
-            f" a correction takes {LEAST} labelled sources and {LEAST_OTHERS} others."
+            f"Use people's means: with at most {sources} sources per language none can be left out,"
+            f" because a correction needs {LEAST} labelled sources and {LEAST_OTHERS} others."
         )
     if given:
         return (
-            f"`labels={given}` leaves nothing out: at most {sources} sources a language; give"
-            f" {LEAST} to {most}."
+            f"`labels={given}` leaves nothing out, because each language has at most {sources}"
+            f" sources; pass {LEAST} to {most}."
         )
     return (
         f"Use people's means; with `labels` from {LEAST} to {most} METAL shows what a judge would"
@@ -95,16 +94,16 @@ def cards(run: CorrectedScores) -> Iterator[Remark]:
     if rows:
         worst = max(rows, key=lambda row: abs(row["bias"]))
         words = (
-            f"{within(worst['judge'])} on {case_of(run, worst)}: {share(worst['judge_only'])}"
-            f" alone, with people {estimate(worst, 'corrected', share)}; it stands"
-            f" {signed_share(worst['bias'])} from them."
+            f"{within(worst['judge'])} on {case_of(run, worst)}: its mean is"
+            f" {share(worst['judge_only'])}, corrected {estimate(worst, 'corrected', share)}; its"
+            f" bias is {signed_share(worst['bias'])}."
         )
         yield Remark("Beware of the judge's mean", words)
     poor = [row for row in rows if known(row["labels_saved"]) and row["labels_saved"] < 1]
     if poor:
         words = (
-            f"In {plural(len(poor), 'case')}, for instance {case_of(run, poor[0])}: people alone"
-            " are as sure."
+            f"In {plural(len(poor), 'case')}, for instance {case_of(run, poor[0])}: people's labels"
+            " alone give an interval as narrow."
         )
         yield Remark("Where the judge does not help", words)
 

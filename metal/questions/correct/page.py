@@ -16,7 +16,7 @@ from metal.show.view import Section, TableView
 MOST_ROWS = 60
 HEADS = ("criterion", "language", "judge", "generator")
 EXPLAINED = "Shares of the scale, 0 its low end and 1 its high end; 95% intervals over sources."
-OF_CLASSES = "Of the outputs that only the judge rated; 95% intervals."
+OF_CLASSES = "On the outputs that only the judge rated; 95% intervals."
 
 
 def answer(run: CorrectedScores) -> TableView | None:
@@ -67,7 +67,7 @@ def _means(
     """
     rows = run.records("corrected")
     heads = [head for head in HEADS if len({row[head] for row in rows}) > 1 or head == "language"]
-    title = "What people would give, by people and judge together"
+    title = "People's mean, estimated from people and judge together"
     if "criterion" not in heads:
         title = f"{title}: {run.criterion(rows[0]['criterion'])}"
     unranked = () if any(known(row["rank"]) for row in rows) else ("rank",)

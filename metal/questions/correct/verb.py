@@ -112,7 +112,9 @@ def correct(
         source: float(entry["probability"]) for source, entry in read_drawn(inputs.folder).items()
     }
     if labelled == "drawn" and not chances:
-        raise UsageError(f"{inputs.folder} has no drawn sources; `metal.sample_labels` draws some")
+        raise UsageError(
+            f"{inputs.folder} has no drawn sources; draw some with `metal.sample_labels`"
+        )
     drawn = chances if labelled in (None, "drawn") and not labels else {}
     made = corrected(
         dataset,

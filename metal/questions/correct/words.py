@@ -16,7 +16,7 @@ SOURCES = {
 CHOSEN = {
     "random": "Somebody said that they are a random subset.",
     "drawn": "METAL drew them; their probabilities are in the dataset.",
-    "test": "They are a test set of its own; shares of classes are corrected by it.",
+    "test": "They are a separate test set; shares of classes are corrected by it.",
     "not said": "Nobody said; the figures hold if they are a random subset.",
 }
 
@@ -29,8 +29,8 @@ def facts(run: CorrectedScores) -> dict[str, str]:
     lines = {
         "Labelled sources": _drawn(run) or chosen,
         "Do not conclude": (
-            "That other people than these would say the same; the wider interval, for people like "
-            "these, stands in tables/corrected.csv."
+            "That other people would give the same ratings; tables/corrected.csv has the"
+            " wider interval for people like these."
         ),
     }
     if without:
@@ -92,7 +92,7 @@ def definitions(run: CorrectedScores) -> dict[str, str]:
             " being alike."
         ),
         "People like these": (
-            "The interval that also holds for other people of the kind: the jackknife over persons "
-            "added."
+            "An interval that also holds for other people of this kind: it adds the jackknife"
+            " over persons."
         ),
     }

@@ -36,7 +36,7 @@ def to_buy(run: Design) -> list[Row]:
 
 
 def _settled(row: Row) -> bool:
-    """Whether an audit of the ratings there are says it already, or as many as there are would."""
+    """Whether an audit of the existing ratings says it already, or as many as there are would."""
     audited = row.get("verdict", "") in (LIKE_A_PERSON, row["question"])
     return audited or bool(known(row["items_needed"]) and not row["extrapolated"])
 
@@ -49,13 +49,13 @@ def headline(run: Design) -> str:
     rows = run.records("needs")
     enough = sum(map(_settled, rows))
     if not rows:
-        return "Nothing was asked that ratings could settle."
+        return "No question was asked that ratings could settle."
     if not enough:
-        return "More ratings of this kind would settle nothing that was asked."
+        return "More ratings of this kind would not settle any question."
     if enough == len(rows):
-        return "The ratings there are settle all that was asked: buy none."
+        return "The existing ratings settle all questions: buy none."
     return (
-        f"The ratings there are settle {enough} of {len(rows)} questions; more of this kind would"
+        f"The existing ratings settle {enough} of {len(rows)} questions; more of this kind would"
         " settle no other."
     )
 
@@ -94,7 +94,7 @@ def _bought(run: Design, row: Row) -> str:
             f"at least {plural(int(row['items_low']), 'item')} x {people}, no upper end from this"
             f" pilot: {rated}; "
         )
-        words += f"take {more} more, look, and go on"
+        words += f"rate {more} more, then plan again"
         return words + (f" ({price}, {_included(run)})" if price else "")
     words = f"{_size(row)} x {people}, of which {rated}"
     upto = " up to the upper end" if interval_of(row) else ""
@@ -127,14 +127,14 @@ def _included(run: Design) -> str:
 
 
 def lead(run: Design) -> str:
-    """What the ratings there are settle already, and what none would."""
+    """What the existing ratings settle already, and what none would."""
     rows, buy = run.records("needs"), to_buy(run)
     if not buy:
         return ""
     enough = sum(map(_settled, rows))
     never = len(rows) - enough - len(buy)
     settled = (
-        f"Of {plural(len(rows), 'question')} the ratings there are settle {enough:,}; more settle"
+        f"Of {plural(len(rows), 'question')} the existing ratings settle {enough:,}; more settle"
         f" {len(buy):,}"
     )
     return settled + (f"; {never:,} cannot be settled, for the reasons below." if never else ".")
@@ -196,4 +196,4 @@ def cards(run: Design) -> Iterator[Remark]:
             "What to do next", words, to_hand_out(run, f" --raters {int(buy[0]['raters'])} {where}")
         )
     else:
-        yield Remark("What to do next", "See what the ratings there are say:", go_on(run, "audit"))
+        yield Remark("What to do next", "See what the existing ratings show:", go_on(run, "audit"))

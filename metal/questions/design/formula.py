@@ -47,13 +47,13 @@ from metal.stats.source_sums import Draws
 
 DRAWS = 200
 QUANTILES = 0.1, 0.9
-MOST = 100  # times the sources there are; beyond, no number follows from them
+MOST = 100  # times the existing sources; beyond, no number follows from them
 _NORMAL = NormalDist()
 
 
 @dataclass(frozen=True)
 class Times:
-    """How many times the sources there are. low, high: an 80% interval; inf where no number is
+    """How many times the existing sources. low, high: an 80% interval; inf where no number is
     enough, or one beyond MOST. words: why.
     """
 
@@ -89,7 +89,7 @@ def verdict_times(
 ) -> Times:
     """What a verdict needs.
 
-    pilots: the ratings there are, several times where people or the judge's answers were drawn.
+    pilots: the existing ratings, several times where people or the judge's answers were drawn.
     alike: whether the judge was drawn to be like a person, so that its own figures are a person's.
     Raises Undefined where nothing follows from the pilot.
     """
@@ -296,5 +296,5 @@ def _why(limits: Limits) -> str:
     return (
         f"{_NEVER}: {words}"
         if far(farthest) <= 0
-        else f"more than {MOST} times the items there are: {words}"
+        else f"more than {MOST} times the existing items: {words}"
     )

@@ -34,8 +34,8 @@ def answer(run: Design) -> TableView:
 def sections(run: Design) -> list[Section]:
     """What each language needs, what that costs, budgets of labels and populations."""
     words = (
-        "Items and people per item so that a verdict or a score is as sure as was asked for,"
-        " planned from the ratings there are.",
+        "How many items and people per item make a verdict or a score as certain as"
+        " requested, planned from the existing ratings.",
     )
     curves = _curves(run)
     needs = Section(
@@ -86,8 +86,8 @@ def _of_labels(run: Design) -> Iterator[Section]:
         Section("", title, tables=(table,)) for title, table in tables.items() if table.rows
     )
     words = (
-        "The same budget of labels, spent in different ways, many times over: the less the score"
-        " moves, the better.",
+        "The same budget of labels, spent in different ways and simulated many times: the"
+        " less the score moves, the better.",
     )
     if drawn or shown:
         yield Section("labels", "What labels are best spent on", words, parts=(*drawn, *shown))

@@ -195,7 +195,7 @@ def _in_proportion(plan: SizePlan, thorough: SizePlan) -> SizePlan:
 
 
 def _audited(cell: AuditCell, judge: str) -> Verdict:
-    """What an audit of the ratings there are says; of a judge like a person, who rated none,
+    """What an audit of the existing ratings says; of a judge like a person, who rated none,
     whether people agree.
     """
     # whether people agree, no answer of a judge changes: here the first class throughout

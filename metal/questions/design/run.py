@@ -164,7 +164,7 @@ def measured_seconds(dataset: Path) -> float | None:
             continue
         if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds >= 0:
             raise DataError(
-                f"{path} row {row + 1}", f"seconds {seconds!r}", "It is a number, 0 or more"
+                f"{path} row {row + 1}", f"seconds {seconds!r}", "Write a number, 0 or more"
             )
         durations.append(float(seconds))
     return median(durations) or None if durations else None

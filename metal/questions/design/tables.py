@@ -315,7 +315,7 @@ def _how_sure(run: Design, rows: Sequence[Row]) -> str:
     if not run.thorough:
         beside = "Items by a formula; `--thorough` simulates them."
     return (
-        f"{beside} Below, an 80% interval: the sources there are were drawn anew, and the number"
+        f"{beside} Below, an 80% interval: the existing sources were drawn anew, and the number"
         " found again."
     )
 

@@ -127,9 +127,7 @@ def design_anchors(
         needed = pd.DataFrame(rows, columns=list(ANCHORS))
         most = needed["contents"].max()
         if not contents and pd.isna(most):
-            raise UsageError(
-                "no pilot says how far people disagree, so give `contents`, for instance 30"
-            )
+            raise UsageError("no ratings show how far people disagree, so pass `contents`, e.g. 30")
         number = contents or int(most)
         records, groups = draw_anchors(dataset, shared, number, judge, seed)
         note_drawn(folder, records, "contents", force=force)

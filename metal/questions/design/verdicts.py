@@ -1,4 +1,4 @@
-"""Verdicts to come: cells simulated from the ratings there are, put to the rules of a verdict.
+"""Verdicts to come: cells simulated from the existing ratings, put to the rules of a verdict.
 
 Sources are drawn with replacement, with the answers of the people who rated them. The judge is one
 of the data, or one like a person, whose answers are drawn from the people's own confusion with each
@@ -107,7 +107,7 @@ class SimulatedVerdicts:
             yield verdict(self._cell(version, row, source), self.judge, ranges=False)
 
     def pilots(self, most: int) -> Iterator[AuditCell]:
-        """The items there are, once each; several times where panels or the judge's answers are
+        """The existing items, once each; several times where panels or the judge's answers are
         drawn.
         """
         row = np.arange(self.items)
@@ -150,7 +150,7 @@ def like_a_person(people: Codes, levels: int) -> Numbers:
         near, weights = near + others, weights + others * alike
         wanted += confusion * (items * alike)[:, None]
     if not near.any():
-        raise Undefined("items have one person, so that it is unknown how people differ")
+        raise Undefined("items have one person, so how much people differ is unknown")
     kinds, kind = np.unique(
         near / np.maximum(near.sum(axis=1, keepdims=True), 1e-12), axis=0, return_inverse=True
     )
@@ -194,7 +194,7 @@ def one_more(scores: Numbers) -> tuple[Numbers, Numbers]:
     """
     given = (~np.isnan(scores)).sum(axis=1)
     if not (given > 1).any():
-        raise Undefined("items have one person, so that it is unknown how people differ")
+        raise Undefined("items have one person, so how much people differ is unknown")
     mean, every = np.nansum(scores, axis=1) / given, np.nanmean(scores)
     away = scores - mean[:, None]
     within = float(np.nansum(away**2) / (given - 1).sum())

@@ -131,7 +131,10 @@ def limits(run: Design) -> str:
     rows = run.records("needs")
     few = min((int(row["sources_now"]) for row in rows if known(row["sources_needed"])), default=0)
     return (
-        "That the next sources, outputs and people are like these: the plan rests on what there is"
+        (
+            "That the next sources, outputs and people are like these: the plan rests on the"
+            " existing ratings"
+        )
         + (f", here from as few as {plural(few, 'source')}" if few else "")
         + ". A binary scale made from ratings is not a question that was asked with two answers."
     )
@@ -144,13 +147,13 @@ BY_FORMULA = (
     " now / width asked for)^2. No verdict is simulated: `--thorough` does that."
 )
 INTERVAL_WORDS = (
-    "80% interval: the sources there are, drawn with replacement 200 times, give 200 numbers, of"
+    "80% interval: the existing sources, drawn with replacement 200 times, give 200 numbers, of"
     " which the 10% and 90% quantiles are the ends. Where more than a tenth of them are out of"
-    " reach, the ratings there are show no upper end: rate some more, look, and go on."
+    " reach, today's ratings show no upper end: rate some more, then plan again."
 )
 NOT_ASKED = (
-    "What an audit of the ratings there are says already is not asked. Nothing is asked where"
-    " people disagree now: no judge can be validated there, so guidelines come first."
+    "The plan leaves out what an audit of the existing ratings already shows, and cells where"
+    " people disagree: no judge can be validated there, so improve the guidelines first."
 )
 
 
@@ -189,17 +192,17 @@ def definitions(run: Design) -> dict[str, str]:
             " has k = 3."
         ),
         "Binary": (
-            "1 for the upper half of the scale, its middle included, else 0, made from the ratings:"
-            " nobody was asked again."
+            "1 for the upper half of the scale including its middle, else 0; computed from"
+            " the ratings, without asking anybody again."
         ),
         "Majority": (
             "The label given more often than any other; where there is none, the mean. One label is"
             " its own mean and majority."
         ),
         "Standard deviation": (
-            "Of the score over rounds: how far it would move if the evaluation were repeated. With"
-            " the mean, closed forms give it: (variance between items + variance of labels within"
-            " items / labels per item) / items."
+            "The standard deviation of the score over rounds: how far it would move if the"
+            " evaluation were repeated. For the mean, a formula gives it: (variance between"
+            " items + variance of labels within items / labels per item) / items."
         ),
         "Populations": (
             f"Raters of one day, round or group, or each person alone; those with {LEAST_ITEMS}"
@@ -216,8 +219,7 @@ def definitions(run: Design) -> dict[str, str]:
             " real judges better or worse than it."
         ),
         "Share kept": (
-            "Of what a person knows beyond a constant answer, the share that the judge keeps in the"
-            " data."
+            "The judge's lead over a constant answer as a share of a person's lead, in the data."
         ),
         "Cost": (
             "Items x people, and test questions that are a share of all tasks; pay for each task,"

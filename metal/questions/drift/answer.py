@@ -46,13 +46,13 @@ def headline(run: Diff) -> str:
     if failed:
         return "FAIL: " * gate + _failed(run, failed)
     if isinstance(run, Gate) and run.changed:
-        return f"FAIL: the judge is another one. Changed since the baseline: {_parts(run.changed)}."
+        return f"FAIL: the judge's own settings changed since the baseline: {_parts(run.changed)}."
     if undecided:
         return _undecided(run, undecided, len(rows))
     judges = list(dict.fromkeys(row["judge"] for row in rows))
-    unchanged = f"{len(judges)} judges are what they were"
+    unchanged = f"{len(judges)} judges are unchanged"
     if len(judges) == 1:
-        unchanged = f"{within(judges[0])} is what it was"
+        unchanged = f"{within(judges[0])} is unchanged"
     better = [row for row in rows if row["says"] == BETTER]
     gained = f", and better in {_languages(better)}" if better else ""
     languages = plural(len({row["language"] for row in rows}), "language")
@@ -68,18 +68,18 @@ def _undecided(run: Diff, undecided: Sequence[Row], cases: int) -> str:
     first, by = undecided[0], undecided[0]["by"]
     no_change = "UNDECIDED: no change" if isinstance(run, Gate) else "No change"
     seen = by and (first[f"{by}_low"] > 0 or first[f"{by}_high"] < 0)
-    no_change += " is sure with so many checks" if seen else " is shown"
-    doubt = f"in {len(undecided)} of {plural(cases, 'case')} there may be one beyond the margin"
+    no_change += " is certain with so many checks" if seen else " is shown"
+    doubt = f"{len(undecided)} of {plural(cases, 'case')} could have one beyond the margin"
     if by and first[by]:
-        most = "most " * (len(undecided) > 1)
-        doubt += f", {most}in {case_of(run, first)} ({first['why']})"
+        most = "most likely " * (len(undecided) > 1)
+        doubt += f", {most}{case_of(run, first)} ({first['why']})"
     needs = [(row["language"], row["needed"]) for row in undecided if known(row["needed"])]
     if needs:
         # of each language its greatest need, which serves the others too
         greatest = dict(sorted(needs))
         over = f" over {plural(len(greatest), 'language')}" * (len(greatest) > 1)
-        tells = "in all" if len(needs) == len(undecided) else f"in {len(needs)}"
-        doubt += f"; about {count(sum(greatest.values()))} outputs{over} would tell {tells}"
+        tells = "all" if len(needs) == len(undecided) else f"{len(needs)} of them"
+        doubt += f"; about {count(sum(greatest.values()))} outputs{over} would decide {tells}"
     return f"{no_change}, but {doubt}."
 
 
@@ -103,7 +103,8 @@ def _failed(run: Diff, failed: Sequence[Row]) -> str:
     ]
     more = f" Also changed: {places(also, MOST_NAMED)}." if also else ""
     earlier = within(first["before"]) if first["before"] != first["judge"] else ""
-    worse, other = f"is worse than {earlier or 'before'}", f"is not what {earlier or 'it'} was"
+    worse = f"is worse than {earlier or 'before'}"
+    other = f"differs from {earlier or 'before'}"
     where = f"{_languages(same)} on {criterion_in_words(run, first['criterion'])}"
     why = (
         first["why"] if len(same) == 1 else f"in {language_name(first['language'])} {first['why']}"
@@ -170,7 +171,7 @@ def _judge_itself(run: Diff, failed: bool) -> Iterator[Remark]:
     if changed:
         words = f"Changed since the baseline: {_parts(changed)}."
         if all(row["says"] == NOTED and row["before"] and row["after"] for row in changed):
-            words += " The provider's build moved; the anchors tell."
+            words += " Only the provider's build changed; the anchors show whether that matters."
         yield Remark("The judge itself", words)
     elif failed and (same := _same_parts(signature)):
         yield Remark("The judge itself", same)
@@ -185,11 +186,8 @@ def _same_parts(signature: Sequence[Row]) -> str:
     if not same:
         return ""
     if not unknown:
-        return f"{capital(_are(same))} the same: the model behind moved."
-    return (
-        f"{capital(_are(same))} the same; {_are(unknown)} not on record, so what changed is not"
-        " known."
-    )
+        return f"{capital(_are(same))} the same: the provider changed the model."
+    return f"{capital(_are(same))} the same; {_are(unknown)} not recorded, so the cause is unknown."
 
 
 def _are(parts: list[str]) -> str:
@@ -204,14 +202,10 @@ def _next(
     undecided = [row for row in rows if row["says"] == UNDECIDED]
     if failed:
         judges = listed(list(dict.fromkeys(within(row["judge"]) for row in failed)))
-        words = (
-            f"Do not use {judges} in {_languages(failed)} as before: see what its scores are worth"
-            " now."
-        )
+        words = f"Do not use {judges} in {_languages(failed)} as before. Audit the scores of today:"
         if gate:
             words += (
-                " Where the change is meant, make a new baseline of it (--repeat 2) and declare the"
-                " gate anew."
+                " If the change is intended, make a new baseline (--repeat 2) and write a new gate."
             )
         yield Remark(title, words, go_on(run, "audit"))
     elif isinstance(run, Gate) and run.changed:
@@ -219,8 +213,8 @@ def _next(
             f'"{part}"' for part in dict.fromkeys(row["part"] for row in run.changed)
         )
         words = (
-            f"Put it back; or, where it is meant, write expected = [{expected}] above [margins] in"
-            f" {gate}."
+            f"Undo the change or, if it is intended, write expected = [{expected}] above [margins]"
+            f" in {gate}."
         )
         yield Remark(
             title, words, f"metal gate {shlex.join([str(gate), str(run.settings['run'])])}"

@@ -118,7 +118,7 @@ def drift(
         differences.append(compared.differences())
     if not rows:
         raise UsageError(
-            "no output was judged both times; both runs have to be about the same outputs"
+            "no output was judged both times; both runs must be about the same outputs"
         )
     raw = np.array(
         [[each[name].p if name in each else math.nan for name in CHECKS] for each in differences]

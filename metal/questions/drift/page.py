@@ -49,7 +49,7 @@ EXPLAINED = (
     "Change of agreement with people on the same outputs, with its interval (of two one-sided"
     " tests); where something else decides, that: the mean, coverage, or other answers than before"
 )
-NEEDED = "; below, how many outputs there are and how many would tell"
+NEEDED = "; below, the number of outputs and the number that would decide"
 
 
 def change_charts(run: Diff) -> list[Chart]:

@@ -44,7 +44,7 @@ class WatchFile:
     """Streams by key, as far as the file has come. Hold its lock (`data.files.one_writer`)."""
 
     def __init__(self, path: Path, alpha: float, least: Mapping[Key, float], streams: int) -> None:
-        """Go on with the file, or begin it. streams: how many were declared, at least as many as in
+        """Continue the file, or begin it. streams: how many were declared, at least as many as in
         `least`.
 
         Raises UsageError where the file watches for something else, or by an earlier version's

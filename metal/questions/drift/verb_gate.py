@@ -34,9 +34,7 @@ def _check_values(path: Path, about: Mapping[str, Any]) -> None:
                 f"no {name}, without which a change since the margins were declared cannot be"
                 " noticed"
             )
-            raise DataError(
-                path, problem, "Declare the gate with `metal.gate_init`, which writes it"
-            )
+            raise DataError(path, problem, "Write the gate with `metal.gate_init`")
     for name in ("repeats", "least", "streams"):
         if type(about.get(name, 2)) is not int or about.get(name, 2) < 1:
             raise DataError(path, f"{name} is {about[name]!r}", "Write a whole number from 1 on")
@@ -178,7 +176,7 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
 
     declared, folder = Declared.read(Path(gate)), folder_of(run)
     if folder.resolve() == declared.baseline.resolve():
-        raise UsageError(f"{folder} is the baseline itself; give the run of today")
+        raise UsageError(f"{folder} is the baseline itself; pass a new run")
     before, now = declared.before(), judged(folder, declared.anchors)
     pairs = judge_pairs(now.judges, before.judges, declared.judges)
     settings = AuditSettings(criteria=declared.criteria, languages=declared.languages)

@@ -1,4 +1,4 @@
-"""Judges before and after in words: what is not to be concluded, and what the figures mean."""
+"""Judges before and after in words: what not to conclude, and what the figures mean."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def facts(run: Diff) -> dict[str, str]:
     return {
         "Margins": declared,
         "Do not conclude": (
-            "That the judge is good: this says whether it is what it was, not what that is. That an"
-            " undecided one has not changed."
+            "That the judge is good: this page only shows whether it has changed. That an"
+            " undecided judge has not changed."
         ),
     }
 

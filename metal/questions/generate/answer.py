@@ -26,8 +26,8 @@ def headline(run: GeneratedTexts) -> str:
         return f"No text was written{why}."
     written = sum(bool(row["texts"]) for row in rows)
     answer = (
-        f"{plural(texts, 'text')} in {plural(written, 'language')}: {count(chosen)} can be handed"
-        f" out to be rated, {count(flagged)} flagged"
+        f"{plural(texts, 'text')} in {plural(written, 'language')}: {count(chosen)} ready to be"
+        f" rated, {count(flagged)} flagged"
     )
     return (
         f"{answer}; {plural(run.not_asked, 'call')} not made yet."
@@ -46,7 +46,7 @@ def cards(run: GeneratedTexts) -> Iterator[Remark]:
             f" {count(worst['flagged'])} of {plural(worst['texts'], 'text')} flagged"
             f" ({within(worst['reasons'])})."
         )
-        yield Remark("Beware of texts that are no answer", words)
+        yield Remark("Flagged texts", words)
     left = [row for row in run.records("languages") if row["without"]]
     if left:
         most = max(left, key=lambda row: row["without"] / row["passages"])
@@ -57,19 +57,17 @@ def cards(run: GeneratedTexts) -> Iterator[Remark]:
         )
         if not run.not_asked:
             flagged = ", or flagged texts as well (`keep_flagged`)," if rows else ""
-            words += f" Another model{flagged} would fill them."
+            words += f" To fill them, use another model{flagged.rstrip(',')}."
         yield Remark("Passages without a text to rate", words)
     title, data = "What to do next", shlex.quote(str(run.data.get("path", "DATASET")))
     if run.not_asked:
         words = (
-            f"{plural(run.not_asked, 'call')} not made yet. With this run's folder as RUN, they are"
-            " made by"
+            f"{plural(run.not_asked, 'call')} not made yet. To make them (RUN is the folder of this"
+            " run):"
         )
         yield Remark(title, words, "metal generate --resume RUN")
     elif any(row["chosen"] for row in run.records("languages")):
-        yield Remark(
-            title, "Hand the texts out to people:", f"metal annotate export {data} --to html"
-        )
+        yield Remark(title, "Give the texts to people:", f"metal annotate export {data} --to html")
 
 
 def scope(run: GeneratedTexts) -> str:

@@ -35,12 +35,12 @@ def headline(run: Jury) -> str:
             else "the best member"
         )
         return (
-            f"The jury is not shown to be better than its best member{where}: ask {instead}"
+            f"The jury is not shown to be better than its best member{where}. Use {instead}"
             " instead."
         )
     most = max(better, key=lambda row: row["gain"])
     return (
-        f"The jury is better than its best member in {len(better)} of {cases}, most on"
+        f"The jury is better than its best member in {len(better)} of {cases}, most clearly on"
         f" {case_of(run, most)}: it agrees with people in {percent(most['agreement'])}, the best"
         f" member in {percent(most['best_agreement'])}."
     )
@@ -75,16 +75,16 @@ def cards(run: Jury) -> Iterator[Remark]:
     if missing:
         reasons = sorted({str(reason) for reason in run.ratings["reason"]} - {""})
         words = (
-            f"{count(missing)} of {count(len(run.ratings))} outputs have none:"
+            f"{count(missing)} of {count(len(run.ratings))} outputs have no rating:"
             f" {'; '.join(reasons)}."
         )
         yield Remark("Outputs without a rating", words)
     if any(row["better"] == "yes" for row in rows):
-        words = "A verdict on the jury itself, with the folder of this run as JURY:"
+        words = "Get a verdict on the jury itself (JURY is the folder of this run):"
         yield Remark("What to do next", words, f"{go_on(run, 'audit')} JURY")
     else:
         yield Remark(
-            "What to do next", "Whether one of the members can be trusted:", go_on(run, "audit")
+            "What to do next", "Check whether a member can be trusted:", go_on(run, "audit")
         )
 
 

@@ -78,7 +78,7 @@ def seated(
         parts.append(_facts(cell, members, name, scores, reason))
         rows.append(_row(cell, members, scores, weights, bootstrap))
     if not parts:
-        raise UsageError(f"{', '.join(settings.judges) or 'no judge'}: no ratings to put together")
+        raise UsageError(f"{', '.join(settings.judges) or 'no judge'}: no ratings to combine")
     if len(settings.judges) == 1:
         kept = dataset.ratings[dataset.ratings["rater"] == settings.judges[0]]
         for column in ("criterion", "language"):

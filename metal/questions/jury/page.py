@@ -13,9 +13,8 @@ from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
 EXPLAINED = (
-    "Points of agreement with people that the jury gains on the member that agrees most on other"
-    " sources, with the 95% interval; then the share of outputs on which it agrees, and that of"
-    " this member."
+    "The jury's gain in agreement with people over its best member (chosen on other sources),"
+    " in points with a 95% interval; then the agreement of the jury, and of that member."
 )
 
 

@@ -6,37 +6,37 @@ from metal.questions.jury.run import Jury
 
 RULES = {
     "majority": (
-        "The level that most members gave; without one their mean, where that is a level; else no"
+        "The level that most members gave; without one, their mean if it is a level; else no"
         " rating."
     ),
     "mean": (
-        "The level nearest to the members' mean, of two as near the worse; of scores without levels"
-        " the mean."
+        "The level nearest to the members' mean (of two equally near, the worse); for scores"
+        " without levels, the mean."
     ),
-    "weights": (
-        "What people's ratings on other sources say each member is worth (ridge regression)."
+    "weights": ("Weights learned from people's ratings on other sources (ridge regression)."),
+    "dawid-skene": (
+        "The most probable level, given how reliable each member seems compared with the others."
     ),
-    "dawid-skene": "The likeliest level, given how reliable each member seems beside the others.",
 }
 WORDS = {
     "Agrees": (
-        "Share of outputs on which the answer is people's aggregate; of scores without classes 1"
-        " less the mean distance as a share of the range."
+        "Share of outputs on which the answer equals people's aggregate; for scores without"
+        " classes, 1 minus the mean distance as a share of the range."
     ),
     "Best member": (
-        "The member that agrees most with people on the four fifths of sources that an output is"
-        " not in, so that it is not picked by luck; the table names the one that agrees most on"
-        " all."
+        "The member that agrees most with people on the other four fifths of the sources, so"
+        " that it is not chosen by luck; the table names the one that agrees most on all."
     ),
     "Gain": (
         "The jury's agreement less that of the best member; percentile bootstrap over sources, 95%."
     ),
     "Better": "Yes: the interval of the gain is above 0; no: below; else unclear.",
     "Worth": (
-        "k / (1 + (k − 1) r) of k members whose mistakes have the mean correlation r, 0 at least."
+        "k / (1 + (k − 1) r) for k members whose mistakes have the mean correlation r (at least 0)."
     ),
     "Weights": (
-        "Fitted without the sources that they are used on; shown is their mean over five folds."
+        "Fitted without the sources on which they are used; the table shows the mean over"
+        " five folds."
     ),
 }
 SOURCES = {"Worth": "Kish 1965", "Weights": "Hoerl and Kennard 1970; Wolpert 1992; Breiman 1996"}
@@ -48,8 +48,8 @@ def facts(run: Jury) -> dict[str, str]:
         "Members": ", ".join(run.settings["judges"]),
         "Rule": RULES.get(run.settings["by"], run.settings["by"]),
         "Do not conclude": (
-            "That a jury of other judges would do as well, or that this one does on outputs of "
-            "another kind."
+            "That a jury of other judges, or this jury on outputs of another kind, would do"
+            " as well."
         ),
     }
 

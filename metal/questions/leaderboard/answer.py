@@ -43,7 +43,7 @@ def headline(run: Leaderboard) -> str:
     compared = f"the {len(rivals) if len(rivals) > 1 else 'one'} it can be compared with"
     if len(rivals) == len(rows) - 1:
         compared = "the other" if len(rows) == 2 else "the others"
-    return f"{first}, shown to be ahead of {compared}."
+    return f"{first}, significantly ahead of {compared}."
 
 
 def lead(run: Leaderboard) -> str:
@@ -77,9 +77,9 @@ def cards(run: Leaderboard) -> Iterator[Remark]:
     for generator, command in commands(run)[:1]:
         yield Remark(
             "What to do next",
-            f"Nobody rated {within(generator)} yet. To hand its outputs out:",
+            f"Nobody has rated {within(generator)} yet. Give its outputs to people:",
             command,
         )
         return
-    words = "How many more ratings would make the scores as sure as you want:"
+    words = "Plan how many more ratings make the scores as precise as you need:"
     yield Remark("What to do next", words, go_on(run, "design"))

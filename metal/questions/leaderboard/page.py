@@ -24,9 +24,9 @@ MOST_RATERS = 40
 MOST_ROWS = 200
 SHADES = {1: "0", 3: ".3", 5: ".5", 7: ".7", 9: "1"}
 EXPLAINED = (
-    "Score from 0, the worst, to 1, the best, with its 95% interval by source; below a standard"
-    " error stands what it is at most for this score and number of outputs. Ranks: those that these"
-    " ratings leave open at 95%, for all generators at once."
+    "Score from 0 (worst) to 1 (best), with its 95% interval by source; below each standard"
+    " error is its upper bound for this score and number of outputs. Ranks: those that these"
+    " ratings allow, with 95% confidence for all generators at once."
 )
 
 OF_CORRECTED = (
@@ -143,12 +143,12 @@ def beside_table(run: Leaderboard) -> TableView | None:
 def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
     """What the means are of. elsewhere: raters who have none of the main ranking."""
     notes = [
-        "Means over the outputs that people rated. Metrics have scales of their own; of each,"
-        " higher is better. Judges are on the people's scale, from 0 to 1."
+        "Means over the outputs that people rated. Each metric has its own scale (higher is"
+        " better). Judges are on the people's scale, from 0 to 1."
     ]
     if any(row["coverage"] < 1 for row in rows):
         notes.append(
-            "A percentage: of these outputs it scored so many only, so its mean is of others."
+            "A percentage: it scored only so many of these outputs, so its mean rests on others."
         )
     if elsewhere:
         named = places([within(rater) for rater in elsewhere])
@@ -220,7 +220,10 @@ def _maps(run: Leaderboard) -> Iterator[Section]:
         yield Section("criteria", "Criteria", words, tables=(table,), scale=SHADES)
     if maps := language_maps(run):
         words = (
-            "Languages have texts and people of their own: compare generators within a column.",
+            (
+                "Each language has its own texts and people: compare generators within a column"
+                " only."
+            ),
         )
         main, *others = maps
         further = tuple(folded(table, by=("criterion", "language")) for table in others)
@@ -230,8 +233,8 @@ def _maps(run: Leaderboard) -> Iterator[Section]:
 def _beside(run: Leaderboard) -> Section:
     table = beside_table(run)
     nothing = (
-        "No automatic metric scored these outputs. `metal score` does; give its run folder to"
-        " `metal leaderboard` as well."
+        "No automatic metric scored these outputs. Run `metal score`, and add its run folder"
+        " to `metal leaderboard`."
     )
     title = "Metrics beside people"
     return (
@@ -242,9 +245,9 @@ def _beside(run: Leaderboard) -> Section:
 def _next(run: Leaderboard) -> Section:
     """What somebody who joins needs, and the commands that hand out what nobody rated."""
     words = (
-        "A generator that joins needs ratings of its own outputs only: add its outputs to the"
-        " dataset, hand them out, take the answers back, and make this page again. Nobody else's"
-        " score moves.",
+        "A new generator needs ratings of its own outputs only: add its outputs to the"
+        " dataset, have people rate them, import the ratings, and make this page again. Other"
+        " scores stay the same.",
     )
     to_rate = tuple(Remark(generator, "", command) for generator, command in commands(run))
     more = len(unrated(run)) - len(to_rate)
@@ -255,7 +258,7 @@ def _next(run: Leaderboard) -> Section:
         else ""
     )
     rated = folded(coverage_table(run), "Rated so far, by generator and language")
-    return Section("next", "How to go on", words, remarks=to_rate, parts=(rated,), left=left)
+    return Section("next", "What to do next", words, remarks=to_rate, parts=(rated,), left=left)
 
 
 PAGE = Page(

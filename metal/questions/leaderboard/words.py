@@ -188,13 +188,13 @@ def definitions(run: Leaderboard) -> dict[str, str]:
             " outputs."
         ),
         "Overall": (
-            "The mean of the criteria of an output, each with its labels already put together;"
-            " outputs that were not rated on all of them do not count."
+            "The mean over an output's criteria, each after combining its labels; outputs"
+            " that lack a criterion do not count."
         ),
         "Interval": (
-            "95%, Wilson's at the number of items that the variance over the generator's own"
-            " sources is worth, wider for few sources by Student's t. It does not move when another"
-            " generator joins."
+            "95%, Wilson's at the effective number of items (by the variance over the"
+            " generator's own sources), wider for few sources by Student's t. It does not"
+            " change when another generator joins."
         ),
         "Standard error": (
             "Of the score, by source: the root of the summed squares of what each source's outputs"
@@ -225,8 +225,9 @@ def definitions(run: Leaderboard) -> dict[str, str]:
             " none differ. The order is by score all the same."
         ),
         "Sample": (
-            "So many sources per language, chosen by a hash of seed, language and source: the same"
-            " for every generator, whatever joins later; a larger sample keeps the smaller one."
+            "A fixed number of sources per language, chosen by a hash of seed, language and"
+            " source: the same for every generator, also later ones. A larger sample contains"
+            " the smaller one."
         ),
         "Beside": "Means of metrics and judges over the outputs that people rated.",
         "Undefined": "A figure without a value is a dash with its reason, never 0.",

@@ -40,7 +40,7 @@ def headline(run: Passport) -> str:
         )
     beside = len(run.records("uses", use=BESIDE))
     who = within(best) if judges == 1 else f"None of the {judges} judges"
-    nowhere = "may nowhere be used alone" if judges == 1 else "may be used alone"
+    nowhere = "may not be used alone anywhere" if judges == 1 else "may be used alone"
     return f"{who} {nowhere}; beside people's ratings in {plural(beside, 'case')}, until {until}."
 
 
@@ -64,7 +64,7 @@ def cards(run: Passport) -> Iterator[Remark]:
         words = (
             f"{within(row['judge'])} {where}: {printable(row['line'])} ({row['question']}).{more}"
         )
-        yield Remark("Allowed, but beware", words)
+        yield Remark("Allowed, with a warning", words)
     gaps = [printable(row["what"]) for row in run.records("not_tested", judge=best)]
     if gaps:
         title = f"Not tested: {within(best)}" if len(run.judge_names) > 1 else "Not tested"
@@ -72,9 +72,9 @@ def cards(run: Passport) -> Iterator[Remark]:
     model = next(row["model"] for row in run.records("judges", judge=best))
     if model.partition(":")[0] in provider_names():
         command = f"metal judge DATASET -j {shlex.quote(model)} --require passport.json"
-        yield Remark("What to do next", "Judge what it allows, and nothing else:", command)
+        yield Remark("What to do next", "Judge only what the passport allows:", command)
     else:
-        words = "Let METAL ask the judge, and audit that run: then it can be required."
+        words = "Have METAL ask the judge, then audit that run; its passport can be required:"
         yield Remark("What to do next", words, f"metal judge {data_of(run)} --judge MODEL")
 
 

@@ -85,7 +85,7 @@ def sections(run: Passport) -> list[Section]:
     gaps = TableView.of_figures(run, "not_tested", title, rows, most=MOST_ROWS)
     shown = [
         Section("figures", "All figures", tables=(figures,)),
-        Section("judges", "Who they are, and what they were not tested on", tables=(asked, gaps)),
+        Section("judges", "The judges, and what they were not tested on", tables=(asked, gaps)),
     ]
     if run.lines:
         title, note = FURTHER["remarks"]

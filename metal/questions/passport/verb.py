@@ -63,7 +63,7 @@ def passport(
     ratings, beside = told_apart(runs)
     if ratings:
         raise UsageError(
-            f"{ratings[0]}: says nothing of judges; beside an audit stand runs of `metal bias"
+            f"{ratings[0]}: has no findings about judges; add runs of `metal bias"
             " language` and the like"
         )
     try:

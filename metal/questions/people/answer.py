@@ -113,15 +113,13 @@ def lead(run: Monitor) -> str:
         sentences.append(_beside(run))
     elif run.examined:
         sentences.append(
-            f"None of the {plural(len(run.examined), 'rater')} who met test questions is noisy."
+            f"None of the {plural(len(run.examined), 'rater')} who got test questions is noisy."
         )
     standing = worst_first(run)
     disagreeing = {row["rater"] for row in standing if _disagrees(row)}
     other = list(dict.fromkeys(row["rater"] for row in standing if row["rater"] not in disagreeing))
     if disagreeing and other:
-        sentences.append(
-            f"{len(other)} more differ in how severe they are, in their labels or comments."
-        )
+        sentences.append(f"{len(other)} more differ in severity, labels or comments.")
     return " ".join(sentences)
 
 
@@ -129,7 +127,7 @@ def scope(run: Monitor) -> str:
     """What was looked at, for the line above the headline."""
     people = sum(rater.kind == "human" for rater in run.raters.values())
     asked = (
-        f"{plural(len(run.examined), 'rater')} met test questions"
+        f"{plural(len(run.examined), 'rater')} got test questions"
         if run.examined
         else "no test questions"
     )
@@ -168,15 +166,19 @@ def cards(run: Monitor) -> Iterator[Remark]:
     }
     if apart:
         first, *others = apart
-        also = f" Nor can {places(list(map(within, others)), MOST_NAMED)}." if others else ""
+        also = (
+            f" The same holds for {places(list(map(within, others)), MOST_NAMED)}."
+            if others
+            else ""
+        )
         yield Remark("Who cannot be compared", f"{within(first)}: {apart[first]}.{also}")
     if len(run.tables["exclusions"]):
-        words = "Leave out who fails the test questions; nothing is removed from the dataset:"
+        words = "Audit without people who fail the test questions (the dataset stays as it is):"
         yield Remark("What to do next", words, f"{go_on(run, 'audit')} --exclude-noisy")
     elif not run.examined:
-        words = "Hide test questions among the next tasks, to know who does not read:"
+        words = "Hide test questions among the next tasks, to find people who do not read:"
         yield Remark("What to do next", words, to_hand_out(run, " --test-questions"))
     else:
         yield Remark(
-            "What to do next", "See what judges are worth beside these people:", go_on(run, "audit")
+            "What to do next", "Compare the judges with these people:", go_on(run, "audit")
         )

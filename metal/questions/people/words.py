@@ -87,17 +87,19 @@ def definitions(run: Monitor) -> dict[str, str]:
             f" sources ({count(settings['resamples'])} resamples); corrected over people by Holm."
         ),
         "Severity": (
-            "How much lower than the colleagues' mean somebody scores, in shares of the scale;"
-            " below 0: milder."
+            "How much lower a person scores than the mean of the others, as a share of the"
+            " scale; below 0: milder."
         ),
         "Dawid-Skene, MACE": (
-            "Competence by two models of annotators that learn true labels and people's errors "
-            "together: the expected share of right labels, and the probability of not guessing."
+            "Competence by two models that learn true labels and people's errors together:"
+            " the expected share of right labels, and the probability of not guessing."
         ),
         "How many are needed": (
             "The standard deviation of the people's mean score over simulated rounds of as many"
             " outputs, with one, two, ... of their people on each; an interval is 3.92 of it wide,"
             " less by the root of the outputs."
         ),
-        "Undefined": "A figure without a value is a dash, never 0; the CSV files give the reasons.",
+        "Undefined": (
+            "A figure without a value is a dash, never 0; the CSV files give the reason."
+        ),
     }

@@ -31,7 +31,7 @@ def headline(run: ProbeReport) -> str:
     who = within(*judges) if len(judges) == 1 else f"any of {len(judges)} judges"
     judge = "it" if len(judges) == 1 else "they"
     where = plural(len(languages), "language")
-    return f"Nothing is shown against {who} in {where}, which does not show that {judge} can judge."
+    return f"No fault of {who} is shown in {where}. This does not prove that {judge} can judge."
 
 
 def _said_against(says: str, against: Mapping[str, Sequence[Row]]) -> str:
@@ -117,18 +117,18 @@ def _next(unfit: Mapping[str, Sequence[Row]], moved: Mapping[str, Sequence[Row]]
     are.
     """
     if not unfit and not moved:
-        return "Let people rate a sample in each language."
+        return "Have people rate a sample in each language:"
     words = []
     if unfit:
         places = [f"{within(judge)} alone in {_languages(rows)}" for judge, rows in unfit.items()]
         left = [plural(len(places) - MOST_NAMED, "more judge")] if len(places) > MOST_NAMED else []
         words.append(
-            f"Do not use {'; nor '.join([*places[:MOST_NAMED], *left])}. Let people rate there."
+            f"Do not use {'; nor '.join([*places[:MOST_NAMED], *left])}. Have people rate there."
         )
     for judge, rows in islice(moved.items(), MOST_NAMED):
         words.append(
-            f"Give {within(judge)} only texts alike in what moves it in {_languages(rows)}:"
-            f" {_changes(rows)}."
+            f"In {_languages(rows)}, give {within(judge)} only texts that are alike in what moves"
+            f" it: {_changes(rows)}."
         )
     return " ".join(words)
 

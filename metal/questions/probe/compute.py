@@ -167,7 +167,7 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progres
             trends += _trends(scores, judge, declared)
     if not rows:
         raise UsageError(
-            f"no judge has rated {dataset.card.name}; let one, with `metal.judge`, and give its run"
+            f"no judge has rated {dataset.card.name}; run `metal.judge` on it, and pass its run"
             " folder as well"
         )
     _conclude(rows)
@@ -305,7 +305,7 @@ def _says(
     decides nothing; whether it is said whatever the p-value; and why nothing can be said.
     """
     if not expected:
-        return SHOWN, math.nan, True, "says: it is not known what must happen on this criterion"
+        return SHOWN, math.nan, True, "says: the expected effect on this criterion is unknown"
     if seen.n < LEAST or seen.sources < 2:
         why = f"says: {plural(seen.n, 'pair')}, {LEAST} needed, of two sources"
         return UNKNOWN, math.nan, True, why

@@ -44,9 +44,9 @@ EXPLAINED = (
     " far the change moves the score; on {}. What is not said to be missed is not shown to be seen."
 )
 DASHES = {  # why the table of all figures has one
-    "expected": "it is not known what must happen on this criterion",
+    "expected": "the expected effect on this criterion is unknown",
     "p_adjusted": "the row cannot say anything against the judge",
-    "selectivity": "only where the score must fall, and must stay on another criterion",
+    "selectivity": "only where the score must fall here and stay on another criterion",
     "people_a": f"only of graded changes of which people rated {LEAST} pairs",
 }
 

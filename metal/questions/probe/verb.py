@@ -199,7 +199,7 @@ def probe_run(
     if place.exists():
         if load_dataset(place).outputs != plan.dataset.outputs:
             raise UsageError(
-                f"{place} holds other probes than these; give another `folder`, or take it away"
+                f"{place} holds other probes than these; pass another `folder`, or move it away"
             )
     elif not dry_run:
         save_dataset(plan.dataset, place, maker=PLAN)

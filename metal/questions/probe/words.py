@@ -1,4 +1,4 @@
-"""A report on probes in words: what is not to be concluded, and what its figures mean."""
+"""A report on probes in words: what not to conclude, and what its figures mean."""
 
 from __future__ import annotations
 

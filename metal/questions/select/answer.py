@@ -49,23 +49,23 @@ def cards(run: Selection) -> Iterator[Remark]:
         if worst["sure"] > worst["agreement"]:
             words = (
                 f"{within(worst['judge'])} on {case_of(run, worst)}: on average"
-                f" {percent(worst['sure'])} sure, and it agrees with people in"
+                f" {percent(worst['sure'])} sure, but it agrees with people in only"
                 f" {percent(worst['agreement'])}."
             )
-            yield Remark("Surer than right", words)
+            yield Remark("Overconfident", words)
     unsaid = [row for row in run.records("selection") if row["says"] == UNKNOWN]
     if unsaid:
         reason = str(unsaid[0]["undefined"]).removeprefix("threshold: ")
         words = (
             f"In {plural(len(unsaid), 'case')}, for instance {case_of(run, unsaid[0])}: {reason}."
         )
-        yield Remark("Where nothing can be said", words)
+        yield Remark("Could not be tested", words)
     title, best = "What to do next", _best(run)
     if unsaid and reason == NO_CONFIDENCE:
-        words = "Ask the judge with token probabilities, or several times, and give that run too:"
+        words = "Ask the judge with token probabilities, or several times, and add that run:"
         yield Remark(title, words, f"metal judge {data_of(run)} --judge MODEL --repeat 5")
     elif best is None:
-        words = "Whether a judge is good enough to have people rate more for it:"
+        words = "Check whether a judge is good enough to have people rate more outputs:"
         yield Remark(title, words, go_on(run, "audit"))
     elif not run.settings.get("costs"):
         command = (
@@ -74,12 +74,12 @@ def cards(run: Selection) -> Iterator[Remark]:
         )
         yield Remark(
             title,
-            "What that saves, with the dollars of an answer and of a person's:",
+            "Compute the savings, from the price of a judge's and a person's answer:",
             f"{command},people=0.2",
         )
     else:
         yield Remark(
-            title, "Whether the judge is like a person, threshold or not:", go_on(run, "audit")
+            title, "Check whether the judge is like a person on all outputs:", go_on(run, "audit")
         )
 
 

@@ -16,8 +16,8 @@ from metal.show.view import Cell, Section, TableView
 
 MOST_ROWS = 100
 EXPLAINED = (
-    "Alone, in part: the share of outputs that the judge may answer, and how often it surely agrees"
-    " there."
+    "Alone, in part: the share of outputs that the judge may answer, and its agreement there"
+    " at least."
 )
 
 
@@ -62,7 +62,7 @@ def sections(run: Selection) -> list[Section]:
     title = "Whether confidence can be believed"
     shown = [TableView.of_figures(run, "calibration", title, rows, notes=notes, **options)]
     if curve:
-        title = "Reliability: how often answers of a confidence agree with people"
+        title = "Reliability: how often answers agree with people, by confidence"
         shown.append(TableView.of_figures(run, "curve", title, curve, heads=4, most=MOST_ROWS))
     return [
         Section("figures", "All figures", tables=(figures,)),

@@ -72,7 +72,7 @@ def isolated_metric(
     def score(items: Sequence[Item]) -> list[Answer]:
         if _digest(place) != digest:
             raise DataError(
-                f"metric {name}", "its file has changed since it was opened", "Open it again"
+                f"metric {name}", "its file has changed since it was loaded", "Open it again"
             )
         reply = ask(
             {**request, "action": "score"}, map(asdict, items), limits, LINE * (len(items) + 1)

@@ -62,7 +62,7 @@ def ask(
     """
     if os.name != "posix":
         raise UsageError(
-            "programs of others run on Linux and macOS only: here nothing would hold them back"
+            "submitted programs run on Linux and macOS only: METAL cannot isolate them here"
         )
     until = time.monotonic() + limits.seconds
     folder = private_folder()

@@ -48,7 +48,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.seconds) and min(asdict(self).values()) > 0):
-            raise UsageError(f"limits {asdict(self)}: each is more than 0")
+            raise UsageError(f"limits {asdict(self)}: each must be above 0")
 
     @property
     def files_counted(self) -> int:

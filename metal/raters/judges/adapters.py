@@ -137,7 +137,7 @@ def _inspect(scorer: Any) -> Callable[..., Any]:
             return _with_reason(_INSPECT_SCORES[score.value], score.explanation, criterion)
         if isinstance(score.value, Mapping):
             raise ValueError(
-                f"several scores ({', '.join(score.value)}); a judge gives one a criterion"
+                f"several scores ({', '.join(score.value)}); a judge must return one per criterion"
             )
         return float(score.value), score.explanation or ""
 

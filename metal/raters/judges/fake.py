@@ -90,7 +90,7 @@ class Behaviour:
             except ValueError:
                 values[key] = math.nan
             if not math.isfinite(values[key]):
-                raise DataError(place, f"{key}={value}", f"It is a number, e.g. {key}=1.5")
+                raise DataError(place, f"{key}={value}", f"Write a number, e.g. {key}=1.5")
         return cls(kind, **values)
 
 

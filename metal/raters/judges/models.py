@@ -222,7 +222,7 @@ def find_model(name: str, named: Mapping[str, Model], *, base_url: str = "") -> 
     _check_callable(model)
     if provider.needs_url and not url_of(model):
         raise UsageError(
-            f"judge {model.name!r}: where is it? Give `base_url`, e.g. http://127.0.0.1:8000/v1,"
+            f"judge {model.name!r}: its server is unknown. Pass `base_url`, e.g. http://127.0.0.1:8000/v1,"
             f" base_url in {FILE}, or {provider.url_variable} in the environment"
         )
     if provider.url_variable and (url := url_of(model)) and not _is_address(url):
@@ -345,7 +345,7 @@ def _check_budget(parameters: Mapping[str, Any], place: str) -> None:
     if type(most) is int and type(budget) is int and most <= budget:
         fault = f"max_tokens = {most} is not above thinking.budget_tokens = {budget}"
         raise DataError(
-            place, fault, "max_tokens holds thoughts and answer: write more, or less budget_tokens"
+            place, fault, "max_tokens covers thoughts and answer: raise it, or lower budget_tokens"
         )
 
 
@@ -391,12 +391,12 @@ def _read_batch_settings(entry: Mapping[str, Any], place: str) -> BatchSettings:
             continue
         integer = isinstance(value, int) and not isinstance(value, bool)
         if not integer and not (isinstance(value, float) and key in ("tokens", "poll", "settle")):
-            raise DataError(place, f"batch: {key} = {value!r}", "It is a number above 0")
+            raise DataError(place, f"batch: {key} = {value!r}", "Write a number above 0")
         if not 0 < value < float("inf"):
             raise DataError(
                 place,
                 f"batch: {key} = {value!r}",
-                "It is a number above 0; leave it out for the default",
+                "Write a number above 0, or leave it out for the default",
             )
     return BatchSettings(**entry)
 

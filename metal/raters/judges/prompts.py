@@ -235,7 +235,7 @@ class Prompt:
             )
         except Exception as error:  # a template can raise anything
             raise DataError(
-                self.template.path, f"not a template METAL can fill ({error})", _VARIABLES
+                self.template.path, f"METAL cannot fill this template ({error})", _VARIABLES
             ) from None
         check_slots(self.template, (*system[1::2], *user[1::2]))
         system[-1] += self._shown_examples(criterion, language)
@@ -312,7 +312,7 @@ def compiled(path: Path, texts: Iterable[str], remedy: str) -> tuple[Any, ...]:
     try:
         return tuple(environment.from_string(text) for text in texts)
     except jinja2.TemplateError as error:
-        raise DataError(path, f"not a template METAL can fill ({error})", remedy) from None
+        raise DataError(path, f"METAL cannot fill this template ({error})", remedy) from None
 
 
 def rubric_variables(rubric: Rubric) -> dict[str, Any]:

@@ -267,19 +267,19 @@ def _fitting(rubric: Rubric, criterion: Criterion, path: Path, flipped: bool) ->
             path,
             f"its labels are in another order ({theirs.describe()}) than the dataset's"
             f" ({ours.describe()})",
-            f'If it counts the other way round, pass `flip=["{criterion.name}"]`',
+            f'If its scale runs the other way, pass `flip=["{criterion.name}"]`',
         )
     if flipped and labels and labels == own_labels:
         raise DataError(
             path,
-            f"it counts the same way as the dataset ({theirs.describe()})",
+            f"its scale runs the same way as the dataset's ({theirs.describe()})",
             f'Leave `flip=["{criterion.name}"]` out',
         )
     if rubric.criterion.direction != criterion.direction:
         raise DataError(
             path,
             f"{rubric.criterion.direction} is better here, {criterion.direction} in the dataset",
-            "If it counts the other way round, set the dataset's direction there and pass "
+            "If its scale runs the other way, set the dataset's direction there and pass "
             f'`flip=["{criterion.name}"]`',
         )
     return rubric

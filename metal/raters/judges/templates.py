@@ -281,7 +281,7 @@ def _words(table: Any, path: Path) -> dict[str, str]:
     for key, words in table.items():
         if not isinstance(words, str) or not re.fullmatch(r"[^\W\d_](?:[\w ,'’-]*\w)?", words):
             raise DataError(
-                path, f"{key} is {words!r}", 'It is a few words, e.g. output = "answer"'
+                path, f"{key} is {words!r}", 'Write a few words, e.g. output = "answer"'
             )
     return table
 
@@ -322,4 +322,6 @@ def check_slots(template: Template, texts: Container[str]) -> None:
     for slot in template.slots:
         if slot not in texts:
             problem = f"nowhere says {{{{ {slot} }}}}"
-            raise DataError(template.path, problem, "What is judged has to be in what is sent")
+            raise DataError(
+                template.path, problem, "The message must contain the text that is judged"
+            )

@@ -95,7 +95,7 @@ def conformance(
     for fewer than two.
     """
     if len(samples) < 2:
-        raise UsageError("trying a metric takes sentences in two languages or more")
+        raise UsageError("testing a metric needs sentences in two or more languages")
     same = [Item(text, (text,), text, language) for language, text in samples.items()]
     started = clock()
     scores = score_all(metric, same)

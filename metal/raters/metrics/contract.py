@@ -127,7 +127,7 @@ class Metric:
             raise DataError(
                 f"metric {self.name}",
                 f"range {self.low} to {self.high}",
-                "the first end is the lower one",
+                "write the lower end first",
             )
 
     @property

@@ -472,7 +472,7 @@ def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> 
     if again:
         problems.append(f"{counted(again, 'output')} more than once")
     if problems:
-        raise DataError(table.path, "; ".join(problems), "Nothing was taken in; put the file right")
+        raise DataError(table.path, "; ".join(problems), "Nothing was imported; correct the file")
     return [name for name in names if name is not None]
 
 

@@ -3,10 +3,10 @@
 
 const TYPICAL = 3;
 const LEVELS =
-  "Intervals are 95%; those of shares of a person's, against a person, over a constant and in the reason are 90% (5% beyond each end). " +
-  "Without one person: the least and the most when each is left out in turn, on the outputs that count then.";
+  "Intervals are 95%, but 90% (5% beyond each end) for shares of a person's, differences to a person, leads over a constant, and in the reason. " +
+  "Without one person: the lowest and highest value when each person is left out in turn.";
 const CLASSES =
-  " Class by class: beside each person in turn, against the others' most frequent answer, so that nobody reaches 100% where people differ.";
+  " Class by class: judge and each person in turn are compared with the others' most frequent answer, so nobody reaches 100% where people differ.";
 
 function table([caption, heads, rows]) {
   const node = make("table", null, { class: "small" });
@@ -56,7 +56,7 @@ for (const reason of document.querySelectorAll(".reasons li")) reason.removeAttr
 function unlisted(link) {
   const about = [link.closest("table").dataset.judge, link.closest("tr").cells[0].textContent, link.dataset.of];
   const [verdict, figures] = [...link.querySelectorAll("strong, small")].map((part) => part.textContent);
-  return `${about.join(", ")}: ${verdict} (${figures}). The reason stands in tables/verdicts.csv.`;
+  return `${about.join(", ")}: ${verdict} (${figures}). The reason is in tables/verdicts.csv.`;
 }
 
 async function explain() {
@@ -100,12 +100,12 @@ async function explain() {
       const all = items.length < chosen.n ? `${items.length.toLocaleString("en")} of its ${chosen.n.toLocaleString("en")} disagreements` : "All its disagreements";
       why.append(make("h3", "Typical disagreements"), ...cards, make("a", all, { href: `#disagreements?${new URLSearchParams(wanted)}` }));
     } else {
-      const none = "It differs from the people on no output with a full panel.";
-      const elsewhere = `None of the ${chosen.n.toLocaleString("en")} outputs on which it differs from the people is in this page; disagreements.parquet has them.`;
+      const none = "Judge and people agree on every output with a full panel.";
+      const elsewhere = `None of the ${chosen.n.toLocaleString("en")} outputs on which judge and people differ is on this page; they are in disagreements.parquet.`;
       why.append(make("p", chosen.n ? elsewhere : none, { class: "soft" }));
     }
   } else {
-    const where = "Its figures stand in tables/judges.csv, its answers in disagreements.parquet, beside this page.";
+    const where = "Beside this page, tables/judges.csv has its figures and disagreements.parquet its answers.";
     why.append(make("p", where, { class: "soft" }));
   }
   link.closest(".scroll").after(why);

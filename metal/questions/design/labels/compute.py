@@ -140,7 +140,7 @@ def plan_labels(
             rows.append(_pilot(cell, judge, means.get(ALL) or next(iter(means.values())), asked))
     if not rows:
         raise UsageError(
-            "no criterion with ends that people and a judge rated: there is no pilot to plan from"
+            "no criterion with bounds was rated by people and a judge: nothing to plan from"
         )
     planned = [row | _plan(row, pilot, rows, asked) if pilot else row for row, pilot in rows]
     table = pd.DataFrame(planned, columns=list(LABELS))

@@ -182,7 +182,7 @@ def simulate(
     if not panel:
         raise Undefined("no ratings")
     if labelling == "multilabelling" and panel < 2:
-        raise Undefined("items have one label: there is nothing to put together")
+        raise Undefined("items have one label: there is nothing to combine")
     enough = rated.sum(axis=1) >= panel
     budget = int(enough.sum()) // panel * panel
     if not budget:

@@ -47,7 +47,7 @@ def design_labels(
 ) -> LabelPlan:
     """Plan how many people's labels `metal.correct` needs beside a judge.
 
-    The plan starts from the labels there are, a pilot. For each language, criterion and judge, it
+    The plan starts from the existing labels, a pilot. For each language, criterion and judge, it
     gives the number of labels that make the interval of the corrected mean as narrow as
     `half_width`, and the number needed without a judge. With a `budget` it spreads the labels over
     the languages so that their intervals are narrowest together (Neyman). It says where the judge

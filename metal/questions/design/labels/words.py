@@ -12,8 +12,8 @@ def facts(run: LabelPlan) -> dict[str, str]:
     """What is left open."""
     return {
         "Do not conclude": (
-            "That the judge goes with people elsewhere as in this pilot, or that other people would"
-            " vary as these do."
+            "That judge and people agree elsewhere as they do in this pilot, or that other"
+            " people would vary as these do."
         )
     }
 

@@ -194,7 +194,7 @@ def lock_shards(folder: Path) -> BaseFileLock:
         return lock.acquire(timeout=PATIENCE).lock
     except Timeout:
         raise UsageError(
-            f"{folder}: another run's coordinator still writes there; wait until it has ended"
+            f"{folder}: another run's coordinator still writes there; wait for it to end"
         ) from None
 
 

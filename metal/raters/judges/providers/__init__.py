@@ -236,7 +236,7 @@ def guidance_settings(model: str, place: str) -> Mapping[str, Any]:
     provider, _, name = model.partition(":")
     if provider not in THROUGH_GUIDANCE or not name:
         remedy = f"Write guidance:PROVIDER:MODEL with {', '.join(THROUGH_GUIDANCE)}"
-        raise DataError(place, "nobody guidance can ask", remedy)
+        raise DataError(place, "guidance cannot ask this model", remedy)
     return {}
 
 

@@ -120,7 +120,7 @@ class AnthropicBatch(BatchConnection):
         if unseen:
             raise CallFailed(
                 calls.SERVER,
-                f"{unseen} batches are under way, and show whose they are at their end only",
+                f"{unseen} batches are in progress; only finished batches show their run",
             )
         return None
 
