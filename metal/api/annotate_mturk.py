@@ -459,7 +459,7 @@ def _taken_in(
     say: Say,
     imported: Callable[[ImportReport], None],
 ) -> ImportReport | None:
-    """The report on the answers that are ratings now; None where there are none yet."""
+    """The report on the answers that are ratings now; None if there are none yet."""
     from metal.running.annotating import import_answers
 
     notes = received.left_out()

@@ -26,7 +26,7 @@ class Folder:
     """A dataset or a run. kind: `dataset`, or the command of the run. date: of the last change, as
     YYYY-MM-DD.
 
-    languages: None where the folder does not say. raters: how many of each kind. answer: the
+    languages: None if the folder does not say. raters: how many of each kind. answer: the
     headline of a run with a page, what a run of judges or metrics rated, a dataset's title and
     counts, or why the folder cannot be read.
     """
@@ -56,7 +56,7 @@ def ls(folder: StrPath = ".", *, progress: Progress | None = None) -> tuple[Fold
         Them, datasets first. A damaged one says what is wrong.
 
     Raises:
-        UsageError: Where there is no such folder.
+        UsageError: If there is no such folder.
 
     Example:
         for folder in metal.ls("runs"):
@@ -129,7 +129,7 @@ def _of_run_with_page(path: Path, kind: str) -> tuple[Any, Any, str]:
 
 
 def _languages_rated(about: Mapping[str, Any]) -> Any:
-    """The languages that a run was limited to, or those of its dataset; None where it is gone."""
+    """The languages that a run was limited to, or those of its dataset; None if it is gone."""
     from metal.data.files import read_toml
 
     if languages := about["settings"].get("languages"):

@@ -96,7 +96,7 @@ def judges_test(judge: str, *, base_url: BaseUrl = "") -> Tried:
 
     Raises:
         UsageError: A name that is no judge, or a key that is not set.
-        JudgeStopped: Where the judge cannot be asked.
+        JudgeStopped: If the judge cannot be asked.
 
     Example:
         metal.judges_test("openai:gpt-4o-mini")

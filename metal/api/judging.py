@@ -271,7 +271,7 @@ async def judge_async(
         UsageError: Options that do not fit each other or the data.
         UnknownName: A criterion, language, prompt or provider that there is not.
         DataError: The first fault in the data.
-        JudgeStopped: Where no call of a new run was answered, of which nothing is kept.
+        JudgeStopped: If no call of a new run was answered, of which nothing is kept.
 
     Example:
         run = await metal.judge_async("datasets/news", "openai:gpt-4o")
@@ -334,7 +334,7 @@ def _functions(judge: Names | JudgeFunction, name: str) -> dict[str, JudgeFuncti
 def _begun(run: Path, added: Sequence[str]) -> tuple[JudgeRequest, Inputs, int | None]:
     """The request of a run to resume, with the judges added to it, its data, and its concurrency.
 
-    Raises UsageError where its judge is a function that cannot be had by name.
+    Raises UsageError if its judge is a function that cannot be had by name.
     """
     from metal.raters.judges.functions import PROVIDER as FUNCTION
     from metal.raters.judges.functions import is_function
@@ -401,7 +401,7 @@ def _engine(
 
 
 def _of_pairs(inputs: Inputs, which: str, seed: int, folder: Path, dry_run: bool) -> Inputs:
-    """The data as pairs of outputs, kept in the folder. Raises UsageError where other pairs are
+    """The data as pairs of outputs, kept in the folder. Raises UsageError if other pairs are
     there.
     """
     from metal.building.pairs import compared

@@ -103,7 +103,7 @@ def replies(
 
     Raises:
         UnknownName: For an output, language, criterion or judge that is not there.
-        UsageError: Where RUN has no replies.
+        UsageError: If RUN has no replies.
 
     Example:
         metal.replies("runs/news-judges", unread=True)

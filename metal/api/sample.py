@@ -126,7 +126,7 @@ def sample(
         The dataset, which is written to `out`.
 
     Raises:
-        UsageError: Where a bin holds fewer passages than asked for.
+        UsageError: If a bin holds fewer passages than asked for.
 
     Example:
         metal.sample("xlsum", "datasets/news", languages=["hindi", "swahili"], per_language=100)
@@ -206,7 +206,7 @@ def _criteria_named(criteria: Sequence[str]) -> list[Criterion]:
 def _check_drawn(
     drawn: Mapping[str, tuple[Histogram, Sequence[Source]]], per_language: int
 ) -> None:
-    """Raise UsageError where a language's fullest bin did not hold as many passages as asked."""
+    """Raise UsageError if a language's fullest bin did not hold as many passages as asked."""
     short = {code: histogram for code, (histogram, sources) in drawn.items() if not sources}
     if not short:
         return

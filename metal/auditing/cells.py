@@ -31,7 +31,7 @@ PANEL = 3  # METAL's panel; a larger one does not raise the number of ratings an
 
 
 def worst_level(criterion: Criterion, named: str) -> Level | None:
-    """The level at the bad end, which a judge must find; None where the criterion has none.
+    """The level at the bad end, which a judge must find; None if the criterion has none.
 
     Of two nominal levels, the second is the worst where lower is better (Absent, Present). `higher`
     is also what a criterion without a word about it gets, so it tells nothing about labels without
@@ -111,7 +111,7 @@ class AuditCell:
 
     @property
     def bad_end(self) -> int | None:
-        """The place of the worst class; None where a criterion has none."""
+        """The place of the worst class; None if a criterion has none."""
         worst = worst_level(self.criterion, self.settings.bad)
         return None if worst is None else self.criterion.scale.levels.index(worst)
 

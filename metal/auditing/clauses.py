@@ -181,7 +181,7 @@ def _other_labels(beside: Standing) -> Iterator[Clause]:
 
 
 def on_people(beside: Standing) -> Iterator[Clause]:
-    """What is asked of people's agreement and of the judge's answers, on any scale."""
+    """The conditions on people's agreement and on the judge's answers, on any scale."""
     alpha, floor = beside.people.alpha, beside.cell.settings.people_floor
     words = f"people's {beside.measure} is below {floor:g} ({bounds(alpha)})"
     yield Clause(alpha.value >= floor, words, shown=alpha.high < floor)

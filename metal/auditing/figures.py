@@ -292,7 +292,7 @@ def _kinds(observed: Codes, by_source: SourceDraws | None, features: Codes) -> t
 
 
 def few_of_a_second_class(items: int, of_one_class: int) -> str:
-    """Why chance agreement cannot be known; empty where it can.
+    """Why chance agreement cannot be known; empty if it can.
 
     of_one_class: the items with the commonest class alone.
 
@@ -373,7 +373,7 @@ def columns(figures: Mapping[str, Estimate]) -> dict[str, float]:
 
 
 def range_columns(name: str, values: Iterable[Any]) -> dict[str, float]:
-    """The least and the most of a figure without each person in turn, in columns; NaN where it is
+    """The least and the most of a figure without each person in turn, in columns; NaN if it is
     undefined throughout.
 
     >>> range_columns("kappa", [0.2, 0.5, math.nan])

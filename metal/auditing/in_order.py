@@ -1,5 +1,5 @@
 """Does a judge put outputs in people's order? Quadratic kappa, Spearman's and Pearson's
-correlation, beside a person's.
+correlation, for the judge and for a person.
 
 Judge and person face the same other people on the same seats (metal.stats.seats), so that the two
 may be compared. The person's figures are pooled over all seats.
@@ -52,7 +52,7 @@ def order_figures(beside: Standing) -> dict[str, Estimate]:
 
 
 def _undefined(beside: Standing) -> str:
-    """Why there is no order to speak of; empty where there may be."""
+    """Why there is no order to speak of; empty if there may be."""
     if not beside.cell.ordered:
         return "nominal scale"
     return "" if beside.items else "no answer to an output with two people"

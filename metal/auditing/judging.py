@@ -119,7 +119,7 @@ class JudgedItems:
 
     @property
     def few(self) -> str:
-        """Why chance agreement cannot be known; empty where it can."""
+        """Why chance agreement cannot be known; empty if it can."""
         hits, truths, answers = self.margins.observed
         return few_of_a_second_class(int(truths.sum()), int(hits[(truths + answers).argmax()]))
 

@@ -51,7 +51,7 @@ NOTHING = {"contradicts": "no reason names a level", "quotes_found": "no quotati
 @dataclass(frozen=True)
 class Reason:
     """A justification. row: of its rating. score: that rating's; lean: that less the judge's mean
-    on the criterion, as a share of the range; wrong: whether people say otherwise, NaN where they
+    on the criterion, as a share of the range; wrong: whether people say otherwise, NaN if they
     say nothing. output: what it is about."""
 
     row: int
@@ -222,7 +222,7 @@ def language_of(text: str, language: str) -> str:
 
 
 def level_named(text: str, scale: Scale) -> float | None:
-    """The level that a text gives as its verdict, read as a reply is; None where it names none."""
+    """The level that a text gives as its verdict, read as a reply is; None if it names none."""
     if scale.compares:
         return None  # first and second are places, which the other order exchanges
     # patterns of many languages: only where judges gave reasons

@@ -78,7 +78,7 @@ def _preference(shift: Shifts, p: float, span: float, why: str) -> dict[str, Any
 def _cell(
     cell: AuditCell, judge: str, own: Sequence[str], by_own: Codes
 ) -> tuple[dict[str, Any], Shifts, float] | None:
-    """The row of a judge, its preference and the range of the scale; None where nobody rated
+    """The row of a judge, its preference and the range of the scale; None if nobody rated
     outputs of its own.
     """
     scale = cell.criterion.scale
@@ -110,7 +110,7 @@ def _cell(
 
 
 def _undefined(group: Any, figures: dict[str, Shifts]) -> str:
-    """Why there is no preference; empty where there is."""
+    """Why there is no preference; empty if there is."""
     for place, whose in ((1, "its own"), (0, "others'")):
         if (count := int((group == place).sum())) < LEAST:
             return f"{count} outputs of {whose} that people rated, {LEAST} needed"

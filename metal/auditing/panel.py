@@ -19,7 +19,7 @@ ALIKE_IN_ORDER = 0.10  # of a rank correlation
 
 
 def confirmations(beside: Standing) -> dict[str, Any]:
-    """How often a person's rating is what most others say, and of the bad end; NaN where nobody was
+    """How often a person's rating is what most others say, and of the bad end; NaN if nobody was
     asked, and at the bad end where people call too few items so.
     """
     if not beside.items:
@@ -33,7 +33,7 @@ def confirmations(beside: Standing) -> dict[str, Any]:
 
 
 def on_panel(cell: AuditCell, careless_ones: Careless) -> str:
-    """What holds for every judge of the cell; empty where there is nothing to say."""
+    """What holds for every judge of the cell; empty if there is nothing to say."""
     if careless_ones.many:
         return "most of these people differ from each other: nobody can be called careless"
     if (
@@ -62,7 +62,7 @@ def left_out_words(cell: AuditCell, careless_ones: Careless) -> str:
 
 
 def _ranks_alike(cell: AuditCell, person: int) -> str:
-    """`ranks like the others (order .93, theirs .95) but answers .6 levels higher`; empty where
+    """`ranks like the others (order .93, theirs .95) but answers .6 levels higher`; empty if
     that is not so.
     """
     own, others = (

@@ -69,7 +69,7 @@ def scored_outputs(
     languages: tuple[str, ...],
     least: int = 2,
 ) -> ScoredOutputs | None:
-    """What the raters scored on a criterion in these languages; None where that is in fewer than
+    """What the raters scored on a criterion in these languages; None if that is in fewer than
     `least` of them.
     """
     table = dataset.ratings

@@ -147,7 +147,7 @@ class ScoreStanding(Standing):
         return self._seats(every, alone=True)
 
     def nothing_to_tell(self) -> str:
-        """Why there is nothing to tell apart; empty where there is."""
+        """Why there is nothing to tell apart; empty if there is."""
         seats = self.seats
         return ALL_EQUAL if np.ptp(seats.facing) < 1e-12 or np.ptp(seats.own) < 1e-12 else ""
 
@@ -312,7 +312,7 @@ def _people(cell: AuditCell, without: Sequence[int]) -> ScorePeople:
 
 
 def recalibrated(beside: ScoreStanding) -> str:
-    """What makes a judge like a person, which it is not as given; empty where a line through its
+    """What makes a judge like a person, which it is not as given; empty if a line through its
     scores does not.
 
     A shift, then a rising line, each fitted on the sources of the other folds.
@@ -371,9 +371,7 @@ def _shift(away: Numbers, weight: Numbers, heavy: bool) -> float:
 def standing(
     cell: AuditCell, judge: str, without: Sequence[int] = (), *, alone: bool = False
 ) -> Standing:
-    """A judge beside people of a cell, by scores or by classes, made once for all that
-    looks at it.
-    """
+    """Compare a judge with the people of a cell, by scores or by classes; made once and shared."""
     key = "standing", judge, tuple(sorted(without)), alone
     if key not in cell.shared:
         cell.shared[key] = (ScoreStanding if cell.by_scores else Standing)(

@@ -53,7 +53,7 @@ class SeatedJudge:
 
     @cached_property
     def by(self) -> SourceSums:
-        """The sums of kinds by source."""
+        """Sums by source, from sums by kind of source."""
         return SourceSums(self._joint, self._sources)
 
     def totals(self) -> tuple[Numbers, Numbers, Numbers]:
@@ -115,7 +115,7 @@ class SeatedJudge:
 
     @cached_property
     def order(self) -> OrderFigures | None:
-        """Whether the judge puts items in people's order; None where that is undefined."""
+        """Whether the judge puts items in people's order; None if that is undefined."""
         if not self.ordered or self.levels < 3:
             return None
         return order(self.seats, self.kind, self.answer, self.values, self.by, self.times)
@@ -168,7 +168,7 @@ class SeatedJudge:
         return float(self.times @ (seats / every)), judge / total, float(self.times @ hits) / total
 
     def kappa_share(self) -> Ratio | None:
-        """The judge's kappa with the others' label as a share of a person's; None where a person's
+        """The judge's kappa with the others' label as a share of a person's; None if a person's
         is not above 0.
         """
         own = self.seats.by_item(

@@ -271,7 +271,7 @@ class Standing:
         return self.beyond(0.5).high() < 0
 
     def order_share(self) -> Ratio | None:
-        """The judge's order as a share of a person's; None where it is undefined."""
+        """The judge's order as a share of a person's; None if it is undefined."""
         order = None if self.gold else self.order
         return order.ranks.share if order else None
 
@@ -325,7 +325,7 @@ class Standing:
         return _thin(self.paired)
 
     def nothing_to_tell(self) -> str:
-        """Why answers cannot be told apart; empty where they can."""
+        """Why answers cannot be told apart; empty if they can."""
         items = self.paired.items_of_label
         second, first = np.argsort(items, kind="stable")[-2:].tolist()
         off = float(items.sum() - items[first])
@@ -340,7 +340,7 @@ class Standing:
         return f"{THIN}: {have}, {LEAST_ITEMS} of two needed (of about {needed:,.0f} items)"
 
     def share(self, p: float = P) -> Ratio | None:
-        """What the judge keeps of what a person knows, with limits at p; None where a person is not
+        """What the judge keeps of what a person knows, with limits at p; None if a person is not
         shown to know.
         """
         bad, lead = self.cell.bad_end, self.lead

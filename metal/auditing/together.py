@@ -36,7 +36,7 @@ def kept_at_least(cell: AuditCell, verdict: Verdict, number: int) -> float:
     """What the judge keeps at least of what a person knows, beyond an error of 5% in any of so many
     cells.
 
-    NaN where that has no limit, or no share kept is defined.
+    NaN if that has no limit, or no share kept is defined.
     """
     if math.isnan(verdict.share_kept.value):
         return math.nan

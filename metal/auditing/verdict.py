@@ -142,7 +142,10 @@ COLUMNS = (*Verdict("", "", "", "", "").row(), "signature")
 
 
 def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
-    """The verdict on a judge in a cell. It depends on nothing outside the cell.
+    """The verdict on a judge in a cell. It depends on nothing outside the cell. ranges: whether to
+    compute figures without each person in turn as well; no verdict depends on them. With the
+    setting `standardise` the reason adds the verdict that would hold if everybody used the scale
+    alike.
 
     ranges: whether figures without each person in turn are wanted too; no verdict depends on them.
     With the setting `standardise` the reason says what the verdict would be if everybody used the
@@ -235,7 +238,7 @@ def _missing(beside: Standing) -> tuple[str, str] | None:
 
 
 def _people(beside: Standing) -> tuple[str, str] | None:
-    """Rule 2: the verdict and reason where people do not agree, or are not shown to; None where
+    """Rule 2: the verdict and reason where people do not agree, or are not shown to; None if
     they are.
     """
     lead = beside.lead
@@ -392,7 +395,7 @@ def _beside(beside: Standing) -> str:
 
 
 def _uninformative(beside: Standing) -> str:
-    """Rule 4: why the judge is *uninformative*; empty where it is not shown to be."""
+    """Rule 4: why the judge is *uninformative*; empty if it is not shown to be."""
     if beside.one_answer:
         return "it gave one answer only"
     above, most = beside.above, beside.above.high()
@@ -457,7 +460,7 @@ def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
 
 def _plainly(clauses: list[Clause]) -> str:
     """The first open clause that anybody understands, one that is shown not to hold before others;
-    empty where there is none.
+    empty if there is none.
     """
     plain = sorted((each for each in clauses if each.plain), key=lambda each: not each.shown)
     if not plain:

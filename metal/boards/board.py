@@ -119,7 +119,7 @@ def billboard(
     in every language.
 
     stored: the ensembles of earlier boards (`Board.ensembles`): one that scores alike has its
-    signature. progress: called with cells done and cells in all. Raises UsageError where the people
+    signature. progress: called with cells done and cells in all. Raises UsageError if the people
     rated nothing, UnknownName for names that do not occur.
     """
     cells = board_cells(dataset, settings)
@@ -184,9 +184,7 @@ def billboard(
 
 
 def _check_names(cells: Sequence[BoardCell]) -> None:
-    """No rater may pass for the reference people or for the board's own ensemble. Raises
-    UsageError.
-    """
+    """Raise UsageError if a rater is called like the reference people or the board's ensemble."""
     for rater in dict.fromkeys(rater.name for cell in cells for rater in cell.raters):
         if rater in (PEOPLE, NAME) or rater.startswith("ensemble of "):
             raise UsageError(

@@ -48,7 +48,7 @@ class BoardRater:
 
 @dataclass(frozen=True)
 class ScaleEnds:
-    """The ends of the people's scale, None where it has none."""
+    """The ends of the people's scale, None if it has none."""
 
     low: float | None
     high: float | None
@@ -58,7 +58,7 @@ class ScaleEnds:
 class BoardCell:
     """One criterion x language. All scores are higher-is-better.
 
-    human: (items,) mean of the reference people, NaN where none of them rated. scores: (raters,
+    human: (items,) mean of the reference people, NaN if none of them rated. scores: (raters,
     items), NaN without a score. outputs, source: (items,) places in the dataset; items are in
     string order of the outputs. generator: (items,) codes into `generators`. alone, others:
     (ratings,) each reference person's score, and the mean of the others'; alone_source: their
@@ -152,7 +152,7 @@ class CriterionScores:
 
     @cached_property
     def means(self) -> Numbers:
-        """(rows, outputs), NaN where nobody answered."""
+        """(rows, outputs), NaN if nobody answered."""
         return np.asarray(ratio(self.sums, self.counts))
 
     @cached_property
@@ -227,7 +227,7 @@ def combined(
     function of a mask of outputs that gives each reference person's score, the mean of the others',
     and the output.
 
-    Criteria with different scales are combined as shares of their ranges. Raises UsageError where
+    Criteria with different scales are combined as shares of their ranges. Raises UsageError if
     one has no range.
     """
     scales = {part.scale for part in parts}
@@ -347,7 +347,7 @@ def _parts_of(
 
 
 def ranked_cells(cells: Sequence[BoardCell]) -> list[BoardCell]:
-    """The cells with a rater besides the people. Raises UsageError where there is none."""
+    """The cells with a rater besides the people. Raises UsageError if there is none."""
     ranked = [cell for cell in cells if cell.raters]
     if not ranked:
         criteria = first_few([*dict.fromkeys(cell.criterion for cell in cells)])

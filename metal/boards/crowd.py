@@ -1,4 +1,4 @@
-"""Judge or crowd? People outside the reference, and LLM judges, against the reference people.
+"""Judge or crowd? Compares people outside the reference, and LLM judges, with the reference people.
 
 Source: Bidimensional Leaderboards, section 2.5 and Figure 2.
 """
@@ -166,7 +166,7 @@ def crowd(
     computed: what a board of the same people has found already, of at least these raters.
     progress: called with cells done and in all; or their unit, for FOLLOWER.
 
-    Raises UsageError where there is nobody to compare, and as `cells`.
+    Raises UsageError if there is nobody to compare, and as `cells`.
     """
     choices = choices or CrowdSettings()
     people = people_named(dataset, settings.reference)
@@ -246,7 +246,7 @@ def _of_cell(rows: Sequence[dict[str, Any]], cell: BoardCell) -> list[dict[str, 
 def _cells(
     dataset: Dataset, settings: BoardSettings, computed: BoardFigures | None
 ) -> list[BoardCell]:
-    """The board's cells with the raters to compare. Raises UsageError where there are none."""
+    """The board's cells with the raters to compare. Raises UsageError if there are none."""
     every = computed.cells if computed else board_cells(dataset, settings)
     cells = [_chosen(cell, settings) for cell in every]
     if not any(cell.raters for cell in cells):

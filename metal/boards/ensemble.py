@@ -38,7 +38,7 @@ LEAST_COVERAGE = 0.95
 
 @dataclass(frozen=True)
 class Without:
-    """The ensemble fitted again without one of its members: r by leave-one-generator-out, NaN where
+    """The ensemble fitted again without one of its members: r by leave-one-generator-out, NaN if
     there is none.
     """
 
@@ -118,7 +118,7 @@ def people_target(scale: ScaleEnds) -> tuple[float, float]:
 
 
 def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
-    """The ensemble of a cell's metrics. Raises Undefined where there is none, with the reason."""
+    """The ensemble of a cell's metrics. Raises Undefined if there is none, with the reason."""
     names, dropped = _candidates(cell, settings)
     if len(names) < settings.nonzero:
         fewer = "; choose fewer with `nonzero`" if names else ""

@@ -139,7 +139,7 @@ def read_ensemble(record: Any, where: object) -> Mapping[str, Any]:
 def find_ensemble(signature: str, records: Iterable[Mapping[str, Any]]) -> Mapping[str, Any]:
     """The ensemble with this signature, or the only one whose signature contains it.
 
-    Raises UnknownName where there is none, UsageError where there are several.
+    Raises UnknownName if there is none, UsageError if there are several.
     """
     by_name: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:

@@ -133,7 +133,7 @@ def standing(entries: Sequence[Entry], version: int) -> list[Entry]:
 
 
 def find_standing(entries: Sequence[Entry], name: str) -> Entry:
-    """The submission of this name that is on the board now. Raises UnknownName where there is
+    """The submission of this name that is on the board now. Raises UnknownName if there is
     none.
     """
     current = standing(entries, len(entries))
@@ -152,7 +152,7 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
     """The board as a dataset: the base with what joined.
 
     Scores by or about something that is not on the board are left out. So are scores by or about an
-    earlier thing of the same name that was withdrawn. Raises DataError where a submission does not
+    earlier thing of the same name that was withdrawn. Raises DataError if a submission does not
     fit the base: its output or rater is there already, or its source has gone.
     """
     if not submissions:
@@ -260,7 +260,7 @@ def check_name(name: str, taken: Iterable[str], what: str) -> str:
 def read_rows(columns: Mapping[Any, Sequence[object]], where: Path) -> list[tuple[str, str]]:
     """(source, text) of each row of a table; empty cells are empty texts. columns: name -> cells.
 
-    Raises DataError where a column is missing, a source is empty, or a cell is not text.
+    Raises DataError if a column is missing, a source is empty, or a cell is not text.
     """
     rows = []
     cells = zip(*_source_and_text(columns, where), strict=True)

@@ -136,7 +136,7 @@ def _moved(people: Numbers, tables: Numbers, by: int) -> Numbers:
 
 
 def _within_generators(people: Numbers, tables: Numbers) -> Numbers:
-    """(raters,) mean over generators of Pearson's r over their sources; NaN where none has enough.
+    """(raters,) mean over generators of Pearson's r over their sources; NaN if none has enough.
 
     people: (generators, sources), tables: (raters, generators, sources).
     """

@@ -166,7 +166,7 @@ def _figure(
 
 
 def intervals(drawn: Numbers) -> tuple[Numbers, Numbers]:
-    """(...) lows and highs of (resamples, ...), each as `percentile_interval` gives it; NaN where
+    """(...) lows and highs of (resamples, ...), each as `percentile_interval` gives it; NaN if
     it gives none.
     """
     flat = drawn.reshape(len(drawn), -1)

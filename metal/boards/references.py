@@ -87,7 +87,7 @@ def reference_curve(
     with one), lowest, highest, draws, outputs and sources (that counted), left_out (sources with
     too few references), kind, undefined (reason).
 
-    progress: called with texts scored and in all. Raises UsageError where no source has references,
+    progress: called with texts scored and in all. Raises UsageError if no source has references,
     or as many as asked for; otherwise as metal.raters.metrics.scored and metal.boards.cells.cells.
     """
     choices = choices or ReferenceSettings()

@@ -72,7 +72,7 @@ class OpenBoard:
 
     @cached_property
     def dataset(self) -> Dataset:
-        """The dataset with its submissions. Raises DataError where they do not fit; one can be
+        """The dataset with its submissions. Raises DataError if they do not fit; one can be
         withdrawn then.
         """
         submissions = [
@@ -130,7 +130,7 @@ def _digest(folder: Path, base: Dataset) -> str:
 
 
 def read_history(folder: Path) -> tuple[Entry, ...]:
-    """The entries of a board's history, empty where it has none. Raises DataError for a damaged
+    """The entries of a board's history, empty if it has none. Raises DataError for a damaged
     file.
     """
     path = folder / BOARD / "history.jsonl"
@@ -166,7 +166,7 @@ def submission_folder(folder: Path, version: int) -> Path:
 
 
 def kept_program(folder: Path, version: int) -> Path | None:
-    """The program of the metric that joined with a version; None where it has none."""
+    """The program of the metric that joined with a version; None if it has none."""
     path = submission_folder(folder, version) / PROGRAM
     return path if path.is_file() else None
 
@@ -178,7 +178,7 @@ def is_writable(folder: Path) -> bool:
 
 
 def read_file(path: Path) -> bytes | None:
-    """The bytes of a file handed in; None where there is no such file."""
+    """The bytes of a file handed in; None if there is no such file."""
     return path.read_bytes() if path.is_file() else None
 
 

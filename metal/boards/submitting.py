@@ -279,7 +279,7 @@ def _summary(scores: Scores) -> str:
 
 
 def _runnable(seen: OpenBoard, wanted: Rater) -> Metric:
-    """The metric behind a rater. Raises UsageError where it cannot be run here, or would give other
+    """The metric behind a rater. Raises UsageError if it cannot be run here, or would give other
     scores.
     """
     for entry in standing(seen.entries, seen.version):

@@ -187,7 +187,7 @@ def _filed(
 def _check_missing(
     folder: Path, template: TaskTemplate, missing: Collection[str], filed: bool
 ) -> None:
-    """Raise UsageError where a dataset lacks criteria to ask. filed: whether files declare them,
+    """Raise UsageError if a dataset lacks criteria to ask. filed: whether files declare them,
     not the template.
     """
     if not missing:
@@ -235,8 +235,8 @@ def _default_criteria(
 def _check_pairs(
     folder: Path, template: TaskTemplate, asked: Sequence[str], compared: Mapping[str, str]
 ) -> None:
-    """Criteria that compare need a template that shows pairs, and such a template asks only its own
-    criteria.
+    """Check that comparing criteria have a template that shows pairs, and that such a template asks
+    only its own criteria.
     """
     if not asked:
         raise UsageError(

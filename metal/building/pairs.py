@@ -33,7 +33,7 @@ def compared(dataset: Dataset, which: str, *, seed: int = 0) -> Dataset:
     content in two languages, which then stand where generators do. A rater who scored both outputs
     prefers the better score, or neither; texts in reverse order of their generators' names are
     never made, so that a pair is one output. Criteria keep their names and questions. MADE in
-    dataset.toml says how it was made. Raises UsageError where no source has two outputs or they are
+    dataset.toml says how it was made. Raises UsageError if no source has two outputs or they are
     pairs already, UnknownName for a `which` that is none of these.
     """
     if dataset.asked and all(criterion.scale.compares for criterion in dataset.asked.values()):

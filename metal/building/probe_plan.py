@@ -64,7 +64,7 @@ def plan_probes(
     looks at} of those that METAL does not know by name. People's ratings of the originals stay with
     them, judges' do not: they judge anew. progress: in originals.
 
-    Raises UsageError where there is nothing to change, UnknownName for names that there are not.
+    Raises UsageError if there is nothing to change, UnknownName for names that there are not.
     """
     check_languages(languages, dataset.languages)
     check_known("criterion", [*criteria, *(aspects or {})], dataset.asked)
@@ -210,8 +210,8 @@ def _changed(
 
 
 def _beside(dataset: Dataset, originals: Sequence[Output]) -> Iterator[tuple[Others, list[str]]]:
-    """For each, texts of other contents in its language, and some in other languages, the same
-    content first.
+    """For each output: texts of other contents in its language, and some texts in other languages,
+    with the same content first.
     """
     contents = [dataset.sources[output.source].content or output.source for output in originals]
     of_content = np.unique(contents, return_inverse=True)[1]

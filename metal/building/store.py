@@ -172,7 +172,7 @@ def read_drawn(dataset: Path) -> dict[str, dict[str, Any]]:
 def note_drawn(
     dataset: Path, records: Sequence[Mapping[str, Any]], number: str, *, force: bool
 ) -> None:
-    """Replace drawn.jsonl. Raises UsageError where a source drawn before would be lost, unless
+    """Replace drawn.jsonl. Raises UsageError if a source drawn before would be lost, unless
     forced; then it is kept.
 
     number: the parameter that says how many are drawn.
@@ -295,7 +295,7 @@ def _text_lines(path: Path) -> list[str]:
 
 
 def _recorded(line: str, path: Path, row: int) -> dict[str, Any]:
-    """An answer of answers.jsonl. Raises DataError where it cannot be one: scores are texts, as
+    """An answer of answers.jsonl. Raises DataError if it cannot be one: scores are texts, as
     people gave them.
     """
     try:

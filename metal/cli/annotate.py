@@ -140,7 +140,7 @@ class Platforms(click.Group):
 
     @commands.setter
     def commands(self, commands: object) -> None:
-        """click sets its own, empty ones."""
+        """The subcommands; the setter ignores the empty ones that click sets."""
 
 
 def _push(name: str) -> click.Command:

@@ -81,7 +81,7 @@ def _columns(path: Path) -> set[str]:
 
 
 def _folder_of_passages(folder: Path) -> str:
-    """The first folder whose files are called after languages; empty where there is none."""
+    """The first folder whose files are called after languages; empty if there is none."""
     for path in sorted(folder.glob("[!.]*/")):
         if (
             path.name in PLACES

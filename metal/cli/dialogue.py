@@ -52,7 +52,7 @@ class Dialogue:
         self.answers = self.answers[:-1]
 
     def refuse(self, error: MetalError) -> None:
-        """Say why nothing comes of the last answer, and forget it."""
+        """Say why the last answer is not usable, and forget it."""
         self.error = error
         console.say(console.worded(str(error)))
         *before, last = self.answers

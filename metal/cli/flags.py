@@ -22,7 +22,7 @@ def in_flags(message: str, command: click.Command, root: click.Group) -> str:
 
 
 def command_named(words: Iterable[str], root: click.Group) -> click.Command:
-    """The command that these words name, whether or not arguments follow."""
+    """The command that these words name, whether arguments follow."""
     command: click.Command = root
     for word in words:
         if not isinstance(command, click.Group):

@@ -1,5 +1,5 @@
-"""What was probably meant by a first word that is no verb: another verb, or one that takes this
-file or folder.
+"""Guess what a first word that is no verb was meant to be: another verb, or a verb for this file or
+folder.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def read_and_say(
     dataset (the path itself for a dataset folder, or None) and the options that do not concern
     reading.
 
-    verbose: every remark on how it was read; None where the verb has no such option.
+    verbose: every remark on how it was read; None if the verb has no such option.
     """
     from metal.api.reading import ReadingOptions, given
 

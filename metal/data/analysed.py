@@ -10,7 +10,7 @@ import pandas as pd
 
 @dataclass(frozen=True)
 class Analysed:
-    """Tables by name, and warnings: what to know before they are believed."""
+    """Tables by name, and warnings to read before using them."""
 
     tables: Mapping[str, pd.DataFrame]
     warnings: tuple[str, ...]

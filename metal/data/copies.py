@@ -24,7 +24,7 @@ COPIED = ".copied.json"  # what METAL put into a folder of copies: each file's n
 def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     """Write these files into a folder, where others may be.
 
-    Those that change are kept, one copy, in a folder beside it. Raises UsageError where that holds
+    Those that change are kept, one copy, in a folder beside it. Raises UsageError if that holds
     something else.
     """
     folder.mkdir(parents=True, exist_ok=True)

@@ -108,7 +108,7 @@ class Dataset:
         """Write a dataset folder: a new one, with force in the place of another; with update into
         an existing one.
 
-        Raises UsageError where the folder holds something else, or with update other scores than
+        Raises UsageError if the folder holds something else, or with update other scores than
         the dataset.
         """
         if update:
@@ -435,7 +435,7 @@ def update_dataset(
 
 
 def _count_joined(dataset: Dataset, folder: Path, shown: str | Path) -> int:
-    """How many ratings of the dataset its folder does not hold yet. Raises UsageError where the
+    """How many ratings of the dataset its folder does not hold yet. Raises UsageError if the
     folder holds others.
     """
     on_disk = ratings_files.read_facts(ratings_files.find_ratings(folder))
@@ -452,7 +452,7 @@ def _count_joined(dataset: Dataset, folder: Path, shown: str | Path) -> int:
 
 
 def _check_same_scores(dataset: Dataset, folder: Path, shown: str | Path) -> None:
-    """Raises UsageError where a rating has another score in the folder: it is another dataset's."""
+    """Raises UsageError if a rating has another score in the folder: it is another dataset's."""
     ours = dataset.ratings
     theirs = ratings_files.read_facts(ratings_files.find_ratings(folder))
     for name in ("output", "criterion", "rater"):

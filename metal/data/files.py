@@ -195,7 +195,7 @@ def aside_name(folder: Path, content: Path) -> Path:
 
 
 def is_aside(left: Path) -> bool:
-    """Whether this is what `aside_name` was made for, rather than what takes its place."""
+    """Whether this is the old version kept under `aside_name`, not its replacement."""
     inode = left.name.rpartition(f".{ASIDE}")[2]
     try:
         return inode.isdigit() and left.stat().st_ino == int(inode)
@@ -302,7 +302,7 @@ def of_one_state(folder: Path, read: Callable[[], Read]) -> Read:
 
 
 def _state(folder: Path) -> tuple[int, int] | None:
-    """What changes when a folder is replaced, or a file in it; None where there is none."""
+    """What changes when a folder is replaced, or a file in it; None if there is none."""
     try:
         about = folder.stat()
     except OSError:

@@ -103,7 +103,7 @@ def is_empty(folder: Path) -> bool:
 
 
 def maker_of(folder: Path) -> str:
-    """The verb that wrote a folder, such as `audit`; empty where that cannot be told."""
+    """The verb that wrote a folder, such as `audit`; empty if that cannot be told."""
     marks = [name for name in MARKS if (folder / name).is_file()]
     if len(marks) != 1:
         return ""
@@ -148,7 +148,9 @@ def title(folder: Path) -> str:
 
 
 def treasures(folder: Path, successor: Path | None = None) -> str:
-    """What a folder holds that is not to be replaced, with its files, in words; empty for nothing.
+    """The contents of a folder that must not be replaced, with the files, in words; empty if there
+    are none. successor: the folder that would replace it, which may have the same history of a
+    board.
 
     successor: the folder that is to take its place, which may have the same history of a board.
     """

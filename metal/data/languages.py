@@ -183,7 +183,7 @@ def _pair_of_names(text: str) -> str | None:
 
 
 def code_among(asked: str, codes: Collection[str]) -> str | None:
-    """The one of `codes` that a code or name means (`zh-CN`: `zh`); None where it means none of
+    """The one of `codes` that a code or name means (`zh-CN`: `zh`); None if it means none of
     them, or several.
     """
     code = find_language(asked)

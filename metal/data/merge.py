@@ -178,7 +178,7 @@ def _by_position(base: Dataset, incoming: Dataset, first: int) -> tuple[dict[str
     odd about it.
 
     A number beyond base's sources meets nothing (its name there is empty), even if it is an id in
-    base. Raises DataError where base has no source of the language.
+    base. Raises DataError if base has no source of the language.
     """
     renamed: dict[str, str] = {}
     lines: list[str] = []
@@ -227,7 +227,7 @@ def _targets(
     map_sources: Mapping[str, str],
     map_generators: Mapping[str, str],
 ) -> dict[str, str | None]:
-    """{incoming output id: id among ours}, None where it has none; made in the same way, if from
+    """{incoming output id: id among ours}, None if it has none; made in the same way, if from
     another output.
     """
     places: dict[tuple[str, str, str], str] = {}
@@ -255,7 +255,7 @@ def _check_pairs(
     met: Mapping[str, str],
     map_generators: Mapping[str, str],
 ) -> None:
-    """Raises DataError where a pair's two outputs are others, or which of them is the first is not
+    """Raises DataError if a pair's two outputs are others, or which of them is the first is not
     known of both.
     """
     for name, our_name in met.items():

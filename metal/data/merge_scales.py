@@ -100,7 +100,7 @@ def _by_label(ours: Scale, theirs: Scale, used: set[float], name: str) -> dict[f
 def _check_same_scale(
     name: str, ours: Scale, scores: np.ndarray[Any, Any], mostly_off: bool
 ) -> None:
-    """Raises DataError where scores lie beyond the ends of our scale, or most of them between its
+    """Raises DataError if scores lie beyond the ends of our scale, or most of them between its
     levels.
     """
     low, high = (min(ours.values), max(ours.values)) if ours.levels else (ours.low, ours.high)

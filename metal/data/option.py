@@ -55,7 +55,7 @@ class Option:
         return least < number < most if self.open_ends else least <= number <= most
 
     def possible(self, *, integral: bool) -> str:
-        """The values it may have, as messages say it.
+        """The possible values, worded for messages.
 
         >>> Option(least=0, most=1).possible(integral=False), Option(least=1).possible(integral=True)
         ('a share from 0 to 1', 'a whole number, 1 or more')

@@ -35,7 +35,9 @@ def swapped_pairs(dataset: Dataset) -> dict[str, str]:
 
 
 def one_item_per_pair(dataset: Dataset) -> Dataset:
-    """The dataset with swapped pairs taken for the pairs themselves; itself where it has none.
+    """Treat swapped pairs as the pairs themselves; returns the dataset itself if it has none. If a
+    rater's answers in both orders differ, the answer is a tie, or missing if the scale has no level
+    `tie`. Confidence is the mean of both orders, and none if the answers differ.
 
     Where a rater's answers in both orders differ, its answer is a tie, or missing where the scale
     has no level `tie`. Confidence is the mean of both orders, and none where the answers differ.

@@ -35,7 +35,7 @@ Scores = TypeVar("Scores", float, "np.ndarray[Any, np.dtype[np.float64]]")
 
 
 def _named(record: object, own: str, *others: str) -> None:
-    """Raises DataError where the record's own name, or another that it holds, is empty."""
+    """Raises DataError if the record's own name, or another that it holds, is empty."""
     for field_name in (own, *others):
         name = getattr(record, field_name)
         if not isinstance(name, str) or not name.strip():
@@ -236,7 +236,7 @@ class Criterion:
         for the best.
 
         Five Likert levels become 0, .25, .5, .75, 1, two classes 0 and 1 (GENIE, footnote 6). NaN
-        where the scale has no ends (see Scale.ends).
+        if the scale has no ends (see Scale.ends).
         """
         if self.scale.ends is None:
             return score * math.nan

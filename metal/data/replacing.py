@@ -69,7 +69,7 @@ def _check_free(
 
 
 def _check_can_be_written(folder: Path) -> None:
-    """Raises UsageError where nothing can be made at the place of `folder`, which a trial shows."""
+    """Raises UsageError if nothing can be made at the place of `folder`, which a trial shows."""
     target = folder.resolve()
     nearest = next(parent for parent in target.parents if parent.exists())
     trial = nearest / _partial(target).name
@@ -89,7 +89,7 @@ def refusal(
     folder: Path, maker: str, *, keeping: bool = True, successor: Path | None = None
 ) -> str:
     """Why this verb does not replace what is in the folder, in a line that says what to do; empty
-    where it does.
+    if it does.
 
     keeping: whether what is replaced is kept even where the same takes its place, so that the place
     for it has to be free. successor: the folder that is to take its place, where that is known.
@@ -121,7 +121,7 @@ def _holds_all(successor: Path, folder: Path) -> bool:
 
 
 def _refusal_of_kept(folder: Path, maker: str, successor: Path | None) -> str:
-    """Why the copy that an earlier replacement left may not go; empty where it may, or there is
+    """Why the copy that an earlier replacement left may not go; empty if it may, or there is
     none.
     """
     kept = kept_name(folder)
@@ -333,7 +333,7 @@ def kept_file(path: Path) -> Iterator[None]:
 
 
 def check_kept_files(places: Collection[Path]) -> None:
-    """Raises UsageError where the copies of files in a folder of METAL's would take the place of
+    """Raises UsageError if the copies of files in a folder of METAL's would take the place of
     something else.
     """
     for kept in map(kept_name, places):
@@ -346,7 +346,7 @@ def check_kept_files(places: Collection[Path]) -> None:
 def replace_file(path: Path, content: str | bytes) -> None:
     """Write a file; one that is there and holds something else is kept, one copy.
 
-    Raises UsageError where it is a folder, or where something else is in the place of the copy.
+    Raises UsageError if it is a folder, or where something else is in the place of the copy.
     """
     content = content.encode() if isinstance(content, str) else content
     if path.is_dir():

@@ -88,7 +88,7 @@ def read_run_toml(folder: Path) -> dict[str, Any]:
 
 
 def _check(value: Any, shape: Any, place: str, path: Path) -> None:
-    """Raise DataError where a value has not its shape: a type, [of each], {key: of a key there may
+    """Raise DataError if a value has not its shape: a type, [of each], {key: of a key there may
     be}. A float is any number that is not negative.
     """
     kind, wanted = type(value), shape if isinstance(shape, type) else type(shape)

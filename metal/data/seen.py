@@ -26,7 +26,7 @@ def texts_seen(shown: Iterable[Output], outputs: Outputs, sources: Sources) -> d
 
 
 def check_seen(ratings: Path, outputs: Outputs, sources: Sources) -> None:
-    """Raise DataError where outputs of a dataset have other texts than a run's raters saw.
+    """Raise DataError if outputs of a dataset have other texts than a run's raters saw.
 
     ratings: the run's file. Runs of METAL 0.1.0 kept no hashes, and outputs may have no texts.
     """
@@ -50,7 +50,7 @@ def check_seen(ratings: Path, outputs: Outputs, sources: Sources) -> None:
 
 
 def texts_rated(ratings: Path) -> Mapping[str, str]:
-    """Output -> the hash that is kept with a run's ratings; empty where none are."""
+    """Output -> the hash that is kept with a run's ratings; empty if none are."""
     import pyarrow.parquet as pq
 
     if ratings.suffix != ".parquet" or not ratings.is_file():

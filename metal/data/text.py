@@ -89,8 +89,8 @@ def broken(name: str, width: int, measure: Callable[[str], int] = len) -> list[s
 
 
 def within(text: object) -> str:
-    """A name for the middle of a sentence: one written from right to left does not turn what stands
-    around it.
+    """A name for use inside a sentence, isolated so that right-to-left writing does not reverse its
+    surroundings.
     """
     line = name(text)
     turns = any(unicodedata.bidirectional(char) in ("R", "AL", "AN") for char in line)
@@ -151,7 +151,7 @@ def probability(value: Any) -> str:
 
 
 def interval(low: Any, high: Any, form: Any = figure) -> str:
-    """`[0.20, 0.41]`; empty where there is no interval. An end is open where there is no number.
+    """`[0.20, 0.41]`; empty if there is no interval. An end is open where there is no number.
 
     >>> interval(0.2, 0.41), interval(0.2, math.inf), interval(math.nan, 0.41), interval(None, None)
     ('[0.20, 0.41]', '[0.20, →]', '[←, 0.41]', '')

@@ -131,7 +131,7 @@ def without_noisy(
     """The dataset without its noisy people, and who they are; the dataset itself where `model` is
     empty.
 
-    model: of metal.genie.noisy. folder, runs: where the test questions are. Raises UsageError where
+    model: of metal.genie.noisy. folder, runs: where the test questions are. Raises UsageError if
     no person answered a test question.
     """
     if not model:

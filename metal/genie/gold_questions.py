@@ -128,7 +128,7 @@ def _ring(
 
 
 def gold(source: Source) -> str:
-    """The first reference that is not blank; empty where there is none."""
+    """The first reference that is not blank; empty if there is none."""
     return next((text for text in source.references if text.strip()), "")
 
 
@@ -197,7 +197,7 @@ def rightness(
 
 
 def check_ids(dataset: Dataset, questions: Iterable[Output]) -> None:
-    """Raises UsageError where an output of the dataset has the id of a question."""
+    """Raises UsageError if an output of the dataset has the id of a question."""
     for name in (question.output for question in questions):
         if name in dataset.outputs:
             raise UsageError(
@@ -254,7 +254,7 @@ def leaked(dataset: Dataset, questions: Mapping[str, Output]) -> list[str]:
 
 
 def leak_warning(dataset: Dataset, questions: Mapping[str, Output]) -> str:
-    """What to do about `leaked` outputs; empty where there are none."""
+    """What to do about `leaked` outputs; empty if there are none."""
     leaks = leaked(dataset, questions)
     if not leaks:
         return ""

@@ -279,8 +279,8 @@ def simulate(
     rounds.
 
     A row is a model and a bucket, columns `COLUMNS`: precision, the share of noisy people among the
-    flagged (NaN where nobody was flagged), recall, the share of flagged people among the noisy (NaN
-    where nobody was noisy), both pooled over all rounds; their standard errors, with rounds as what
+    flagged (NaN if nobody was flagged), recall, the share of flagged people among the noisy (NaN
+    if nobody was noisy), both pooled over all rounds; their standard errors, with rounds as what
     is drawn (NaN from a single round); people flagged, noisy and in all. Every round is learned
     from by itself. The seeds are seed, seed + 1, ...
     """

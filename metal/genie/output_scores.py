@@ -62,7 +62,7 @@ class Outputs:
 class OutputScores:
     """What some raters gave the outputs on a criterion.
 
-    share: (outputs,) NaN where there is no score. output, rater: (ratings,) each rating's output
+    share: (outputs,) NaN if there is no score. output, rater: (ratings,) each rating's output
     and rater (codes of the ratings table). unanswered: (outputs,) ratings without a score.
     criteria: how many were put together.
     """
@@ -164,7 +164,7 @@ def together(parts: Sequence[OutputScores]) -> OutputScores:
 def scores_of_each(
     dataset: Dataset, outputs: Outputs, raters: Collection[str]
 ) -> dict[str, dict[str, Numbers]]:
-    """rater -> criterion -> (outputs,) the scores as they stand, NaN where there is none; in the
+    """rater -> criterion -> (outputs,) the scores as they stand, NaN if there is none; in the
     order of `raters`.
     """
     ratings = _ratings(dataset, outputs, raters)

@@ -50,7 +50,7 @@ class GoldQuestions:
 
 
 def read_questions(folder: Path) -> dict[str, Output]:
-    """The test questions of a dataset or a run by id; empty where the folder has none."""
+    """The test questions of a dataset or a run by id; empty if the folder has none."""
     path = folder / FOLDER / QUESTIONS
     if not path.is_file():
         return {}
@@ -67,7 +67,7 @@ def read_answers(folder: Path) -> pd.DataFrame:
 def read_tests(dataset: Dataset, folder: Path, runs: Iterable[Path] = ()) -> GoldQuestions:
     """The questions and answers of the dataset in `folder`, with those of judges' runs.
 
-    dataset: with the runs' raters. Raises DataError where two folders ask different things under
+    dataset: with the runs' raters. Raises DataError if two folders ask different things under
     one id, and for an answer that could not be a rating: about a question nobody asked, off the
     scale, or given twice.
     """
@@ -129,7 +129,7 @@ def draw_questions(
 
     earlier, used: as `draw`.
 
-    Raises UsageError where the dataset's sources have no references, where no criterion can tell a
+    Raises UsageError if the dataset's sources have no references, where no criterion can tell a
     right answer from a wrong one, and where an output has the id of a question.
     """
     shares = Shares.read(wanted)

@@ -131,7 +131,7 @@ class Outcome:
 
 
 def run_to_end(work: Coroutine[Any, Any, Value]) -> Value:
-    """Run a coroutine to its end, whether or not this thread is inside an event loop (as notebooks
+    """Run a coroutine to its end, whether this thread is inside an event loop (as notebooks
     are).
     """
     try:

@@ -336,7 +336,7 @@ def _find_passages(request: GenerateRequest, dataset: Dataset) -> list[Source]:
 def _without_reference(
     passages: Sequence[Source], folder: Path, instructions: Sequence[Instruction]
 ) -> Iterator[str]:
-    """A warning where passages have no reference. Raises UsageError where none has one and no model
+    """A warning where passages have no reference. Raises UsageError if none has one and no model
     writes anything either.
     """
     bare = sum(not source.references for source in passages)
@@ -353,7 +353,7 @@ def _without_reference(
 
 
 def _check_translation(request: GenerateRequest, passages: Iterable[Source]) -> None:
-    """Raise UsageError where passages to translate are of one language: there is no other."""
+    """Raise UsageError if passages to translate are of one language: there is no other."""
     if TRANSLATION not in request.quality:
         return
     alone = set()

@@ -259,7 +259,7 @@ def judge_job(
 
 
 def check_allowed(job: JudgeJob, passport: Path) -> None:
-    """Raise UsageError or DataError where a passport does not allow all that a job would ask its
+    """Raise UsageError or DataError if a passport does not allow all that a job would ask its
     judges.
     """
     plan, issued = job.plan, read_passport(passport)

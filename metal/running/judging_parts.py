@@ -126,7 +126,7 @@ def _ask_for_probabilities(models: list[Model], functions: Container[str]) -> li
 
 
 def _synthetic(models: Sequence[Model], dataset: Dataset) -> dict[str, JudgeFunction]:
-    """The synthetic judges as functions. Raises UsageError where they are asked beside others."""
+    """The synthetic judges as functions. Raises UsageError if they are asked beside others."""
     conditions = {output.condition for output in dataset.outputs.values()}
     functions = {
         model.name: synthetic_judge(model, conditions) for model in models if model.provider == FAKE
@@ -139,7 +139,7 @@ def _synthetic(models: Sequence[Model], dataset: Dataset) -> dict[str, JudgeFunc
 
 
 def check_without_prompt(request: JudgeRequest, judges: Judges) -> None:
-    """Raise UsageError where judges that get no prompt are asked beside others, or for what only a
+    """Raise UsageError if judges that get no prompt are asked beside others, or for what only a
     prompt can say.
     """
     direct = judges.direct
@@ -245,7 +245,7 @@ def set_examples_apart(
 ) -> tuple[Mapping[str, tuple[RatedExample, ...]], dict[str, Output], str]:
     """The examples by language, the outputs that are left to judge, and a note on how many are not.
 
-    Raises UsageError where no examples can be shown.
+    Raises UsageError if no examples can be shown.
     """
     if judges.direct or asked.pairs or request.prompt_language:
         raise UsageError("`examples` are for prompts in English about single outputs")

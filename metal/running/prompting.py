@@ -147,9 +147,7 @@ def asked_by(question: str, criteria: Sequence[Criterion]) -> Criterion:
 
 
 def distinct(prompts: Iterable[Prompt]) -> tuple[tuple[Prompt, ...], list[str]]:
-    """The prompts without those that send what an earlier one sends, and a note on each that was
-    left out.
-    """
+    """Drop prompts that send the same as an earlier one; with a note on each one dropped."""
     kept: list[Prompt] = []
     notes = []
     for prompt in prompts:

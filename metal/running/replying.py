@@ -56,7 +56,7 @@ class AskedCall:
     """A call to a judge about an output. criteria: one, or those asked together. sample: of
     repeated calls.
 
-    system, user: the messages as they were sent, None where they cannot be built again;
+    system, user: the messages as they were sent, None if they cannot be built again;
     about_messages says why, or how far they were checked.
     """
 
@@ -73,7 +73,7 @@ class AskedCall:
 
 
 class JournaledRun:
-    """A judges' run whose calls are looked up. dataset: the run's, None where it is not there any
+    """A judges' run whose calls are looked up. dataset: the run's, None if it is not there any
     more.
     """
 

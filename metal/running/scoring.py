@@ -231,7 +231,7 @@ def _text(path: Path) -> str:
 
 @dataclass(frozen=True)
 class MetricScores:
-    """What came of one metric. seconds: None where nothing had to be computed."""
+    """What came of one metric. seconds: None if nothing had to be computed."""
 
     scores: Scores
     seconds: float | None
@@ -365,7 +365,7 @@ def score_from_file(
 
 
 def _kept(rater: Rater, dataset: Dataset, place: Place, force: bool) -> Scores | None:
-    """What this rater has said already, to be kept. Raises UsageError where it is another one, or
+    """What this rater has said already, to be kept. Raises UsageError if it is another one, or
     texts changed.
     """
     into = isinstance(place, DatasetFolder)

@@ -91,7 +91,7 @@ Rate = partial(Share, direction="higher")  # of answers that are as they should 
 
 
 def unshown(*names: str) -> tuple[Column, ...]:
-    """Columns that a page is made from and that no table shows by themselves."""
+    """Columns that pages use but no table shows."""
     return tuple(Column(name, shown=False) for name in names)
 
 

@@ -170,7 +170,7 @@ def read_manifest(folder: Path, command: str) -> dict[str, Any]:
 
 @contextmanager
 def fitting(folder: Path, command: str) -> Iterator[None]:
-    """Raise DataError where the parts of a run, each readable, cannot be shown together: one of
+    """Raise DataError if the parts of a run, each readable, cannot be shown together: one of
     them was changed.
     """
     try:

@@ -57,7 +57,7 @@ def digest(content: Mapping[str, Any]) -> str:
 def read_passport(path: str | Path) -> IssuedPassport:
     """The passport in a file, or in the run folder of `metal.passport`.
 
-    Raises UsageError where there is none, DataError for a file that is none, of another version, or
+    Raises UsageError if there is none, DataError for a file that is none, of another version, or
     altered.
     """
     path = Path(path)
@@ -166,7 +166,7 @@ def _check_same(
     about: Mapping[str, Any],
     criteria: Iterable[str],
 ) -> None:
-    """Raise UsageError where a judge is not the one that was audited."""
+    """Raise UsageError if a judge is not the one that was audited."""
     if not record.get("prompt_hash"):
         raise UsageError(
             f"{called}: no prompt of {judge} is on record, so that no judge can be shown to be this"

@@ -161,7 +161,7 @@ class Run:
         """Write what `_read_more` reads."""
 
     def _check(self, folder: Path) -> None:
-        """Raise DataError where the parts are not of one run."""
+        """Raise DataError if the parts are not of one run."""
 
     def __repr__(self) -> str:
         sizes = ", ".join(
@@ -382,7 +382,7 @@ def by_name(
 
 
 def spoken(language: str) -> str:
-    """A language's name; all languages together have one too."""
+    """A language's name for texts; also for all languages together."""
     return "all languages" if language == ALL_LANGUAGES else language_name(language)
 
 

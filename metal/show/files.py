@@ -48,7 +48,7 @@ LAST_LATIN = "\u017f"  # of the characters that pdfLaTeX knows
 def chart_svg(chart: Chart) -> str:
     """The chart as the text of an SVG file of its own.
 
-    Raises UsageError where the chart is numbers alone.
+    Raises UsageError if the chart is numbers alone.
     """
     if not chart.svg:
         raise UsageError(f"the chart {chart.name!r} has no drawing: {' '.join(chart.notes)}")

@@ -1,5 +1,5 @@
-"""What a terminal shows, as GitHub Markdown: text of models and people stays text, and calls
-nobody.
+"""What a terminal shows, as GitHub Markdown. Texts of models and people stay plain text and mention
+no GitHub users.
 """
 
 from __future__ import annotations

@@ -93,8 +93,8 @@ def cut_to_cells(shown: Sequence[TableView], cells: int) -> list[TableView]:
 
 @dataclass(frozen=True)
 class Room:
-    """How much a page has room for. charts: characters of all charts. cells: cells of all tables,
-    as many as there are if None; of tables that are closed at first FOLDED_CELLS a section.
+    """Size limits of a page. charts: characters of all charts. cells: cells of all tables, as many
+    as there are if None; of tables that are closed at first FOLDED_CELLS a section.
     """
 
     charts: int = 530_000
@@ -238,7 +238,7 @@ class Page:
         cards: What to know, beware of and do next.
         facts, definitions, sources: What stands at the end of the page, by title; sources of the
             definitions.
-        answer: The table or chart that answers; None where there is none.
+        answer: The table or chart that answers; None if there is none.
         sections: All that follows it.
         screen: All that a terminal shows with -v, where that is not the sections' tables.
         brief: What a terminal shows first; the first table if None.

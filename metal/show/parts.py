@@ -128,7 +128,7 @@ def main_place(run: RankingRun) -> str:
 
 
 def exclusions_table(run: Run) -> TableView | None:
-    """One row per person, from the table `exclusions`; None where a run has none."""
+    """One row per person, from the table `exclusions`; None if a run has none."""
     if "exclusions" not in run.tables or run.tables["exclusions"].empty:
         return None
     by_rater: dict[str, list[dict[str, Any]]] = {}
@@ -217,7 +217,7 @@ class Heat:
         return [view for view in maps if view]
 
     def by_criterion(self, source: str) -> TableView | None:
-        """Criteria, in the language of the main ranking; None where there is only one."""
+        """Criteria, in the language of the main ranking; None if there is only one."""
         run = self.run
         rows = run.records(source, language=run.language)
         title = f"{self.words} by criterion: {spoken(run.language)}"

@@ -33,7 +33,7 @@ class Result(Run):
         run.toml, ...
 
         force: replace a run of the same verb; it is kept as NAME.replaced. progress: called with
-        parts done and in all. Raises UsageError where something else is.
+        parts done and in all. Raises UsageError if something else is.
         """
         from metal.show.pages import page
 

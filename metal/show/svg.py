@@ -201,9 +201,7 @@ _SHAPES = (
 
 
 def marker(x: float, y: float, series: int, hover: str = "", *, hollow: bool = False) -> str:
-    """A dot of a series, with a shape and a colour of its own; hollow: not shown to differ from
-    nothing.
-    """
+    """A dot of a series, with its own shape and colour; hollow: not shown to differ from zero."""
     place = series % SERIES
     shape = _SHAPES[place].format(_value(x), _value(y))
     return element("path", hover=hover, d=shape, class_=f"dot {'h' if hollow else 'm'}{place}")

@@ -108,7 +108,7 @@ class Disagreement:
 
     @property
     def beyond_chance(self) -> Numbers:
-        """(...) agreement beyond chance, 1 - observed / expected; NaN where none is expected
+        """(...) agreement beyond chance, 1 - observed / expected; NaN if none is expected
         (0/0).
         """
         return 1 - ratio(self.observed, self.expected)

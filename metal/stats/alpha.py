@@ -19,7 +19,7 @@ from metal.stats.source_sums import SourceSums
 
 @dataclass(frozen=True)
 class Alpha:
-    """Alpha with one-sided limits; all NaN where it is undefined."""
+    """Alpha with one-sided limits; all NaN if it is undefined."""
 
     value: float
     low: float
@@ -38,7 +38,7 @@ def alpha_disagreement(
     many its item has; expected is that of any two ratings. Distances of two labels: nominal, 1
     where they differ; interval, the squared difference of their values; ordinal, the square of how
     many ratings lie between their middles. A missing rating is no rating; an item with fewer than
-    two counts for nothing. NaN where no item has two ratings, or all ratings are of one class.
+    two counts for nothing. NaN if no item has two ratings, or all ratings are of one class.
     Source: Krippendorff, Content Analysis (2004), chapter 11.
 
     Args:

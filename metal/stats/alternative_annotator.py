@@ -69,8 +69,8 @@ def alternative_annotator_test(
 ) -> AlternativeAnnotatorTest:
     """Test whether the judge does at least as well as the people do.
 
-    people: (items, people) values, NaN where a person did not rate; judge: (items,) values, NaN
-    where it gave none. closeness: "agreement" (mean equality with the others; nominal labels) or
+    people: (items, people) values, NaN if a person did not rate; judge: (items,) values, NaN
+    if it gave none. closeness: "agreement" (mean equality with the others; nominal labels) or
     "distance" (minus the root mean squared difference; ordinal and interval). wilcoxon: test people
     with fewer than 30 items too, by Wilcoxon's signed-rank test, instead of leaving them out.
     Raises Undefined when fewer than two people share items with the judge, or nobody could be

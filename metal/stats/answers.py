@@ -82,7 +82,7 @@ class Answers:
         return np.asarray(trust[:, kind.reshape(-1)])
 
     def by_item(self, of_pattern: Numbers) -> Numbers:
-        """(items, ...) each item's value from (patterns, ...) values of patterns; NaN where nobody
+        """(items, ...) each item's value from (patterns, ...) values of patterns; NaN if nobody
         rated the item.
         """
         values = np.full((len(self.which), *of_pattern.shape[1:]), np.nan)

@@ -22,7 +22,7 @@ class Calibration:
     width between the smallest and the largest confidence. by_chance: about what it would be, at
     these numbers, if confidence were exactly the chance to be right. brier: mean squared distance.
     auroc: the chance that a right answer has more confidence than a wrong one, half for ties; NaN
-    where all are right or all wrong. mapped: (items,) confidence mapped to the chance to be right
+    if all are right or all wrong. mapped: (items,) confidence mapped to the chance to be right
     by isotonic regression on the folds of sources that an item is not in; NaN with fewer sources
     than folds. bins: (bins, 4) items, mean confidence, share right, mean mapped confidence.
     """

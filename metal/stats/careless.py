@@ -42,12 +42,12 @@ class Careless:
 
 
 def careless(people: Codes, sources: Codes, levels: int) -> Careless:
-    """The careless people among columns of people (items, people), codes that are negative without
-    an answer.
+    """Find the careless people among columns of people (items, people), codes that are negative
+    without an answer.
 
-    Nobody of fewer than three people. Further rounds use the people left; a round is not made
-    after which fewer than half of the items with two ratings would have two; at least two people
-    stay.
+    Empty for fewer than three people. Each round leaves out the careless people found and looks at
+    the rest. It stops before fewer than half of the items with two ratings would keep two; at least
+    two people stay.
     """
     present = np.flatnonzero((people >= 0).any(axis=0))
     if len(present) < 3:

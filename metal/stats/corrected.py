@@ -65,7 +65,7 @@ class Corrected:
 
     @property
     def labels_saved(self) -> float:
-        """Labels that would have been needed without the judge, per label; NaN where a variance is
+        """Labels that would have been needed without the judge, per label; NaN if a variance is
         0.
         """
         return (
@@ -161,7 +161,7 @@ def _covariance(first: Numbers, second: Numbers, counts: Numbers) -> float:
 
 
 def _correlation(labels: Numbers, judged: Numbers, counts: Numbers) -> float:
-    """NaN where one of them does not vary."""
+    """NaN if one of them does not vary."""
     if len(labels) < 2:
         return math.nan
     spread = _covariance(labels, labels, counts) * _covariance(judged, judged, counts)
@@ -209,7 +209,7 @@ def rogan_gladen(
     Each is a share and the number of independent items that it is worth: what the judge calls the
     class, among all; among items of the class (sensitivity) and among the others (specificity) what
     it gets right. (share + specificity - 1) / (sensitivity + specificity - 1), with Lang and
-    Reiczigel's interval, whose ends are kept between 0 and 1. Raises Undefined where the interval
+    Reiczigel's interval, whose ends are kept between 0 and 1. Raises Undefined if the interval
     of sensitivity + specificity - 1 holds 0 or less. Source: Rogan and Gladen (1978); Lang and
     Reiczigel (2014).
 

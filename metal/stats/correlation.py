@@ -47,7 +47,7 @@ def kendall(x: Numbers, y: Numbers) -> float:
 
     Takes n steps where there are few distinct scores (from a table of them), else n log n. Only
     equal numbers are tied: take averages so that equal averages come out equal (from the sum of the
-    ratings, not as a mean of means). Undefined where `pearson` is. Source: Kendall (1945).
+    ratings, not as a mean of means). Undefined if `pearson` is. Source: Kendall (1945).
     >>> tau = kendall(np.array([1.0, 2.0, 3.0, 3.0, 5.0]), np.array([1.0, 4.0, 2.0, 4.0, 3.0]))
     >>> round(tau, 4), round((5 - 3) / (9 * 9) ** 0.5, 4)  # of 10 pairs, one is tied on either side
     (0.2222, 0.2222)
@@ -57,7 +57,7 @@ def kendall(x: Numbers, y: Numbers) -> float:
 
 @dataclass(frozen=True)
 class Correlation:
-    """A coefficient, and (items,) the influence of each item on it, NaN where a score is missing.
+    """A coefficient, and (items,) the influence of each item on it, NaN if a score is missing.
 
     Influences sum to 0: the coefficient's derivative as an item occurs more often (the
     infinitesimal jackknife, Jaeckel 1972). The sum of squares of their totals by source is the
@@ -79,7 +79,7 @@ def pearson_influence(x: Numbers, y: Numbers) -> Correlation:
 
 
 def rank_correlations(x: Numbers, y: tuple[Numbers, Codes]) -> tuple[Correlation, Correlation]:
-    """Spearman's rho and Kendall's tau-b (see `kendall`), with influences. Undefined where
+    """Spearman's rho and Kendall's tau-b (see `kendall`), with influences. Undefined if
     `pearson` is.
 
     Spearman's rho is Pearson's r of the ranks, where equal values share the mean of their ranks. y:

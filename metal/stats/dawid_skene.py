@@ -75,7 +75,7 @@ class DawidSkene:
 
     @property
     def doubt(self) -> str:
-        """Why the labels are to be doubted; empty where nothing speaks against them."""
+        """Why the labels are to be doubted; empty if nothing speaks against them."""
         rival = f"other labels for {self.others:.0%} of the outputs are almost as likely"
         return f"{rival} (log-likelihood -{self.gap:.2f})" if self.gap < RIVAL else ""
 

@@ -127,7 +127,7 @@ def leave_one_out_correlation(moments: GeneratorMoments, alphas: Numbers) -> Num
     seen.
 
     For each generator, an ensemble is fitted to the rows of all others at the same alpha; the
-    predictions for all generators are pooled. NaN where they are constant. Raises Undefined with
+    predictions for all generators are pooled. NaN if they are constant. Raises Undefined with
     fewer than two generators.
     """
     alphas = np.atleast_1d(np.asarray(alphas, dtype=np.float64))
@@ -261,7 +261,7 @@ def lasso_path(gram: Numbers, covariance: Numbers) -> LassoPath:
 
 
 def _walk(gram: Numbers, covariance: Numbers) -> LassoPath | None:
-    """The path from knot to knot; None where it does not end."""
+    """The path from knot to knot; None if it does not end."""
     alpha, signs = np.inf, np.zeros(len(covariance))
     nothing = _SAME * float(np.abs(covariance).max(initial=0.0))
     alphas: list[float] = []
@@ -347,7 +347,7 @@ def choose_alpha(intervals: Sequence[Interval], rule: Rule = "smallest") -> floa
 
     smallest: a thousandth of the width above the low end, for the least shrinkage. middle: the
     geometric middle, which is farthest (as a ratio) from where the number of coefficients changes;
-    the arithmetic middle if the interval reaches 0. Raises Undefined where there is no interval.
+    the arithmetic middle if the interval reaches 0. Raises Undefined if there is no interval.
     >>> choose_alpha([(1.0, 4.0)]), choose_alpha([(1.0, 4.0)], "middle")
     (1.003, 2.0)
     """

@@ -94,7 +94,7 @@ def beyond_chance_interval(
     """The interval of 1 - Do / De whose ends are the p and 1 - p quantiles; None from one source.
 
     seen: observed and expected disagreement (Do, De) of all sources, De > 0. without, alone:
-    (kinds,) of what is left without one source of each kind, and of this source alone, NaN where it
+    (kinds,) of what is left without one source of each kind, and of this source alone, NaN if it
     has no item. times: (kinds,) how many sources of a kind there are. items: the most that Do can
     be worth; infinite for losses by distance.
 
@@ -127,7 +127,7 @@ def correlation_interval(r: float, influence: Numbers, source: Codes) -> tuple[f
     """The 95% interval of a correlation over sources, on the scale of its inverse hyperbolic
     tangent, by Student's t.
 
-    influence: (items,) on r, NaN where a score is missing (stats.correlation.Correlation). None
+    influence: (items,) on r, NaN if a score is missing (stats.correlation.Correlation). None
     from one source. Source: Fisher (1921).
     """
     given = ~np.isnan(influence)

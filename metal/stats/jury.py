@@ -60,8 +60,8 @@ def stacked(features: Numbers, target: Numbers, sources: Codes) -> tuple[Numbers
     """Predictions (items, targets), each by a ridge regression on the folds of sources that the
     item is not in, and the slopes (features, targets), their mean over folds.
 
-    features: (items, features), NaN where one is missing, which counts as the mean of those there
-    are. target: (items, targets), NaN where it is unknown: such items are predicted and teach
+    features: (items, features), NaN if one is missing, which counts as the mean of those there
+    are. target: (items, targets), NaN if it is unknown: such items are predicted and teach
     nothing. Predictions are NaN where fewer than three items per feature teach (Wolpert 1992;
     Breiman 1996).
     """

@@ -40,7 +40,7 @@ class Shifts:
     df: Numbers
 
     def interval(self, place: int, p: float = 0.975) -> tuple[float, float]:
-        """The figure's interval of 95%, or of 2p - 1; NaN where it is not known."""
+        """The figure's interval of 95%, or of 2p - 1; NaN if it is not known."""
         value, df = float(self.value[place]), float(self.df[place])
         if not (np.isfinite(value) and df >= 1):
             return np.nan, np.nan
@@ -69,7 +69,7 @@ def parallel_shifts(
     values: (n,) scores; language, unit, content: (n,) codes. A unit is what is compared across
     languages (a content, or a generator's output for it), and has a level of its own; contents are
     the clusters. The shifts of languages add up to 0. Languages with fewer than LEAST contents that
-    occur in another language are left out, NaN. Raises Undefined where fewer than two languages are
+    occur in another language are left out, NaN. Raises Undefined if fewer than two languages are
     left, or where they share no contents.
     """
     units, unit = np.unique(unit, return_inverse=True)
@@ -164,7 +164,7 @@ def _spread(used: Any, values: Numbers) -> Numbers:
 class RatedItems:
     """What people and a judge say of outputs, one row each.
 
-    judge: (n,) scores; people: (n, R) scores, NaN where a person gave none; language, source: (n,)
+    judge: (n,) scores; people: (n, R) scores, NaN if a person gave none; language, source: (n,)
     codes.
     """
 

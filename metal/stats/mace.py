@@ -51,7 +51,7 @@ class Mace:
 
     @property
     def doubt(self) -> str:
-        """Why the labels are to be doubted; empty where nothing speaks against them."""
+        """Why the labels are to be doubted; empty if nothing speaks against them."""
         defined = self.competence[~np.isnan(self.competence)]
         return (
             f"all competences are below {LITTLE}" if len(defined) and defined.max() < LITTLE else ""

@@ -29,7 +29,7 @@ class Measured:
     """A figure, its standard error over sources, and the degrees of freedom of Student's t that go
     with it.
 
-    again: (draws,) figures and errors when sources are drawn anew; with True, the judge's own
+    again: (draws,) figures and errors when sources are drawn again; with True, the judge's own
     figure is a person's: of a judge drawn to be like one.
     """
 
@@ -98,7 +98,7 @@ def jackknife(value: float, without: Numbers, times: Codes) -> Measured:
 def jackknife_again(
     by: SourceSums, rows: Numbers, figure: Callable[[Numbers], Numbers], draws: Draws
 ) -> tuple[Numbers, Numbers]:
-    """(draws,) a figure and its error of `jackknife` when sources are drawn anew.
+    """(draws,) a figure and its error of `jackknife` when sources are drawn again.
 
     rows: (rows, columns) what sources add to its sums; figure: of sums (..., columns).
     """

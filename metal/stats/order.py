@@ -96,7 +96,7 @@ def z_of_order(by: SourceSums, rows: Numbers) -> float:
 
 
 def z_of_order_again(by: SourceSums, rows: Numbers, draws: Draws) -> Numbers:
-    """(draws,) the same when sources are drawn anew."""
+    """(draws,) the same for resampled sources."""
     times = by.drawn(draws)
     w, x, y, _, _, _ = (times @ rows).T
     mean_x, mean_y = x / w, y / w
@@ -154,7 +154,7 @@ class FigurePair:
         return replace(measured, again=partial(self._again, k))
 
     def _again(self, k: float, draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
-        """(draws,) what `beyond` is when sources are drawn anew; see `Measured.again`."""
+        """(draws,) what `beyond` is when sources are drawn again; see `Measured.again`."""
         rows = np.concatenate([self.of_judge, self.of_person], axis=1)
         half = self.of_judge.shape[1]
 
@@ -177,7 +177,7 @@ class FigurePair:
 
     @cached_property
     def share(self) -> Ratio | None:
-        """The judge's as a share of a person's; None where a person's is not shown to be above
+        """The judge's as a share of a person's; None if a person's is not shown to be above
         0.
         """
         return self.share_at(P)

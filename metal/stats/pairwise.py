@@ -1,6 +1,6 @@
 """Ranking generators: pairs of generators on one source, and pairs of generators over all sources.
 
-Scores are (generators, sources), NaN where a score is missing. Randomness is passed in as a numpy
+Scores are (generators, sources), NaN if a score is missing. Randomness is passed in as a numpy
 Generator.
 """
 
@@ -52,7 +52,7 @@ def calibrate_ties(people: Numbers, rater: Numbers) -> TieCalibration:
     rank alike, as a mean over sources: both call the pair a tie, or both prefer the same generator;
     for the rater, a difference up to epsilon is a tie. Only the rater's own differences can matter:
     pairs are sorted by them, and turn into ties in that order. people, rater: (generators,
-    sources). Raises Undefined where no source has two generators scored by both. Source: Deutsch,
+    sources). Raises Undefined if no source has two generators scored by both. Source: Deutsch,
     Foster and Freitag (2023), sections 4 (grouped by item) and 5.
     >>> people, rater = (
     ...     np.array([[1.0, 2], [1, 3], [4, 3]]),
@@ -106,7 +106,7 @@ def soft_pairwise_accuracy(
     p: one-sided paired permutation test that the first of the pair scores higher (`better_than`),
     on the sources on which people and rater scored both generators, with the same swaps for people
     and rater. Resamples with the observed lead count half, so that the order of a pair does not
-    matter. Pairs that share no source do not count. Raises Undefined where no pair has one, with
+    matter. Pairs that share no source do not count. Raises Undefined if no pair has one, with
     fewer than two generators, and where either side tells none from another. Source: Thompson,
     Mathur, Deutsch and Khayrallah (2024).
     """
@@ -160,7 +160,7 @@ def better_on_shared(
     """`better_than` with gaps: each pair of generators on the sources for which all tables have
     both scores.
 
-    scores: (..., generators, sources), NaN where a score is missing. The result is NaN for a pair
+    scores: (..., generators, sources), NaN if a score is missing. The result is NaN for a pair
     without a shared source. One set of swaps serves all pairs.
     """
     scores = np.asarray(scores, dtype=np.float64)

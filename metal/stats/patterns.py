@@ -166,7 +166,7 @@ def ratio(top: Any, bottom: Any) -> Numbers:
 
 def mean_of_defined(values: Sequence[Numbers]) -> Numbers:
     """The mean of equally shaped results, place by place, over the results that are defined; NaN
-    where none is.
+    if none is.
 
     >>> mean_of_defined(
     ...     [np.array([1.0, np.nan]), np.array([4.0, np.nan]), np.array([np.nan, np.nan])]

@@ -111,7 +111,7 @@ def correlates_better(
     """(raters, raters) one-sided p that rater i's Pearson correlation with people is higher than
     rater j's.
 
-    people: (items,), raters: (raters, items), NaN where there is no answer: each pair is compared
+    people: (items,), raters: (raters, items), NaN if there is no answer: each pair is compared
     on the items that both raters and the people answered. Scores are z-scored; in each resample the
     two exchange their scores on each source (each item, where `source` is None) with probability
     1/2; p = (1 + resamples with at least the observed difference) / (1 + resamples). NaN on the
@@ -238,7 +238,7 @@ def _leads(first: Numbers, second: Numbers) -> Numbers | None:
 
 
 def _z_sums(moments: Numbers) -> Numbers | None:
-    """(3, flips) sums by class of z, z^2 and z*y, with y centred and of length 1; None where a side
+    """(3, flips) sums by class of z, z^2 and z*y, with y centred and of length 1; None if a side
     does not vary.
     """
     count, y, yy, x, xx, xy = moments

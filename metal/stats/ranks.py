@@ -28,7 +28,7 @@ LEVEL = 0.05
 @dataclass(frozen=True)
 class Pairs:
     """Every two of G. ahead: (G, G) whether i is the better of i and j. p: (G, G) two-sided, NaN
-    where not tested.
+    if not tested.
     """
 
     ahead: Codes
@@ -91,7 +91,7 @@ def paired_t(scores: Numbers) -> tuple[Numbers, Numbers]:
     """(G, G) Student's t of the paired differences of every two, and on how many sources both have
     a score.
 
-    scores: (G, sources), NaN where there is none. Differences that are all alike give infinity, or
+    scores: (G, sources), NaN if there is none. Differences that are all alike give infinity, or
     0 where they are 0.
     >>> t, sources = paired_t(np.array([[3.0, 2.0, 4.0], [1.0, 1.0, 1.0], [1.0, 1.0, np.nan]]))
     >>> # gaps 2, 1, 3: 2 / (1 / sqrt(3)); 2, 1: 1.5 / (1 / 2)

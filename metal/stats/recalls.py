@@ -119,7 +119,7 @@ class Recalls:
         return Measured(value, math.sqrt(max(variance, 0.0)), df, partial(self._again, a, k))
 
     def _again(self, a: float, k: float, draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:
-        """(draws,) a x - k y and its standard error when sources are drawn anew; see
+        """(draws,) a x - k y and its standard error when sources are drawn again; see
         `Measured.again`.
         """
         by, of, count = self._sums.by, self._of, len(self._of)

@@ -28,7 +28,7 @@ GRID = (
 
 @dataclass(frozen=True)
 class Threshold:
-    """value: confidence from which on an answer is kept, NaN where none is guaranteed. kept,
+    """value: confidence from which on an answer is kept, NaN if none is guaranteed. kept,
     errors: of the items that decided; limit: the upper limit of the share of errors, NaN with the
     value."""
 

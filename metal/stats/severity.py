@@ -63,7 +63,7 @@ def severities(level: Codes, output: Codes, person: Codes, cluster: Codes) -> Se
     """Each person's severity.
 
     level: (n,) of each rating, 0 the worst, every level occurring; output, person: (n,) codes;
-    cluster: (outputs,) codes of what is independent (sources). Raises Undefined where fewer than
+    cluster: (outputs,) codes of what is independent (sources). Raises Undefined if fewer than
     two people, levels or clusters are there, or the likelihood has no maximum that can be found.
     """
     from scipy.optimize import minimize

@@ -53,7 +53,7 @@ def moments(target: Numbers, scores: Numbers) -> Numbers:
 
 
 def skill(sums: Numbers) -> Numbers:
-    """(..., 3) the skill of scores as given, after a shift, and after a line; NaN where all targets
+    """(..., 3) the skill of scores as given, after a shift, and after a line; NaN if all targets
     are equal.
 
     A line never falls: scores that rank the wrong way round become a constant.
@@ -106,7 +106,7 @@ def root_mean_squared_error(sums: Numbers) -> Numbers:
 
 
 def concordance(sums: Numbers) -> Numbers:
-    """(...) Lin's concordance of scores and target, from sums (..., 6) of moments. NaN where all
+    """(...) Lin's concordance of scores and target, from sums (..., 6) of moments. NaN if all
     are equal.
 
     Source: Lin (1989).
@@ -163,7 +163,7 @@ def intraclass(sums: Numbers) -> Numbers:
     panel_features.
 
     People are not told apart, so that who is severe counts as error. Items may have different
-    numbers of scores. NaN where all scores are equal. Source: Shrout and Fleiss (1979); Donner
+    numbers of scores. NaN if all scores are equal. Source: Shrout and Fleiss (1979); Donner
     (1986) for uneven panels.
     >>> scores = np.array([[1.0, 2], [3, 3], [5, 6]])
     >>> # (8.1667 - 1/3) / (8.1667 + 1/3)

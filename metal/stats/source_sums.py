@@ -14,8 +14,8 @@ _AT_ONCE = 2_000_000  # numbers of sources drawn
 
 @dataclass(frozen=True)
 class Draws:
-    """Sources drawn anew, as many as there are. sources: (n,) their numbers, rising; times: (draws,
-    n).
+    """Resamples of the sources, each as large as the data. sources: (n,) their numbers, rising;
+    times: (draws, n).
     """
 
     sources: Codes
@@ -84,7 +84,7 @@ class SourceSums:
         return np.asarray(self.total(rows)[None] - rows)
 
     def drawn(self, draws: Draws) -> Numbers:
-        """(draws, rows) how many sources each row stands for when sources are drawn anew."""
+        """(draws, rows) how many sources each row stands for when sources are drawn again."""
         times = draws.times[:, np.searchsorted(draws.sources, self.sources)]
         order = np.argsort(self.row, kind="stable")
         starts = np.searchsorted(self.row[order], np.arange(len(self.times)))

@@ -48,8 +48,8 @@ class Baseline:
         return float(betaincinv(total, self.sources - total + 1, alpha / (2 * streams)))
 
     def level(self, margin: float, alpha: float, streams: int) -> float:
-        """The mean that a stream is not to fall below: the limit, or the mean less the margin where
-        that is lower. 0, against which nothing is ever bet, where nothing can fall so far.
+        """The mean that a stream must not fall below: the limit, or the mean less the margin if
+        that is lower. It is 0, so that no bet is ever made, where nothing can fall that far.
         """
         return max(min(self.mean - margin, self.lower(alpha, streams)), 0.0)
 

@@ -82,7 +82,7 @@ def test_what_is_drawn_is_every_language_s_and_from_bad_to_good(folder: Path) ->
     assert {each["source"] for each in records} < {
         json.loads(line)["source"] for line in made.file.read_text().splitlines()
     }
-    with pytest.raises(UsageError, match="drawn before"):
+    with pytest.raises(UsageError, match="earlier sources"):
         metal.design_anchors(folder, contents=20)
     assert "all are drawn" in metal.design_anchors(folder, contents=90).warnings[0]
     ran = CliRunner().invoke(command_line, ["design", "anchors", str(folder), "--contents", "90"])
@@ -120,7 +120,7 @@ def test_a_gap_that_may_be_people_s_says_how_many_anchors_it_takes(tmp_path: Pat
         .joinpath("report.html")
         .read_text(encoding="utf-8")
     )
-    assert "takes most; 9 are there" in html
+    assert "needs most; 9 are there" in html
     assert "<span>design</span> <span>anchors</span>" in html
     # they are rated
     assert metal.bias_language(read(rated(own=80, anchors=40))).tables["anchors"].empty

@@ -84,6 +84,6 @@ def test_a_run_that_was_stopped_says_how_to_go_on(
         assert stopped.tables["texts"]["missing"].sum() == 19
         assert not run.complete
         metal.generate(resume="run")
-    assert headline(metal.open_run("run")).startswith("24 texts in 3 languages: 12 can be")
+    assert headline(metal.open_run("run")).startswith("24 texts in 3 languages: 12 ready")
     command = "<span>annotate</span> <span>export</span> <span>mine</span>"
     assert command in Path("run/report.html").read_text(encoding="utf-8")

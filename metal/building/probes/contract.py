@@ -105,7 +105,7 @@ class Probe:
     `deleted words`. change: the text after it, at the dose; raises NotApplicable.
 
     falls, stays, capped: the aspects (of ASPECTS) on which scores must fall, must stay, or must not
-    rise. doses: shares of the text that are changed, from 0 to 1; empty where there is only one.
+    rise. doses: shares of the text that are changed, from 0 to 1; empty if there is only one.
     of_source: whether it is wrong beside the source only, so that criteria that do not depend on
     the source (Criterion.of_source) need not fall.
     """

@@ -168,7 +168,7 @@ def in_other_script(text: str, language: str) -> str | None:
 
 @lru_cache(maxsize=4096)
 def _sound(char: str) -> str | None:
-    """The sound of a letter by its name; other characters as they are; None where the name does not
+    """The sound of a letter by its name; other characters as they are; None if the name does not
     tell.
     """
     category = unicodedata.category(char)

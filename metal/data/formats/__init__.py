@@ -184,7 +184,7 @@ def read(name: str, path: str | Path, options: Mapping[str, Any]) -> Draft:
 
     Every format has two more options: `name` names the dataset, and `only` lists the kinds of rater
     to keep. Raises UnknownName for a format, UsageError for an option the format does not know,
-    DataError where there is no rating, and what the reader raises.
+    DataError if there is no rating, and what the reader raises.
     """
     chosen = load_format(name)
     unused = sorted(set(options) - chosen.options - COMMON_OPTIONS)

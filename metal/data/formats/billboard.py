@@ -125,7 +125,7 @@ def _languages(folders: Sequence[Path], given: str | None) -> list[str]:
 
 
 def language_in(board: str) -> str | None:
-    """The language in a board's name: `wmt20-zh-en` is of the pair zh-en; None where the name has
+    """The language in a board's name: `wmt20-zh-en` is of the pair zh-en; None if the name has
     none.
     """
     if board in ENGLISH:
@@ -181,7 +181,7 @@ def _board(folder: Path, language: str) -> Draft:
 
 
 def _segments(read_files: Sequence[ReleasedScores], files: Sequence[Path]) -> list[str]:
-    """The segments in order of set_id. Raises DataError where two files disagree."""
+    """The segments in order of set_id. Raises DataError if two files disagree."""
     numbers: dict[str, int] = {}
     owner: dict[int, str] = {}
     for scores, file in zip(read_files, files, strict=True):
@@ -237,7 +237,7 @@ def _rater(metric: str) -> Rater:
 
 @dataclass(frozen=True)
 class ReleasedScores:
-    """A file of scores. segments, numbers, score: (rows,) seg_id, set_id, and the score, NaN where
+    """A file of scores. segments, numbers, score: (rows,) seg_id, set_id, and the score, NaN if
     it says nan.
     """
 

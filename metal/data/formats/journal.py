@@ -155,7 +155,7 @@ def _turn_back(tidy: pd.DataFrame, rater: Rater, criteria: Sequence[Criterion]) 
 
 
 def _check_read(tidy: pd.DataFrame, had: Any, file: Path) -> None:
-    """Raises DataError where no reply gives a score, or of a judge less than half of those do that
+    """Raises DataError if no reply gives a score, or of a judge less than half of those do that
     did in its run.
     """
     unread = tidy["score"].isna()

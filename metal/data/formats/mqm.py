@@ -4,7 +4,7 @@ of its errors.
     system mqm_avg_score seg_id
 
 separated by spaces or tabs, despite the ending .tsv. A score is the mean over the experts who read
-the segment, from 0 without errors to -25; None where nobody read it. seg_id is the segment's place
+the segment, from 0 without errors to -25; None if nobody read it. seg_id is the segment's place
 in the test set, counting from 1.
 """
 
@@ -68,7 +68,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 def _rows(file: Path) -> dict[tuple[int, str], float]:
-    """{(place, system): score} in the order of the file; NaN where the file says nan."""
+    """{(place, system): score} in the order of the file; NaN if the file says nan."""
     lines = read_text(file).splitlines()
     header = _fields(lines[0]) if lines else []
     lacking = [name for name in COLUMNS if name not in header]

@@ -87,9 +87,7 @@ def read(path: Path, options: Mapping[str, Any]) -> Draft:
 
 
 def _with_answers(frame: pd.DataFrame, path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """The battles with their prompts and answers in the place of ids, where the release has those
-    of all.
-    """
+    """Replace the ids in the battles by prompts and answers, if the release has all of them."""
     files = sorted(path.glob("pairings/round*/**/*_pairings*.json"))
     if not files:
         return frame, ["no pairings/: who wrote the answers, and the answers, are not known"]

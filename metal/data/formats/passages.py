@@ -340,7 +340,7 @@ def _from_rows(
 
 
 def _cell(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
-    """The text in a column, empty where there is none. A number will do, except for the passage
+    """The text in a column, empty if there is none. A number will do, except for the passage
     itself.
     """
     cell = row.get(column)
@@ -352,7 +352,7 @@ def _cell(row: Mapping[str, Any], role: str, column: str, where: str) -> str:
 
 
 def _check_columns(where: str, columns: Collection[str], roles: Mapping[str, str]) -> None:
-    """Raises DataError where the column of texts is missing, or one that was named by the
+    """Raises DataError if the column of texts is missing, or one that was named by the
     caller.
     """
     for role, column in roles.items():

@@ -141,7 +141,7 @@ def columns_with_answers(frame: pd.DataFrame, names: Collection[str]) -> set[str
 
 
 def _numbers_answer(texts: Sequence[object]) -> bool | None:
-    """Whether texts are numbers as answers are; None where that is not all there is to say
+    """Whether texts are numbers as answers are; None if that is not all there is to say
     of them.
     """
     if not texts or not all(isinstance(text, str) and 0 < len(text) <= LONGEST for text in texts):

@@ -123,7 +123,7 @@ def without_summary_rows(frame: pd.DataFrame, notes: list[str]) -> pd.DataFrame:
 
 
 def _first_cell(frame: pd.DataFrame, row: int) -> tuple[str, str]:
-    """The first column with a name that is filled in a row, and what stands there; empty where
+    """The first column with a name that is filled in a row, and what stands there; empty if
     there is none.
     """
     for name, column in frame.items():

@@ -179,7 +179,7 @@ def _parts(turn: Mapping[str, Any]) -> list[Any]:
 
 
 def _text_in(part: Any) -> str | None:
-    """The text of a part of a message; None where it is no text."""
+    """The text of a part of a message; None if it is no text."""
     text = part.get("text") if isinstance(part, Mapping) else plain_text(part)
     return text if isinstance(text, str) else None
 
@@ -216,7 +216,7 @@ def as_texts(column: pd.Series) -> pd.Series:
 
 
 def as_numbers(column: pd.Series) -> pd.Series:
-    """The column as numbers; infinite where a cell is none, NaN where it is empty or stands for no
+    """The column as numbers; infinite where a cell is none, NaN if it is empty or stands for no
     answer.
     """
     texts = as_texts(column)

@@ -91,7 +91,7 @@ def read_frame(path: str | Path, sheet: str = "", progress: Progress = no_progre
 
 
 def _without_bytes(frame: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """The frame with texts in place of bytes. Raises DataError where they are none."""
+    """The frame with texts in place of bytes. Raises DataError if they are none."""
     for name in [name for name in frame if frame[name].dtype == "object"]:
         try:
             frame[name] = [
@@ -172,7 +172,7 @@ def _from_csv(path: Path, progress: Progress) -> pd.DataFrame:
 
 def _in_utf8(path: Path) -> tuple[bytes, str]:
     """What a file holds, its lines divided as Python knows it, and the text of it. Raises DataError
-    where there is none.
+    if there is none.
     """
     content = _bytes(path)
     wide = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))  # Excel's "Unicode text"

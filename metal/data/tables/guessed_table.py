@@ -55,7 +55,7 @@ class GuessedTable:
 
     @property
     def patterns(self) -> list[str]:
-        """What the user says holds answers; empty where that is to be guessed."""
+        """What the user says holds answers; empty if that is to be guessed."""
         wide = self.options.get("wide") or ()
         return [wide] if isinstance(wide, str) else list(wide)
 

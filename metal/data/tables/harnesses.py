@@ -83,7 +83,7 @@ HARNESSES = (
 
 
 def harness_of(names: Collection[str]) -> Harness | None:
-    """The harness whose results have these columns or keys; None where it is none of those."""
+    """The harness whose results have these columns or keys; None if it is none of those."""
     starts = {name.split(".")[0] for name in names}
     every = {*names, *starts}
     return next((harness for harness in HARNESSES if _is_marked(every, harness.marks)), None)

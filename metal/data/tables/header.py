@@ -32,7 +32,7 @@ def titles_above(rows: Sequence[Row]) -> int:
 
 
 def joined(first: Row, second: Row, below: Sequence[Row]) -> list[str] | None:
-    """The names of a header in two rows, `A1__fluency`; None where the second is no part of it.
+    """The names of a header in two rows, `A1__fluency`; None if the second is no part of it.
 
     It is in SurveyMonkey's exports, and where the first leaves cells empty or repeats them, the
     second repeats names under different ones of it, and numbers or other cells stand below. below:

@@ -110,7 +110,7 @@ def _is_code(text: str) -> bool:
 
 
 def _are_codes(name: str, column: pd.Series) -> bool:
-    """Whether the cells are codes of languages: not of countries by the column's name, answers, or
+    """Whether the cells are language codes, and not countries (by the column's name), answers or
     words (`no`).
     """
     if not _all(column, _is_code):

@@ -136,9 +136,7 @@ _OF_RATERS |= {"prompts", "raw", "runs", "sd", "std", "years"}
 
 @lru_cache(maxsize=16384)
 def is_nobodys(name: str) -> bool:
-    """Whether a column by its name counts, measures, sums up, or says something true or false of
-    its row.
-    """
+    """Whether a column's name says that it counts, measures, sums up, or holds true or false."""
     words = words_of(name)
     if not words:
         return False

@@ -1,5 +1,5 @@
-"""Ratings inside a cell: objects become columns named by their path, lists a rater a place or a row
-a rater.
+"""Ratings inside a cell: objects become columns named by their path; a list becomes a rater per
+place, or a rater per row.
 """
 
 from __future__ import annotations

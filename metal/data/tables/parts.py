@@ -76,7 +76,7 @@ def without_last_end(path: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _depth_of_rater(path: tuple[str, ...]) -> int | None:
-    """At which step of a path the rater is named; None where no step is called like one."""
+    """At which step of a path the rater is named; None if no step is called like one."""
     return next((at for at, name in enumerate(path) if is_person(name) or is_machine(name)), None)
 
 
@@ -89,8 +89,8 @@ def _comment_beside(path: tuple[str, ...], paths: Paths) -> str:
 
 
 def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
-    """Columns as raters, or as each rater's answer on each criterion where their names are pairs of
-    two parts: all of them, or those that are called like raters.
+    """Columns read as raters or, if their names are pairs of two parts, as each rater's answer on
+    each criterion: all columns, or those named like raters.
     """
     called_like_raters = [
         name for name in columns if is_person(without_end(name)) or is_machine(name)

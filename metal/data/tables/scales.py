@@ -246,7 +246,7 @@ def _answers_in(
 
 
 def _check_missing(name: str, texts: Iterable[str], missing: Collection[str]) -> None:
-    """Raises UsageError where a text with a comma was named without quotes: it divided into
+    """Raises UsageError if a text with a comma was named without quotes: it divided into
     others.
     """
     for text in texts:
@@ -261,7 +261,7 @@ def _by_labels(
 ) -> np.ndarray[Any, Any]:
     """Numbers on levels such as 0=S1,1=S2: 2 is S2, not the level of value 2.
 
-    Raises UsageError where each may be both.
+    Raises UsageError if each may be both.
     """
     levels = () if chosen.get("of_dataset") else levels_from(chosen.get("levels", ()))
     numbered = numbers_in(level.label for level in levels)
@@ -306,7 +306,7 @@ def _levels_that_occur(values: np.ndarray[Any, Any]) -> bool:
 def whole_scale(
     criterion: Criterion, names: Sequence[str], options: Mapping[str, Any]
 ) -> Scale | None:
-    """The scale with every whole number between its levels; None where it does not come from the
+    """The scale with every whole number between its levels; None if it does not come from the
     levels that occur.
 
     names: of all criteria of the table.

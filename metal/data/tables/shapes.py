@@ -129,7 +129,7 @@ def places_named(frame: pd.DataFrame, patterns: Iterable[str], paths: Paths) -> 
 
 
 def _parts_of_path(pattern: str, path: Sequence[str]) -> dict[str, str] | None:
-    """What `scores.{rater}.{criterion}.value` says of a path, step by step; None where it has other
+    """What `scores.{rater}.{criterion}.value` says of a path, step by step; None if it has other
     steps.
     """
     steps = pattern.split(".")

@@ -82,7 +82,7 @@ def _sheet_to_read(
 
 def _filled_up(path: Path, cells: Iterable[Sequence[Any]], width: int) -> list[list[str | None]]:
     """The rows as texts, filled up to the width, without empty ones at the end. Raises DataError
-    where they are too many, or nearly all cells are blank.
+    if they are too many, or nearly all cells are blank.
     """
     rows: list[list[str | None]] = []
     blanks = 0

@@ -28,7 +28,7 @@ def join_texts(dataset: Dataset, place: str) -> Dataset:
 
     place: `xlsum` (all its splits), a folder as `find_passages` reads it, or a table with columns
     IDS and TEXTS. A source's id may carry its language (`sw/12`) where theirs does not. Titles and
-    references are filled in as well. Raises UsageError where `place` is none of these, DataError
+    references are filled in as well. Raises UsageError if `place` is none of these, DataError
     for an id with two texts, and where no id meets.
     """
     if place != "xlsum" and not Path(place).exists():

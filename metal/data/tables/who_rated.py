@@ -108,7 +108,7 @@ def _key_of_outputs(frame: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
 def check_raters(
     frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path
 ) -> None:
-    """Raises DataError where nobody can tell whether a column guessed for raters holds their names
+    """Raises DataError if nobody can tell whether a column guessed for raters holds their names
     or their scores.
     """
     column = roles["rater"]
@@ -160,7 +160,7 @@ def people_beside(
     """Where a row is a judge's (`judge_model`, `judge_score`): the roles with its score, and the
     columns of people (`human_score`), each of whom rated the row's output once.
 
-    Raises DataError where a person's scores of an output differ, or several columns may be the
+    Raises DataError if a person's scores of an output differ, or several columns may be the
     judge's.
     """
     raters = as_texts(frame[roles["rater"]]).cat.categories
@@ -251,7 +251,7 @@ def _people_in(frame: pd.DataFrame, columns: Sequence[str]) -> list[str]:
 def check_no_judge_beside(
     frame: pd.DataFrame, roles: Mapping[str, str], named: Mapping[str, str], where: Path
 ) -> None:
-    """Raises DataError where rows are people's, named in a column, and another column holds a
+    """Raises DataError if rows are people's, named in a column, and another column holds a
     judge's scores.
     """
     if "score" in named or roles["rater"] not in frame:

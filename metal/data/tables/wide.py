@@ -182,7 +182,7 @@ def _criteria(
 
 
 def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
-    """Raises DataError where answers are about several outputs of a row: gpt_output, gpt_score,
+    """Raises DataError if answers are about several outputs of a row: gpt_output, gpt_score,
     llama_output, ...
     """
     words = (*GUESSES["text"], "output")
@@ -200,7 +200,7 @@ def _check_one_output(frame: pd.DataFrame, columns: Sequence[str], where: Path) 
 
 
 def _check_no_ranks(frame: pd.DataFrame, columns: Sequence[str], where: Path) -> None:
-    """Raises DataError where each whole row puts several columns in an order: 1, 2, ... once
+    """Raises DataError if each whole row puts several columns in an order: 1, 2, ... once
     each.
     """
     ranks = [name for name in columns if {"rank", "ranking"} & {*words_of(name)}]

@@ -199,7 +199,7 @@ def fitting_orders(words: Collection[str]) -> list[tuple[Order, dict[str, int]]]
 
 
 def order_of(words: Collection[str]) -> tuple[str, dict[str, int]] | None:
-    """The kind of the first known order that holds all words, and word -> rank; None where there is
+    """The kind of the first known order that holds all words, and word -> rank; None if there is
     none, and where two that do contradict each other.
 
     >>> order_of(["Good", "bad", "Medium"])

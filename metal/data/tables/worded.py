@@ -114,7 +114,7 @@ def _check_dates(name: str, words: Mapping[str, int], place_of: Callable[[str], 
 
 
 def _check_free_text(name: str, answers: AnswerTexts, place_of: Callable[[str], str]) -> None:
-    """Raises DataError where nearly every answer is another text."""
+    """Raises DataError if nearly every answer is another text."""
     words = answers.in_words
     answered = sum(words.values())
     for count, number in zip(answers.counts, answers.numbers, strict=True):
@@ -173,7 +173,7 @@ def _coded(
     name: str, words: Mapping[str, int], numbers: Sequence[float]
 ) -> dict[str, tuple[float, str]] | None:
     """Word -> (score, label) by METAL's levels, the numbers in the words, or a known order; None
-    where none fits.
+    if none fits.
     """
     ours = metal_levels(name)
     by_label = {fold(level.label): (level.value, level.label) for level in ours}
@@ -197,7 +197,7 @@ def _coded(
 def _numbered(
     words: Mapping[str, int], numbers: Sequence[float]
 ) -> dict[str, tuple[float, str]] | None:
-    """Word -> (score, label) by the numbers in all words; None where there are none, or numbers
+    """Word -> (score, label) by the numbers in all words; None if there are none, or numbers
     beside the words lie outside them.
     """
     numbered, pattern = numbered_words(words), "{:g}"

@@ -59,7 +59,7 @@ class Workbook(zipfile.ZipFile):
                 self._check_rows(part, path)
 
     def _check_elements(self, part: zipfile.ZipInfo, path: Path) -> None:
-        """Raises DataError where a part has very many elements, each packed into less than a byte:
+        """Raises DataError if a part has very many elements, each packed into less than a byte:
         blanks.
         """
         elements = 0
@@ -74,7 +74,7 @@ class Workbook(zipfile.ZipFile):
             raise DataError(path, problem, "Save the table as CSV")
 
     def _check_rows(self, part: zipfile.ZipInfo, path: Path) -> None:
-        """Raises DataError where a sheet has more rows than Excel knows; parsing them would take a
+        """Raises DataError if a sheet has more rows than Excel knows; parsing them would take a
         minute.
         """
         rows, rest = 0, b""
@@ -144,7 +144,7 @@ class SheetText:
         return b""
 
     def _checked(self, rest: bytes) -> bytes:
-        """What is left of an element that is not complete. Raises DataError where that has
+        """What is left of an element that is not complete. Raises DataError if that has
         no end.
         """
         if len(rest) > LONGEST_TEXT:
@@ -154,7 +154,7 @@ class SheetText:
         return _FEW_BLANKS if len(rest) > len(_FEW_BLANKS) and rest.isspace() else rest
 
     def _full(self, text: bytes) -> bytes:
-        """The text without what is blank. Raises DataError where hardly anything is left of very
+        """The text without what is blank. Raises DataError if hardly anything is left of very
         much.
         """
         text = _BLANKS.sub(b"><", text)

@@ -78,7 +78,7 @@ def cards(run: AuditRun) -> Iterator[Remark]:
 
 
 def _against(run: AuditRun, cells: Cells) -> Remark | None:
-    """What runs given beside say against judges that are like a person, or informative; the gravest
+    """Findings of other runs against judges that are like a person or informative; the gravest
     first.
     """
     good = {
@@ -172,7 +172,7 @@ def _first_place(run: AuditRun) -> Remark | None:
 
 
 def _people(run: AuditRun, cells: Cells) -> Remark | None:
-    """Where people disagree, or agree least; None where that is unknown."""
+    """Where people disagree, or agree least; None if that is unknown."""
     rows = {
         (row["criterion"], row["language"]): row
         for row in run.records("people")

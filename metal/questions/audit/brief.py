@@ -38,15 +38,11 @@ MOST_CRITERIA = 12
 MOST_NAMED = 2  # of these
 # What a percentage is, without and with the order of outputs on some scale.
 PERCENT = (
-    "%: its lead over a constant answer (always the same), as a share of a person's lead",
-    "%: its lead over a constant answer (always the same), as a share of a person's lead; and its"
-    " order, as a share of a person's",
+    "%: its lead over always giving the same answer, as a share of a person's lead",
+    "%: its lead over always giving one answer, and its order, as shares of a person's",
 )
 LIMITS = "in brackets: a 90% interval"
-RANGES = (
-    "%: 90% intervals of its lead over a constant answer (always the same), as a share of a"
-    " person's lead"
-)
+RANGES = "%: 90% intervals of its lead over always giving the same answer, as a share of a person's"
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
 Columns = Sequence[tuple[str, Cells]]  # of a language each
@@ -155,7 +151,7 @@ def _what_signs_say(columns: Columns) -> str:
 def _what_shares_say(
     run: AuditRun, criteria: Sequence[Criterion], cells: Sequence[Cell], *, narrow: bool
 ) -> str:
-    """What percentages and brackets mean; empty where there are none."""
+    """What percentages and brackets mean; empty if there are none."""
     meant = []
     shares = any("%" in cell.below for cell in cells)
     if shares:

@@ -29,7 +29,7 @@ def beside_words(run: AuditRun, row: Row) -> list[str]:
 
 
 def bad_label(run: AuditRun, criterion: str) -> str:
-    """The label at the bad end as reasons have it; empty where a criterion has none."""
+    """The label at the bad end as reasons have it; empty if a criterion has none."""
     asked = run.criteria[criterion]
     worst = worst_level(asked, run.settings.get("bad", ""))
     if worst is None:

@@ -98,7 +98,7 @@ def _sentences(run: AuditRun) -> tuple[str, str, str, str]:
 
 
 def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """What can be said of agreement with people; empty where nobody can be judged."""
+    """What can be said of agreement with people; empty if nobody can be judged."""
     verdicts = {cell["verdict"] for cell in cells}
     if LIKE_A_PERSON in verdicts:
         return _good(run, cells, judges)

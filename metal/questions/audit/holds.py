@@ -68,7 +68,7 @@ def alone(cell: Mapping[str, Any]) -> bool:
 
 
 def surest(run: AuditRun) -> Mapping[str, Any] | None:
-    """The row of the judge and cell that surely keeps most; None where nothing is sure."""
+    """The row of the judge and cell that surely keeps most; None if nothing is sure."""
     rows = run.records("together") if "together" in run.tables else []
     sure = [row for row in rows if known(row["kept_at_least"]) and row["kept_at_least"] > 0]
     return max(sure, key=lambda row: row["kept_at_least"], default=None)

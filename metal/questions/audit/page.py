@@ -146,7 +146,7 @@ def _classes(run: AuditRun) -> Iterator[Section]:
 
 
 def room(run: AuditRun) -> Room:
-    """With many verdicts their details come before charts and closed tables."""
+    """With many verdicts, their details get room before charts and closed tables do."""
     return Room(40_000, FOLDED_CELLS) if len(run.tables["verdicts"]) > MANY else Room()
 
 

@@ -84,7 +84,7 @@ def count_of(cells: Cells, every: Cells) -> str:
 
 
 def of_cells(run: AuditRun, some: Cells, cells: Cells) -> str:
-    """` in Hindi (quality)` or ` in 11 of 15 cases`; empty where there is one case only."""
+    """` in Hindi (quality)` or ` in 11 of 15 cases`; empty if there is one case only."""
     if len(cells) == 1:
         return ""
     several = len(some) > MOST_NAMED and len({cell["criterion"] for cell in some}) > 1
@@ -108,5 +108,5 @@ def case(cell: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def one_a_case(cells: Cells) -> Cells:
-    """The last cell of each case."""
+    """Keep one cell of each case, the last."""
     return list({case(cell): cell for cell in cells}.values())

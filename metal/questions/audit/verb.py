@@ -58,7 +58,7 @@ def audit(
         Nothing is written before `save`.
 
     Raises:
-        UsageError: Where no criterion has two people.
+        UsageError: If no criterion has two people.
         DataError, UnknownName: As `metal.read`.
 
     Example:

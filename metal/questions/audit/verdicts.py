@@ -78,7 +78,7 @@ class VerdictCell:
 
     style: its look, a key of WORDS. kept: what stands below; short: the same where there is little
     room, and nothing that the verdict says already; figure: with the number of items. bar: the
-    interval and the mark on a cell's line, as paths; None where the share kept is not known.
+    interval and the mark on a cell's line, as paths; None if the share kept is not known.
     reason: the whole sentence; place: its anchor on the page. lines: what other runs say of it.
     """
 
@@ -105,7 +105,7 @@ class VerdictCell:
 
     @property
     def share_kept(self) -> str:
-        """The share that judges are sorted by (`merit`); empty where that is not known."""
+        """The share that judges are sorted by (`merit`); empty if that is not known."""
         unknown, share = merit(self.row)
         return "" if unknown else f"{-share:.2f}"
 
@@ -117,7 +117,7 @@ class VerdictCell:
 
 @dataclass(frozen=True)
 class JudgeVerdicts:
-    """The verdicts on a judge. cells: criteria in rows, languages in columns; None where there is
+    """The verdicts on a judge. cells: criteria in rows, languages in columns; None if there is
     no verdict.
     """
 

@@ -87,7 +87,7 @@ def _most_trusted(
     many: str,
     called: Callable[[str], str],
 ) -> str:
-    """Where (language, criterion) or who (judge) is informative most and least often; empty where
+    """Where (language, criterion) or who (judge) is informative most and least often; empty if
     all are alike.
 
     The share of verdicts that are at least informative, among those that could be given.

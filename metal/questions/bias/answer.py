@@ -146,7 +146,7 @@ def anchors_said(run: LanguageBias) -> str:
 
 
 def _naive(run: LanguageBias, rows: Sequence[Row]) -> str:
-    """Where the naive figures mislead most; empty where they hardly differ, or nothing can be
+    """Where the naive figures mislead most; empty if they hardly differ, or nothing can be
     said.
     """
     off = [
@@ -232,7 +232,7 @@ def _first(cases: Sequence[str]) -> str:
 
 
 def _blind(run: LanguageBias, rows: Sequence[Row]) -> str:
-    """Where a judge is blind; empty where it is nowhere."""
+    """Where a judge is blind; empty if it is nowhere."""
     named = [_where(run, row) for row in rows if blind(row)]
     if not named:
         return ""

@@ -64,7 +64,7 @@ def language_bias(
     where empty, English if there is English, else the language with the most outputs. falls:
     criteria that a wrong language must fail.
 
-    Returns the tables `language_bias`, `conditions` and `severity`. Raises UsageError where fewer
+    Returns the tables `language_bias`, `conditions` and `severity`. Raises UsageError if fewer
     than two languages were judged, or where nothing makes them comparable.
     """
     across = SEVERAL in dataset.languages and any(
@@ -184,7 +184,7 @@ def _by_order(dataset: Dataset, settings: AuditSettings) -> tuple[list[Criterion
 
 
 def _check_comparable(rows: Sequence[Mapping[str, Any]], people: Sequence[str]) -> None:
-    """Raise UsageError where nothing was compared."""
+    """Raise UsageError if nothing was compared."""
     if not rows:
         raise UsageError("no judge rated an ordered criterion in two languages; see `metal check`")
     if not people and all(math.isnan(row["parallel"]) for row in rows):

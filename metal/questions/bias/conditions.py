@@ -111,7 +111,7 @@ def flips(
 
 
 def _floor(scored: ScoredOutputs, answers: Numbers, repeated: Numbers, use: Any) -> Numbers:
-    """(items,) the share of repeats with another answer than the first; NaN where there is none."""
+    """(items,) the share of repeats with another answer than the first; NaN if there is none."""
     changed, times = np.zeros(len(answers)), np.zeros(len(answers))
     for column in repeated.T:
         again = use & ~np.isnan(column)
@@ -245,9 +245,9 @@ def _nearer(
 def _expected(
     scored: ScoredOutputs, before: Numbers, after: Numbers, condition: str, falls: Sequence[str]
 ) -> dict[str, Any]:
-    """Of a wrong language or script: what must happen on this criterion, and the share of outputs
-    where it does or does not. An output that had the worst score already cannot fall, and counts in
-    neither.
+    """For a wrong language or script: the expected effect on this criterion, and the share of
+    outputs that show it or do not. Outputs that already had the worst score cannot fall and are not
+    counted.
     """
     name, shares = scored.criterion.name, dict.fromkeys(CONDITIONS[-7:-1], math.nan)
     must_fall = name in (falls or OF_LANGUAGE)

@@ -1,5 +1,5 @@
 """`metal.bias_language`: does a judge score some languages higher than others for equal quality?
-`metal.bias_plan`: what is missing to say so.
+`metal.bias_plan`: what data are missing to answer that.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def bias_language(
         tell. Nothing is written before `save`.
 
     Raises:
-        UsageError: Where there are fewer than two languages.
+        UsageError: If there are fewer than two languages.
 
     Example:
         metal.bias_language("runs/news-judges-pairs", "runs/news-judges").language_bias

@@ -144,7 +144,7 @@ def _lines(run: Billboard, rankings: dict[str, dict[str, Ranked]]) -> Chart | No
 
 
 def further_generators(run: Billboard) -> tuple[Section, ...]:
-    """Every other criterion and language, closed at first: who is first there, and the table."""
+    """A closed section per other criterion and language: its best generator, and the table."""
     further = []
     for place, cell in enumerate(run.cells[1:], 2):
         if rankings := _rankings(run, *cell):
@@ -170,7 +170,7 @@ class Fitted:
 
 
 def fitted(run: Billboard) -> Fitted | None:
-    """The ensemble of the main ranking; None where there is none."""
+    """The ensemble of the main ranking; None if there is none."""
     for row in run.records("ensembles", criterion=run.main, language=run.language):
         return Fitted(
             str(row["ensemble"]),
@@ -301,7 +301,7 @@ def _missed(members: Sequence[Row], of_all: float) -> str:
 
 
 def ensembles_table(run: Billboard) -> TableView | None:
-    """Every ensemble of the board; None where there are none."""
+    """Every ensemble of the board; None if there are none."""
     rows = run.records("ensembles")
     if not rows:
         return None

@@ -388,12 +388,12 @@ def language_maps(run: Billboard) -> list[TableView]:
 
 
 def criterion_map(run: Billboard) -> TableView | None:
-    """Criteria, in the language of the main ranking; None where there is only one."""
+    """Criteria, in the language of the main ranking; None if there is only one."""
     return _heat(run).by_criterion("raters")
 
 
 def generator_map(run: Billboard) -> TableView | None:
-    """The outputs of each generator by themselves, on the main criterion; None where there is one
+    """The outputs of each generator by themselves, on the main criterion; None if there is one
     generator only.
     """
     rows = run.records("within_generators", criterion=run.main, language=run.language)

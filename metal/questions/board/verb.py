@@ -190,7 +190,7 @@ class Submitted:
     board: the dataset's name. version: of the board. what: generator, metric or withdrawn. name: of
     what joined or left. lines: what came of it, such as how many outputs each metric scored.
     protections: how a submitted program was kept apart. ranked: the new board of its main
-    criterion, None where it could not be ranked, for the reason in not_ranked. reference: the
+    criterion, None if it could not be ranked, for the reason in not_ranked. reference: the
     people it was ranked against, as `metal.billboard(reference=...)` last said; "" for all.
     earlier_ensembles: signatures of the ensembles the board had before.
     """
@@ -344,7 +344,7 @@ def submit_withdraw(
         The board after it.
 
     Raises:
-        UnknownName: Where the board has no submission of this name.
+        UnknownName: If the board has no submission of this name.
 
     Example:
         metal.submit_withdraw("datasets/cnndm", "our-metric")

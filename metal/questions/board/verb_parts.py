@@ -90,7 +90,7 @@ def billboard_crowd(
         Source: Billboard 2.5, Figure 2.
 
     Raises:
-        UsageError: Where there is nobody to compare.
+        UsageError: If there is nobody to compare.
         UnknownName: For a name that does not occur.
 
     Example:
@@ -169,7 +169,7 @@ def billboard_references(
         Source: Billboard, Figure 3.
 
     Raises:
-        UsageError: Where no source has references, or as many as asked for.
+        UsageError: If no source has references, or as many as asked for.
 
     Example:
         metal.billboard_references("datasets/cnndm", metric="rouge-l").table
@@ -269,7 +269,7 @@ def billboard_apply(
 
     Raises:
         UnknownName: For an ensemble that does not exist.
-        UsageError: Where several fit or the members cannot be run.
+        UsageError: If several fit or the members cannot be run.
         DataError: For a file that cannot be used.
 
     Example:

@@ -350,7 +350,7 @@ def definitions(run: Billboard) -> dict[str, str]:
 
 
 def undefined_table(run: Billboard) -> TableView | None:
-    """Every figure that has no value, by reason; None where all have one."""
+    """Every figure that has no value, by reason; None if all have one."""
     places_of: dict[tuple[str, str, str], list[str]] = {}
     for table in ("raters", "within_generators", "overrating", "self_preference", "people"):
         for row in run.records(table):

@@ -70,7 +70,7 @@ DIFFERENCES = (
 class SourceMeans:
     """The outputs of a generator, a row for each source. panel: (sources, people) and judge:
     (sources,) shares of the scale, NaN without an answer. probabilities: (sources,) with which
-    people's labels were drawn; None where all of a random subset count alike.
+    people's labels were drawn; None if all of a random subset count alike.
     """
 
     panel: Numbers
@@ -110,7 +110,7 @@ def corrected(
     people rated is a test set of its own, no random subset. drawn: source -> the probability with
     which it was drawn; other sources' labels do not count in languages where any was drawn.
 
-    Raises UsageError where there is no judge, or nothing that people and a judge rated.
+    Raises UsageError if there is no judge, or nothing that people and a judge rated.
     """
     rows: list[dict[str, Any]] = []
     differences: list[dict[str, Any]] = []
@@ -154,7 +154,7 @@ def chances_of(
     labels: int = 0,
     seed: int = 0,
 ) -> Numbers | None:
-    """(items,) the probability that people were asked about the source, NaN where they were not;
+    """(items,) the probability that people were asked about the source, NaN if they were not;
     None without a draw in the language, where every label counts alike."""
     if labels:
         chosen = np.random.default_rng(seed).permutation(np.unique(cell.matrix.sources))[:labels]
@@ -169,7 +169,7 @@ def source_means(
 ) -> dict[str, SourceMeans]:
     """The sources of each generator, and of all together (ALL) where there are several.
 
-    generators: (items,) who wrote each output. chances: (items,) of a label, NaN where people's do
+    generators: (items,) who wrote each output. chances: (items,) of a label, NaN if people's do
     not count.
     """
     low, high = cell.criterion.scale.ends or (float(cell.values.min()), float(cell.values.max()))
@@ -267,7 +267,7 @@ def _row(
 
 
 def refused(judge: Numbers, labelled: Any, others: Any, *, tested: bool = True) -> str:
-    """Why nothing is corrected; empty where it can be. judge: (sources,); labelled, others: masks
+    """Why nothing is corrected; empty if it can be. judge: (sources,); labelled, others: masks
     of its sources.
     """
     if not labelled.any():

@@ -20,7 +20,7 @@ OF_CLASSES = "On the outputs that only the judge rated; 95% intervals."
 
 
 def answer(run: CorrectedScores) -> TableView | None:
-    """The means; where classes were corrected, their shares; None where nothing could be
+    """The means; where classes were corrected, their shares; None if nothing could be
     corrected.
     """
     first = _first(run)

@@ -94,7 +94,7 @@ def correct(
         the scale: 0 its low end, 1 its high end. Nothing is written before `save`.
 
     Raises:
-        UsageError: Where nothing was rated by people and a judge, or `labelled="drawn"` without a
+        UsageError: If nothing was rated by people and a judge, or `labelled="drawn"` without a
             draw.
 
     Example:

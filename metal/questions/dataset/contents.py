@@ -56,7 +56,7 @@ def contents(dataset: Dataset) -> str:
 
 
 def _missing(dataset: Dataset) -> str:
-    """What is not there of what could be, in a sentence; empty where nothing is missing."""
+    """What is not there of what could be, in a sentence; empty if nothing is missing."""
     table = dataset.ratings
     by_people = set(table.loc[(table["kind"] == "human") & table["score"].notna(), "output"])
     parts = []

@@ -81,7 +81,7 @@ def anchor_rows(
 
 
 def _noise(scored: ScoredOutputs, panel: Numbers, place: int) -> float:
-    """The variance of people's mean of an output in a language, around its quality; NaN where it is
+    """The variance of people's mean of an output in a language, around its quality; NaN if it is
     not known.
     """
     rows = (scored.language == place) & (~np.isnan(panel)).any(axis=1)

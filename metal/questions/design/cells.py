@@ -32,7 +32,7 @@ class DesignCell:
     """One language x criterion that people rated. Arrays have one row per output that a person
     rated.
 
-    scores: (items, people) as given, NaN where there is none. generators, sources: (items,) names.
+    scores: (items, people) as given, NaN if there is none. generators, sources: (items,) names.
     populations: name -> places of its people. audit: the same as an audit sees it.
     """
 
@@ -54,12 +54,12 @@ class DesignCell:
 
     @property
     def scored(self) -> bool:
-        """Whether its scores are shares of the scale, so that a mean of them says something."""
+        """Whether its scores are shares of the scale, so their mean has a meaning."""
         return self.criterion.scale.ends is not None
 
     @cached_property
     def shares(self) -> Numbers:
-        """(items, people) shares of the scale (Criterion.share); NaN where there is no score."""
+        """(items, people) shares of the scale (Criterion.share); NaN if there is no score."""
         return self.criterion.share(self.scores)
 
     @property
@@ -102,7 +102,7 @@ def design_cells(dataset: Dataset, settings: DesignSettings) -> tuple[list[Desig
     """The cells that people rated, criteria in their order, then languages in string order; and
     warnings.
 
-    Raises UnknownName for a judge, criterion or language that does not occur, UsageError where
+    Raises UnknownName for a judge, criterion or language that does not occur, UsageError if
     nothing is rated or a criterion that was asked for has no ends.
     """
     dataset, left_out = originals(one_item_per_pair(dataset))

@@ -5,7 +5,7 @@ figure is above its bound with `power` at n = n0 ((z_p + z_power) error / (figur
 sources, n0 being those of the pilot; where the figure is not above its bound, no number is enough.
 A verdict needs the largest n over its limits.
 
-The pilot is a sample: its sources are drawn anew DRAWS times, n follows from each, and the 10% and
+The pilot is a sample: its sources are drawn again DRAWS times, n follows from each, and the 10% and
 90% quantiles of these hold the true n in about four of five pilots.
 """
 
@@ -91,7 +91,7 @@ def verdict_times(
 
     pilots: the existing ratings, several times where people or the judge's answers were drawn.
     alike: whether the judge was drawn to be like a person, so that its own figures are a person's.
-    Raises Undefined where nothing follows from the pilot.
+    Raises Undefined if nothing follows from the pilot.
     """
     standings = [_usable(pilot, judge) for pilot in pilots]
     asked = [_asked(beside, question, alike) for beside in standings]
@@ -118,7 +118,7 @@ def score_times(sums: Numbers, drawn: Numbers, width: float) -> tuple[Times, flo
     it has now.
 
     sums: (6,) over the sources, of a source's scores s, items c, s^2, s c, c^2 and 1; drawn:
-    (draws, 6) the same of as many sources drawn anew. The mean is a ratio, and its variance is
+    (draws, 6) the same of as many sources drawn again. The mean is a ratio, and its variance is
     linearised.
     """
     of_pilot, of_draws = (_width(each) for each in (sums[None], drawn))
@@ -148,7 +148,7 @@ def _with_interval(value: float, drawn: Numbers, words: str = "") -> Times:
 
 
 def _usable(pilot: AuditCell, judge: str) -> Standing:
-    """The judge beside the people who count. Raises Undefined where more ratings would not make it
+    """The judge beside the people who count. Raises Undefined if more ratings would not make it
     a case.
     """
     beside, stop, _ = looked_at(pilot.seen_by(judge), judge)
@@ -249,7 +249,7 @@ def _z(ranks: FigurePair, beside: Standing, *, person: bool = False) -> Measured
 
 
 def _never_informative(beside: Standing) -> str:
-    """Why more items would show that the judge is *uninformative*; empty where they would not."""
+    """Why more items would show that the judge is *uninformative*; empty if they would not."""
     above, order = beside.above.value, beside.order_beyond(SMALL_ORDER)
     half = beside.gold or beside.cell.by_scores or beside.beyond(0.5).value < 0
     least = SMALL_ORDER_ALONE if beside.gold else 0.0

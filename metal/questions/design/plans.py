@@ -53,7 +53,7 @@ class SizePlan:
     who: the judge or generator. raters: people per item. now: what the present sources give. value:
     the figure itself, in the data (share kept, score); verdict: of a judge, what an audit of the
     data says. items: that count, of `sources` sources: outputs of this generator, or of all. low,
-    high: an 80% interval of the sources needed; inf where the pilot shows no end, NaN where it says
+    high: an 80% interval of the sources needed; inf where the pilot shows no end, NaN if it says
     nothing.
     """
 

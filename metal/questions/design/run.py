@@ -143,7 +143,7 @@ def open_end(row: Mapping[str, Any]) -> bool:
 
 
 def interval_of(row: Mapping[str, Any]) -> str:
-    """`80 to 700`, the 80% interval of the items needed; empty where there is none, or both ends
+    """`80 to 700`, the 80% interval of the items needed; empty if there is none, or both ends
     are one number.
     """
     least, most = row["items_low"], row["items_high"]
@@ -153,7 +153,7 @@ def interval_of(row: Mapping[str, Any]) -> str:
 
 
 def measured_seconds(dataset: Path) -> float | None:
-    """The median of the seconds that forms measured for an answer; None where none did."""
+    """The median of the seconds that forms measured for an answer; None if none did."""
     path = dataset / FOLDER / ANSWERS
     if not path.is_file():
         return None

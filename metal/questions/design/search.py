@@ -46,7 +46,7 @@ Measure = Callable[[int, int], SimulatedPoint]  # sources, how many times the ro
 
 
 def width_of(values: Numbers, sources: int) -> SimulatedPoint:
-    """The width of the central 95% of the rounds. Raises Undefined where most rounds have no value.
+    """The width of the central 95% of the rounds. Raises Undefined if most rounds have no value.
 
     Its standard error is that of two quantiles of a normal distribution, _SPREAD sd / sqrt(rounds):
     the quantiles themselves have none where the figure takes few values.
@@ -80,7 +80,7 @@ def narrow_enough(measure: Measure, target: float, sources: int, least: int = 2)
     """The smallest number of sources with a width of at most `target`.
 
     `grid` is simulated first, for the curve, and from there on what the search needs. Raises
-    Undefined where MOST_SOURCES are not enough.
+    Undefined if MOST_SOURCES are not enough.
     """
     points = [measure(number, 1) for number in grid(sources)]
     while points[-1].value > target:
@@ -104,7 +104,7 @@ def powerful_enough(measure: Measure, target: float, numbers: Sequence[int]) -> 
     rising numbers on.
 
     The numbers are halved; then what lies between two of them is tried a few times, with four times
-    the rounds, until the power is the target within its Monte Carlo error. Raises Undefined where
+    the rounds, until the power is the target within its Monte Carlo error. Raises Undefined if
     the last is not enough.
     """
     low, high = -1, len(numbers)

@@ -13,7 +13,7 @@ from metal.errors import UsageError
 
 @dataclass(frozen=True)
 class Prices:
-    """What work costs. pay: USD for a task (one person rates one output); None where it is not
+    """What work costs. pay: USD for a task (one person rates one output); None if it is not
     known. seconds: a task takes; None likewise. fee: the platform's share of the pay, on top
     (Mechanical Turk: 0.2). test_share: of all tasks that are test questions. min_hourly: USD below
     which an hour is paid too little (GENIE section 6).

@@ -222,7 +222,7 @@ def rater_rows(cell: DesignCell) -> Iterator[dict[str, Any]]:
 
 
 def panel_rows(dataset: Dataset, seed: int) -> list[dict[str, Any]]:
-    """The spread of people's mean score with 1, 2, ... of them per output; empty where nothing can
+    """The spread of people's mean score with 1, 2, ... of them per output; empty if nothing can
     be simulated.
     """
     try:
@@ -285,7 +285,7 @@ def _need(cell: DesignCell, plan: SizePlan) -> dict[str, Any]:
 
 
 def _items_at(plan: SizePlan, sources: float) -> float:
-    """Items of so many sources; NaN where there is no such number."""
+    """Items of so many sources; NaN if there is no such number."""
     return plan.items_of(int(sources)) if math.isfinite(sources) else NAN
 
 
@@ -330,7 +330,7 @@ def cost_rows(
 
 
 def _sums(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """What the languages cost together, and which are not counted; empty where none has a cost."""
+    """What the languages cost together, and which are not counted; empty if none has a cost."""
     defined = [row for row in rows if "tasks" in row]
     if not defined:
         return {}

@@ -339,7 +339,7 @@ def judges(run: Design, criterion: str, language: str) -> list[str]:
 def curve_chart(
     run: Design, question: str, criterion: str, language: str, who: str
 ) -> Chart | None:
-    """Power by items, one line per number of people; None where nothing was simulated."""
+    """Power by items, one line per number of people; None if nothing was simulated."""
     where = {"question": question, "criterion": criterion, "language": language, "who": who}
     points: dict[int, list[Row]] = {}
     for row in run.records("curves", **where):

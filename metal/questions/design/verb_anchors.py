@@ -88,7 +88,7 @@ def design_anchors(
         What is needed and what was drawn.
 
     Raises:
-        UsageError: Where no content is in every language, where nothing says how many it takes and
+        UsageError: If no content is in every language, where nothing says how many it takes and
             `contents` is not given, and where another draw would be lost (unless `force`).
 
     Example:

@@ -35,7 +35,7 @@ class SimulatedVerdicts:
     """Cells of any number of sources with `size` people per item and a judge.
 
     items: that have so many people and were put to the judge; sources: of these; dropped: items
-    with fewer people. Raises Undefined where there are none, and for a judge like a person where
+    with fewer people. Raises Undefined if there are none, and for a judge like a person where
     items have one.
     """
 
@@ -94,7 +94,7 @@ class SimulatedVerdicts:
         return answer
 
     def draw(self, sources: int) -> Iterator[Verdict]:
-        """The verdicts on so many sources, drawn anew each time, without end."""
+        """The verdicts on so many sources, drawn again each time, without end."""
         starts = np.cumsum(self._of_source) - self._of_source
         while True:
             picked = self.rng.integers(self.sources, size=sources)
@@ -136,7 +136,7 @@ def like_a_person(people: Codes, levels: int) -> Numbers:
     exp(sum_t w(t) l(t, y)), where w are the most frequent labels of the others (metal.stats.seats),
     averaged over who is left out, and l is fitted by scaling until the judge finds, and mistakes,
     every class of the others as often as people do, each person weighted alike. Raises Undefined
-    where no item has two people.
+    if no item has two people.
     """
     votes = class_counts(people, levels)
     shares = votes.sum(axis=0) / max(votes.sum(), 1)

@@ -73,7 +73,7 @@ def designs_compared(run: Design) -> str:
 
 
 def _items_needed(run: Design, question: str) -> str:
-    """How many items a question needs with the most raters, or why that is undefined; empty where
+    """How many items a question needs with the most raters, or why that is undefined; empty if
     it was not asked.
     """
     rows = run.records("needs", question=question)

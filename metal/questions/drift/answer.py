@@ -46,7 +46,7 @@ def headline(run: Diff) -> str:
     if failed:
         return "FAIL: " * gate + _failed(run, failed)
     if isinstance(run, Gate) and run.changed:
-        return f"FAIL: the judge's own settings changed since the baseline: {_parts(run.changed)}."
+        return f"FAIL: this is another judge. Changed since the baseline: {_parts(run.changed)}."
     if undecided:
         return _undecided(run, undecided, len(rows))
     judges = list(dict.fromkeys(row["judge"] for row in rows))
@@ -64,7 +64,7 @@ def headline(run: Diff) -> str:
 
 
 def _undecided(run: Diff, undecided: Sequence[Row], cases: int) -> str:
-    """Where a change beyond the margin cannot be excluded, and what would tell."""
+    """Cases in which a change beyond the margin cannot be excluded, and what would decide them."""
     first, by = undecided[0], undecided[0]["by"]
     no_change = "UNDECIDED: no change" if isinstance(run, Gate) else "No change"
     seen = by and (first[f"{by}_low"] > 0 or first[f"{by}_high"] < 0)

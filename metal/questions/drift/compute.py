@@ -58,7 +58,7 @@ def judge_pairs(
     """{judge: the judge of the baseline that it is compared with}: of the same name, or the only
     ones of both.
 
-    wanted: NAME or NAME=NAME_BEFORE. Raises UnknownName, and UsageError where no two judges belong
+    wanted: NAME or NAME=NAME_BEFORE. Raises UnknownName, and UsageError if no two judges belong
     together.
     """
     pairs = dict(_named_pair(text, now, earlier) for text in wanted)
@@ -110,7 +110,7 @@ def drift(
 
     pairs: as `judge_pairs` gives them. Repeats of a judge of the baseline are the floor of its
     flips. Holm's correction runs over all checks of all rows. Returns the tables `drift` and
-    `signature`. Raises UsageError where no output was judged both times.
+    `signature`. Raises UsageError if no output was judged both times.
     """
     rows, differences = [], []
     for compared in comparisons(after, before, settings, pairs):
@@ -322,7 +322,7 @@ class Compared:
         return now, np.where(given.any(axis=1) & (self.codes[:, 1] >= 0), floor, np.nan)
 
     def differences(self) -> dict[str, PairedDifference]:
-        """{name of CHECKS: the difference}, of those that there are."""
+        """{name of CHECKS: the difference}, for those checks that have one."""
         answered = (self.codes[:, :2] >= 0).astype(np.float64)
         values = {
             "difference": -np.diff(self.right, axis=1)[:, 0],

@@ -53,7 +53,7 @@ def _losses(
 
 
 def _anchors_for(loss: float, baselines: Sequence[Baseline], alpha: float, streams: int) -> str:
-    """How many anchors such a loss takes, of the streams that have as much to lose; empty where
+    """How many anchors such a loss takes, of the streams that have as much to lose; empty if
     none has.
     """
     able = [baseline for baseline in baselines if baseline.mean > loss]

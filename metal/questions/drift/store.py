@@ -47,7 +47,7 @@ class WatchFile:
         """Continue the file, or begin it. streams: how many were declared, at least as many as in
         `least`.
 
-        Raises UsageError where the file watches for something else, or by an earlier version's
+        Raises UsageError if the file watches for something else, or by an earlier version's
         rule.
         """
         self.path, self.alpha, self.declared = path, alpha, streams

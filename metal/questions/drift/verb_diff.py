@@ -77,7 +77,7 @@ def diff(
         The tables `drift` and `signature`, the page, and `assert_not_worse` for tests.
 
     Raises:
-        UsageError: Where the two have no output in common, or their data changed or are gone.
+        UsageError: If the two have no output in common, or their data changed or are gone.
 
     Example:
         diff = metal.diff("runs/news-judges-new", "runs/news-judges")
@@ -146,7 +146,7 @@ def side(
     """What a run, an audit or a table holds. data: what the run was made from, where that is
     elsewhere now; reading: how a table is read.
 
-    Raises UsageError where its data are gone or not those that it was made from.
+    Raises UsageError if its data are gone or not those that it was made from.
     """
     from metal.auditing.cells import judges_of
     from metal.auditing.settings import AuditSettings

@@ -73,7 +73,7 @@ class Declared:
 
     @classmethod
     def read(cls, path: Path) -> Declared:
-        """The declaration in a file. Raises UsageError or DataError where it cannot be used."""
+        """The declaration in a file. Raises UsageError or DataError if it cannot be used."""
         if not path.is_file():
             raise no_such(path, "file", " (make one with `metal.gate_init`)")
         about = read_toml(path)
@@ -109,7 +109,7 @@ class Declared:
             raise UsageError(f"{path}: {error}") from None
 
     def before(self) -> Side:
-        """The baseline on its anchors. Raises UsageError where they are not those that were
+        """The baseline on its anchors. Raises UsageError if they are not those that were
         declared, or too few.
         """
         earlier = judged(self.baseline, self.anchors)
@@ -162,7 +162,7 @@ def gate(gate: StrPath, run: Ratings) -> Gate:
         The tables `drift` and `signature`, the page, `verdict`, `exit_code` and `junit()`.
 
     Raises:
-        UsageError: Where the anchors or the baseline changed, a language was not judged again, or
+        UsageError: If the anchors or the baseline changed, a language was not judged again, or
             there are too few anchors.
 
     Example:

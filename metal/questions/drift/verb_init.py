@@ -181,7 +181,7 @@ def _is_gate(path: Path) -> bool:
 
 
 def _asked_again(before: Side) -> dict[str, str]:
-    """{the last repeat of a judge: the judge}. Raises UsageError where a judge was asked once."""
+    """{the last repeat of a judge: the judge}. Raises UsageError if a judge was asked once."""
     last = {}
     for name, rater in before.dataset.raters.items():
         judge = rater.about.get("repeats")

@@ -143,7 +143,7 @@ def gate_watch(
 
     Raises:
         DataError: A gate's file that cannot be used.
-        UsageError: Where it declares fewer streams than there are.
+        UsageError: If it declares fewer streams than there are.
 
     Example:
         metal.gate_watch("gate.toml", "runs/anchors-today").headline
@@ -173,7 +173,7 @@ def gate_watch(
 
 
 def _check_streams(gate: Path, declared: int, streams: int) -> None:
-    """Raise UsageError where the gate declares no number of streams, or fewer than there are."""
+    """Raise UsageError if the gate declares no number of streams, or fewer than there are."""
     if not declared:
         raise UsageError(
             f"{gate} was written by an earlier METAL and does not declare how many streams a watch"

@@ -14,9 +14,7 @@ from metal.show.view import Remark
 
 
 def headline(run: GeneratedTexts) -> str:
-    """How many texts in how many languages, how many of them can be handed out, how many are
-    flagged.
-    """
+    """The number of texts and languages, of texts ready to be rated, and of flagged texts."""
     rows = run.records("languages")
     texts, chosen, flagged = (
         sum(row[name] for row in rows) for name in ("texts", "chosen", "flagged")

@@ -9,7 +9,7 @@ SOURCES = {"Good and bad": "METAL 3.1.2"}
 
 
 def facts(run: GeneratedTexts) -> dict[str, str]:
-    """What is left open."""
+    """What not to conclude."""
     return {
         "Do not conclude": (
             "That a text which was asked to be good is good, or a bad one bad: people say that. "

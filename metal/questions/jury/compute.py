@@ -67,7 +67,7 @@ def seated(
     """The facts of the jury's ratings, and a row for each language and criterion.
 
     settings: its `judges` are the members; by: one of RULES. A jury of one has its member's ratings
-    as they are. Raises UsageError where the members rated nothing, or where a rule is not for a
+    as they are. Raises UsageError if the members rated nothing, or where a rule is not for a
     criterion.
     """
     parts, rows = [], []
@@ -151,7 +151,7 @@ def _on_scale(cell: AuditCell, scores: Numbers) -> Numbers:
 
 
 def _people(cell: AuditCell) -> Numbers:
-    """(items,) what people say together, NaN where nothing."""
+    """(items,) what people say together, NaN if nothing."""
     if not cell.continuous:
         return cell.values_of(cell.truth)
     given = cell.scores(cell.people)

@@ -74,7 +74,7 @@ def jury(
         its own.
 
     Raises:
-        UsageError: Where nothing was rated, for a rule that a criterion is not made for, or for a
+        UsageError: If nothing was rated, for a rule that a criterion is not made for, or for a
             name that a rater has.
         UnknownName: For a judge that there is not.
 

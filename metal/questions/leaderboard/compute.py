@@ -120,7 +120,7 @@ def leaderboard(
     each output.
 
     Raises UnknownName for a criterion, language, group or person that does not occur, UsageError
-    where the people rated nothing that could be scored.
+    if the people rated nothing that could be scored.
     """
     settings = settings or LeaderboardSettings()
     people = _people(dataset, settings)

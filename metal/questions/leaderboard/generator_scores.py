@@ -191,7 +191,7 @@ def generator_means(sums: Numbers, counts: Numbers) -> dict[str, Numbers]:
 
 @dataclass(frozen=True)
 class Ranking:
-    """rows: of the generators, best first. pairs: of every two of them. mixed: None where the same
+    """rows: of the generators, best first. pairs: of every two of them. mixed: None if the same
     groups of people rated all. languages: of the outputs that were ranked, how many there are.
     """
 

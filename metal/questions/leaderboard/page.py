@@ -85,7 +85,7 @@ def _further_rankings(run: Leaderboard) -> tuple[Section, ...]:
 
 
 def criterion_map(run: Leaderboard) -> TableView | None:
-    """Criteria, in the language of the main ranking; None where there is only one."""
+    """Criteria, in the language of the main ranking; None if there is only one."""
     return _heat(run).by_criterion("leaderboard")
 
 
@@ -111,7 +111,7 @@ def _heat(run: Leaderboard) -> Heat:
 
 
 def beside_table(run: Leaderboard) -> TableView | None:
-    """The main ranking with what each metric and judge gives; None where there is none."""
+    """The main ranking with what each metric and judge gives; None if there is none."""
     in_language = run.records("beside", language=run.language)
     rows = [row for row in in_language if row["criterion"] == run.main or row["scale"] == "own"]
     columns = list(dict.fromkeys((row["rater"], row["criterion"]) for row in rows))

@@ -62,7 +62,7 @@ def leaderboard(
         `save`.
 
     Raises:
-        UsageError: Where no criterion that people rated has ends.
+        UsageError: If no criterion that people rated has ends.
 
     Example:
         metal.leaderboard("datasets/news", "runs/news-judges", corrected=True).leaderboard

@@ -75,7 +75,7 @@ def not_shown_worse(run: Leaderboard, best: dict[str, Any]) -> list[str]:
 
 
 def why_alone(row: dict[str, Any]) -> str:
-    """Why a generator cannot be compared with most others; empty where it can. Earlier versions
+    """Why a generator cannot be compared with most others; empty if it can. Earlier versions
     wrote `cluster`.
     """
     reasons = (

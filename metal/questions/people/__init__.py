@@ -1,4 +1,4 @@
-"""How far each rater can be relied on."""
+"""Which raters can be relied on."""
 
 from metal.runs.kinds import Kind
 

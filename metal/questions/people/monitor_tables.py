@@ -77,7 +77,7 @@ LEAST_PEOPLE = 3
 
 
 def stands_out(row: Mapping[str, Any]) -> list[str]:
-    """The reasons, each with its figures; empty where nothing stands out. row: of `behaviour`, as a
+    """The reasons, each with its figures; empty if nothing stands out. row: of `behaviour`, as a
     mapping.
 
     Of labels nothing can be said where `not_compared` has a reason. Comments need no colleagues on
@@ -92,7 +92,7 @@ def stands_out(row: Mapping[str, Any]) -> list[str]:
 
 
 def not_compared(row: Mapping[str, Any]) -> str:
-    """Why somebody's labels cannot be set beside others'; empty where they can."""
+    """Why somebody's labels cannot be set beside others'; empty if they can."""
     if not row["ratings"]:
         return f"answered none of {count(row['unanswered'])} questions"
     if not row["shared"]:

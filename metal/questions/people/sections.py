@@ -266,7 +266,7 @@ def agreement_section(run: Monitor) -> Section | None:
 
 
 def exclusion_section(run: Monitor) -> Section | None:
-    """Whom --exclude-noisy leaves out, and how many ratings that are."""
+    """The people that --exclude-noisy leaves out, and the number of their ratings."""
     table = exclusions_table(run)
     if not table:
         return None

@@ -1,5 +1,5 @@
-"""`metal.monitor`: how far each rater can be relied on; `metal.monitor_simulate`: how well that can
-be told.
+"""`metal.monitor`: which raters stand out; `metal.monitor_simulate`: how well models find noisy
+ones.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def monitor_simulate(
     Returns:
         One row per model and bucket (test questions a worker answered): precision, recall, their
         standard errors, workers flagged, noisy and in all; paper_precision and paper_recall, as
-        printed in Table 1. Shares are NaN where nobody was flagged, or nobody was noisy.
+        printed in Table 1. Shares are NaN if nobody was flagged, or nobody was noisy.
 
     Raises:
         UnknownName: For a model that does not exist.

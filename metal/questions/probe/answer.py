@@ -20,8 +20,8 @@ BY = {BLIND: "to", LURED: "by", MOVED: "by"}
 
 
 def headline(run: ProbeReport) -> str:
-    """In which languages the judge is blind to what; else by what it is lured or moved; and other
-    judges.
+    """The languages in which the judge is blind, and to what; else what lures or moves it; and
+    other judges.
     """
     rows = run.records("probes")
     for says in AGAINST:

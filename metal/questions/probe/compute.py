@@ -301,7 +301,7 @@ def _noticed(scores: _Scores, people: Sequence[str], changed: pd.DataFrame) -> S
 def _says(
     seen: Detection, kind: str, expected: str, noticed: Share, ends: tuple[float, float]
 ) -> tuple[str, float, bool, str]:
-    """What is said unless the p-value, corrected, is below LEVEL; that p-value, NaN where the row
+    """What is said unless the p-value, corrected, is below LEVEL; that p-value, NaN if the row
     decides nothing; whether it is said whatever the p-value; and why nothing can be said.
     """
     if not expected:

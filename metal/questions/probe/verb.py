@@ -97,7 +97,7 @@ def probe_plan(
         The dataset, which is written to `out`, and how many outputs were changed.
 
     Raises:
-        UsageError: Where there is nothing to change.
+        UsageError: If there is nothing to change.
         UnknownName: For a probe, criterion, language or aspect that there is not.
 
     Example:
@@ -171,7 +171,7 @@ def probe_run(
 
     Raises:
         UnknownName, DataError, JudgeStopped: As the two functions.
-        UsageError: Where `folder` holds another dataset.
+        UsageError: If `folder` holds another dataset.
 
     Example:
         run = metal.probe_run("datasets/news", "openai:gpt-4o", per_language=50)

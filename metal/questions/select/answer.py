@@ -14,7 +14,7 @@ from metal.show.view import Remark
 
 
 def _best(run: Selection) -> Row | None:
-    """The row that leaves least to people."""
+    """The row that leaves the fewest outputs to people."""
     rows = [
         row for row in run.records("selection") if known(row["coverage"]) and row["coverage"] > 0
     ]

@@ -100,9 +100,10 @@ class SelectSettings:
 
 @dataclass(frozen=True)
 class Sure:
-    """Answers of a judge with its confidence. codes: (items,) classes, negative without an answer.
+    """A judge's answers with its confidence. codes: (items,) classes, negative without an answer.
     confidence: (items,) 0 to 1, NaN without an answer or a confidence. way: where the confidence
-    comes from; empty where there is none."""
+    comes from; empty if there is none.
+    """
 
     codes: Codes
     confidence: Numbers
@@ -114,7 +115,7 @@ def selected(
 ) -> dict[str, pd.DataFrame]:
     """Tables `selection`, `calibration` and `curve`.
 
-    Raises UsageError where people and a judge, or all of the cascade, rated nothing, UnknownName
+    Raises UsageError if people and a judge, or all of the cascade, rated nothing, UnknownName
     for a judge of it.
     """
     others = [name for name, rater in dataset.raters.items() if rater.kind != "human"]
@@ -153,7 +154,7 @@ def _judges(dataset: Dataset, cell: AuditCell) -> Sequence[str]:
 
 
 def _check_selected(rows: Sequence[Mapping[str, Any]], cascade: Sequence[str]) -> None:
-    """Raise UsageError where there is nothing to select, or nothing of the cascade."""
+    """Raise UsageError if there is nothing to select, or nothing of the cascade."""
     if cascade and THEN.join(cascade) not in [row["judge"] for row in rows]:
         raise UsageError(
             f"`cascade`: no language and criterion has people's answers and those of"

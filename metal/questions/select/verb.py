@@ -98,7 +98,7 @@ def select(
         `save`.
 
     Raises:
-        UsageError: Where people and a judge, or all of a cascade, rated nothing, or for a source of
+        UsageError: If people and a judge, or all of a cascade, rated nothing, or for a source of
             confidence that is none.
 
     Example:

@@ -50,8 +50,8 @@ def isolated_metric(
     model. The metric has the name and the signature that metal.raters.metrics.find_metric gives the
     same function.
 
-    Raises UsageError where there is no such file or function, or running the file fails; scoring
-    raises UsageError where a run fails as a whole, DataError where it answers otherwise than with
+    Raises UsageError if there is no such file or function, or running the file fails; scoring
+    raises UsageError if a run fails as a whole, DataError if it answers otherwise than with
     one score per text.
     """
     limits = limits or Limits()
@@ -92,10 +92,10 @@ def isolated_metric(
 
 
 def protections(limits: Limits | None = None) -> tuple[str, ...]:
-    """What holds a program back on this system, a sentence each; found out by a child that shuts
-    itself in.
+    """The protections against a program on this system, one sentence each, as found by a child
+    process that isolates itself. Raises UsageError if there can be no child.
 
-    Raises UsageError where there can be no child.
+    Raises UsageError if there can be no child.
     """
     limits = limits or Limits()
     reply = ask({"action": "protections", "readable": []}, (), limits, 16 * LINE)
@@ -108,7 +108,7 @@ def _digest(path: Path) -> str:
 
 
 def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[Any]:
-    """The values of a child's lines; None for what is not JSON. Raises UsageError where the run
+    """The values of a child's lines; None for what is not JSON. Raises UsageError if the run
     failed as a whole.
     """
     # the last has no end, and so is none
@@ -120,7 +120,7 @@ def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[
 
 
 def _problem(lines: Sequence[Any], reply: ChildReply, limits: Limits, expected: int) -> str:
-    """Why a run failed as a whole; empty where it did not."""
+    """Why a run failed as a whole; empty if it did not."""
     if len(lines) == 1 and isinstance(lines[0], dict) and isinstance(lines[0].get("error"), str):
         reason = _clean(lines[0]["error"], 2 * REASON)
         memory = f" (it may use {limits.memory_mb:,} MB)" if "MemoryError" in reason else ""
@@ -191,7 +191,7 @@ def _clean(text: str, most: int = REASON) -> str:
 
 
 def _described(name: str, digest: str, fields: Mapping[str, Any], score: Any) -> Metric:
-    """A metric as its own program describes it. Raises DataError for what cannot describe one."""
+    """Read a metric's description of itself. Raises DataError if it is not valid."""
     low, high, needs, claimed = (fields.get(key) for key in ("low", "high", "needs", "signature"))
     for end in (low, high):
         if end is not None and (isinstance(end, bool) or not isinstance(_answer(end), float)):

@@ -57,7 +57,7 @@ def ask(
 ) -> ChildReply:
     """Have a child carry out a request over some items; `most` is how many bytes it may answer.
 
-    When this returns or raises, Ctrl-C included, the child has ended. Raises UsageError where there
+    When this returns or raises, Ctrl-C included, the child has ended. Raises UsageError if there
     can be none.
     """
     if os.name != "posix":

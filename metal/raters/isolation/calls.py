@@ -159,7 +159,7 @@ def refuse_system_calls(disk: Disk) -> bool:
 def refuse_and_count() -> int | None:
     """The same, and the kernel asks before each call that makes a file, folder or link.
 
-    Returns the descriptor where it asks, None where nothing was done: this system cannot.
+    Returns the descriptor where it asks, None if nothing was done: this system cannot.
     """
     machine = MACHINES.get(platform.machine())
     if machine is None:

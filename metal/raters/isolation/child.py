@@ -124,7 +124,7 @@ def confine(
     folder: where it may write. control: a socket where the parent is told how that is limited.
 
     Returns a sentence for each protection, also for those that this system does not give. Raises
-    UsageError where the process has threads, which would stay outside.
+    UsageError if the process has threads, which would stay outside.
     """
     network = calls = False
     version, disk, listener = 0, Disk.NONE, None

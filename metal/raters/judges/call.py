@@ -44,7 +44,7 @@ class Reply:
     """What came back. raw: the provider's reply as it arrived, as one line of JSON (or a JSON
     string that holds it).
 
-    model, fingerprint: what answered, according to the provider. Token counts are None where it
+    model, fingerprint: what answered, according to the provider. Token counts are None if it
     does not give them. dropped: parameters that the provider's library does not send to this model.
     """
 

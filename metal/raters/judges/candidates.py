@@ -1,4 +1,6 @@
-"""What a text gives as a verdict, with its rank and with what the words around it say of it.
+"""The verdicts that a text may give, each with its rank and with what the words around it say. What
+only looks like a verdict is blanked out (not_verdicts.py); then the forms of forms.py are looked
+for.
 
 What only looks like a verdict is blanked out (not_verdicts.py); then the forms of forms.py are
 looked for.
@@ -172,7 +174,7 @@ def _with_middles(text: str, scale: Scale) -> tuple[str, set[int]]:
 
 
 def _ends_of(match: Any, allowed: set[float]) -> tuple[float, float] | None:
-    """The ends of a range, the lower one first; None where it is none, or out of another top than
+    """The ends of a range, the lower one first; None if it is none, or out of another top than
     those allowed.
     """
     low, high = read_number(match["low"]), read_number(match["high"])
@@ -228,7 +230,7 @@ def read_number(text: str) -> float | None:
 
 
 def finite(value: float) -> float | None:
-    """The value as a float; None where it is too large for one, infinite or NaN."""
+    """The value as a float; None if it is too large for one, infinite or NaN."""
     try:
         number = float(value)
     except OverflowError:

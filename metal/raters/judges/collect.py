@@ -134,7 +134,7 @@ class JournalIndex:
     statistics: Mapping[str, CallStatistics]
 
     def records(self, questions: Iterable[Asked]) -> Iterator[tuple[Asked, dict[str, Any] | None]]:
-        """Each question with its best record; None where there is none."""
+        """Each question with its best record; None if there is none."""
         with self.path.open("rb") as file:
             for question in questions:
                 place = self.places.get(bytes.fromhex(question.key))

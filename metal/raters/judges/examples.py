@@ -35,7 +35,7 @@ def draw_examples(
 
     An output can be one if more than half of those who rated it gave one level, on every criterion
     that is rated in its language; scores without levels are averaged. criteria: those that are
-    asked; the same are drawn for any of them. Raises UsageError where a language has too few, or
+    asked; the same are drawn for any of them. Raises UsageError if a language has too few, or
     nobody rated a criterion in it.
     """
     agreed = _agreed(dataset)

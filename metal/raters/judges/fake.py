@@ -54,8 +54,8 @@ _NORMAL = NormalDist()
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What a synthetic judge does. language: where it is blind, lenient, ...; empty: everywhere.
-    by: see `swayed`.
+    """How a synthetic judge behaves. language: where it does so; empty: everywhere. by: see
+    `swayed`.
     """
 
     kind: str
@@ -205,7 +205,7 @@ def _uniform(*parts: str) -> float:
 def _sensitive(
     behaviour: Behaviour, record: Mapping[str, Any], criterion: str, draw: float
 ) -> float:
-    """The draw after what the change does to it."""
+    """The drawn score after the effect of the change."""
     blind = behaviour.kind == "blind" and behaviour.language in ("", record["language"])
     if not record["condition"] or blind or criterion not in record.get("falls", [criterion]):
         return draw

@@ -127,7 +127,7 @@ def is_function(name: str) -> bool:
 
 
 def named_function(name: str) -> JudgeFunction:
-    """The judge of a name for which `is_function`. Raises UsageError where it cannot be
+    """The judge of a name for which `is_function`. Raises UsageError if it cannot be
     imported.
     """
     value = plugins(GROUP)[name].value if name in plugins(GROUP) else name
@@ -146,7 +146,7 @@ def named_function(name: str) -> JudgeFunction:
 
 
 def _program(name: str) -> bytes:
-    """The file in which a named judge is written, on which its answers depend; empty where it has
+    """The file in which a named judge is written, on which its answers depend; empty if it has
     none.
     """
     value = plugins(GROUP)[name].value if name in plugins(GROUP) else name
@@ -158,7 +158,7 @@ def function_model(name: str, function: JudgeFunction, concurrency: int | None =
     """A function as a model. A changed function is another judge, whose answers are its own.
 
     concurrency: calls at a time; by default one for a plain function, 16 for a coroutine function.
-    Raises UsageError where the function cannot be called with a source, an output and a criterion.
+    Raises UsageError if the function cannot be called with a source, an output and a criterion.
     """
     try:
         inspect.signature(function).bind("", "", None, **dict.fromkeys(_extras(function)))
@@ -216,7 +216,7 @@ class FunctionClient:
         """Nothing is open."""
 
     async def ask(self, ask: ModelRequest) -> Reply:
-        """One call of the function. Raises CallFailed where it raises."""
+        """One call of the function. Raises CallFailed if it raises."""
         texts = json.loads(ask.message.user)
         extras = {name: texts.get(name, []) for name in self._extras}
         call = partial(

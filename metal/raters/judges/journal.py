@@ -263,7 +263,7 @@ class Attempt:
 
 
 def reply_line(judge: str, question: Question, kind: str, reply: Reply, attempt: Attempt) -> bytes:
-    """The line of a reply: what it is about, what was sent, what came back, the raw reply."""
+    """The line of a reply: its question, the request, the response, and the raw reply."""
     record = _about(judge, question, attempt, kind) | {
         "seconds": None if attempt.took is None else round(attempt.took, 4),
         "retries": attempt.failures,

@@ -339,7 +339,7 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
 
 
 def _check_budget(parameters: Mapping[str, Any], place: str) -> None:
-    """Raise DataError where thoughts alone may take all tokens of a reply."""
+    """Raise DataError if thoughts alone may take all tokens of a reply."""
     most, thinking = parameters.get("max_tokens"), parameters.get("thinking")
     budget = thinking.get("budget_tokens") if isinstance(thinking, dict) else None
     if type(most) is int and type(budget) is int and most <= budget:
@@ -445,7 +445,7 @@ def family_of_name(name: str, maker: str = "") -> str:
 
 
 def family_of_judge(name: str, kind: str, about: Mapping[str, Any]) -> str:
-    """A judge's family: declared, else from its model's name; empty where it has none."""
+    """A judge's family: declared, else from its model's name; empty if it has none."""
     if about.get("family") or kind != "llm":
         return str(about.get("family") or "")
     return family_of_name(str(about.get("model") or name), "openai")

@@ -188,7 +188,7 @@ class Surroundings:
 
     def instead(self, place: int, labels: tuple[str, ...]) -> Any:
         """The match of a number (group `n`) or label that a word says to be meant in place of the
-        one that ends there: 4, no wait, 3. None where there is none.
+        one that ends there: 4, no wait, 3. None if there is none.
         """
         pattern = self._instead and _instead_pattern(self._instead, labels)
         return pattern and pattern.match(self.text, place)
@@ -365,8 +365,8 @@ def _of_numbers(text: str, lowered: str, percent: bool) -> Iterator[Any]:
 
 
 def blanked(pattern: Any, text: str) -> str:
-    """The text with what the pattern matches blanked out, but not by so many blanks that patterns
-    get lost in them.
+    """Replace what the pattern matches by blanks, but not by so many that other patterns get lost
+    in them.
     """
     return str(pattern.sub(lambda match: _blanks(len(match[0])), text))
 

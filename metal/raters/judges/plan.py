@@ -215,7 +215,7 @@ class JudgingPlan:
         )
 
     def references(self, output: Output) -> tuple[str, ...]:
-        """The references of the output's source, without what the output itself is."""
+        """The references of the output's source, except the output itself."""
         texts = self.sources[output.source].references
         own = {" ".join(text.split()) for text in output.shown}
         return tuple(text for text in texts if text.strip() and " ".join(text.split()) not in own)

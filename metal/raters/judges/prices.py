@@ -48,7 +48,7 @@ def _price_list() -> Mapping[str, Any]:
 
 
 def listed_price(provider: str, model: str) -> Price | None:
-    """The list price of a model in prices.toml; None where it has none."""
+    """The list price of a model in prices.toml; None if it has none."""
     listed = _listed(provider, model)
     return Price(listed[0], listed[1], str(_price_list()["as_of"])) if listed else None
 

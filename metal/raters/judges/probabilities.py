@@ -74,7 +74,7 @@ def level_probabilities(
 def _position(
     tokens: Sequence[tuple[dict[str, Any], list[Any]]], written: str, under: str
 ) -> int | None:
-    """Which token begins the score; None where the score is neither alone nor in a field."""
+    """Which token begins the score; None if the score is neither alone nor in a field."""
     spelled = [str(token.get("token", "")) for token, _ in tokens]
     text = "".join(spelled)
     inside = rf"{re.escape(under)}\s*:\s*\{{[^{{}}]*" if under else ""
@@ -103,7 +103,7 @@ def _summed_by_level(
 
 def class_probabilities(reply: object) -> list[float]:
     """The probabilities of a classifier's classes in a raw reply, in the order of the classes;
-    empty where it has none.
+    empty if it has none.
 
     Numbers that do not add up to 1 are none (labels that may all hold, or no activation).
     """

@@ -69,7 +69,8 @@ RANGE = Deferred(
 
 
 def ranges_in_digits(text: str) -> str:
-    """The text with its ranges in words as ranges in digits, to be treated as these are.
+    """Write ranges in words as ranges in digits. Ranges that count something, or are among several,
+    become blanks: one or two errors; two, three or four.
 
     Blanked out where the words count something or are some of several: one or two errors; two,
     three or four.

@@ -223,7 +223,7 @@ def _as_object(part: object) -> Any:
 
 @lru_cache(maxsize=64)
 def _numbers_of_labels(scale: Scale) -> Scale | None:
-    """The scale with the numbers that its labels hold as values; None where they hold none of their
+    """The scale with the numbers that its labels hold as values; None if they hold none of their
     own.
     """
     held = [_LABEL_NUMBER.findall(level.label) for level in scale.levels]

@@ -38,7 +38,7 @@ class ReleasedPrompt(NamedTuple):
 def released_prompt(folder: Path) -> ReleasedPrompt | None:
     """The prompt of a release, given its folder or its `metrics`; None for any other folder.
 
-    Raises DataError where its files are not as released, MissingExtra without LangChain.
+    Raises DataError if its files are not as released, MissingExtra without LangChain.
     """
     path = (folder.parent if folder.name == "metrics" else folder) / "utils" / "constants.py"
     if not path.is_file():

@@ -82,7 +82,7 @@ def rubrics_for(
     (criteria/NAME.LANGUAGE.toml for prompts in another language), or METAL's released
     simple/NAME.json and detailed/NAME.json. Where none does, it is the first annotation template's
     that has a criterion of that name and scale. needed: the descriptions that prompts will show.
-    flip: criteria whose rubric runs the other way round. Raises UsageError where a description is
+    flip: criteria whose rubric runs the other way round. Raises UsageError if a description is
     missing, DataError for a rubric on another scale than the dataset's.
     """
     rubrics = {}
@@ -237,7 +237,7 @@ def in_template(
 
 
 def read_rubric(path: Path, criterion: Criterion, flipped: bool = False) -> Rubric:
-    """A rubric file. Raises DataError where its scale or direction does not fit the dataset's
+    """A rubric file. Raises DataError if its scale or direction does not fit the dataset's
     criterion.
 
     flipped: whether the user says that it runs the other way round.

@@ -103,7 +103,7 @@ class LocalJudge:
             progress.done += 1
 
     async def work(self, *, first: bool) -> None:
-        """One worker: question after question, while there are any. first: it does not wait for a
+        """One worker: asks question after question until none is left. first: does not wait for a
         first answer.
         """
         if not first:

@@ -157,7 +157,7 @@ def field_of(fields: Mapping[str, Any], names: tuple[str, ...]) -> Any:
 
 
 def justification_in(fields: Mapping[str, Any]) -> str:
-    """The justification of a structured reply; empty where it has none."""
+    """The justification of a structured reply; empty if it has none."""
     reason = field_of(fields, REASON_KEYS)
     if isinstance(reason, list):
         reason = " ".join(map(str, reason))

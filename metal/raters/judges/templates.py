@@ -178,8 +178,8 @@ def translation(
     """The same prompt in another language: NAME.LANGUAGE.toml, which shows and asks for the same.
 
     What is made of a frame has to be written out. criteria: those that are asked. Raises UsageError
-    where the prompt or one of them has no translation beside the English file or in a folder
-    before, DataError where it asks otherwise.
+    if the prompt or one of them has no translation beside the English file or in a folder
+    before, DataError if it asks otherwise.
     """
     names = [
         (PAIRS if english.pairs else JUDGE, english.name),
@@ -248,7 +248,7 @@ def _variant(name: str) -> tuple[str, str, str, str]:
 
 
 def _of_frame(name: str, folders: Sequence[Path], kind: str) -> Template | None:
-    """The template of a task, or a variant of one or of METAL's own; None where the name is not
+    """The template of a task, or a variant of one or of METAL's own; None if the name is not
     one.
     """
     base, references, together, order = _variant(name)
@@ -318,7 +318,7 @@ def _read_template(name: str, path: Path, pairs: bool) -> Template:
 
 
 def check_slots(template: Template, texts: Container[str]) -> None:
-    """Raises DataError where a text that is to be judged is in none of the texts."""
+    """Raises DataError if a text that is to be judged is in none of the texts."""
     for slot in template.slots:
         if slot not in texts:
             problem = f"nowhere says {{{{ {slot} }}}}"

@@ -60,7 +60,7 @@ def is_built_in(name: str) -> bool:
 
 
 def extra_of(name: str) -> str:
-    """The extra of metal-eval that one of METAL's own metrics needs; empty where it needs none."""
+    """The extra of metal-eval that one of METAL's own metrics needs; empty if it needs none."""
     return _built_in(name).extra
 
 
@@ -89,7 +89,7 @@ def find_metric(name: str) -> Metric:
 
 
 def score_all(metric: Metric, items: Sequence[Item]) -> list[float | None]:
-    """The score of each item, None where there is none; `scored` gives the reasons too."""
+    """The score of each item, None if there is none; `scored` gives the reasons too."""
     return [answer.score for answer in scored(metric, items)]
 
 
@@ -122,7 +122,7 @@ def scored(metric: Metric, items: Sequence[Item]) -> list[Scored]:
 
 
 def _lacking(metric: Metric, item: Item) -> str:
-    """Which text the metric needs and the item lacks, in words; empty where it has all."""
+    """Which text the metric needs and the item lacks, in words; empty if it has all."""
     if not item.text.strip():
         return "the output is empty"
     if "references" in metric.needs and not any(map(str.strip, item.references)):

@@ -77,7 +77,7 @@ Finding = tuple[bool | None, str]
 
 @dataclass(frozen=True)
 class Trial:
-    """What one trial showed. holds: whether it is as it should be; None where there is nothing to
+    """What one trial showed. holds: whether it is as it should be; None if there is nothing to
     hold to.
     """
 

@@ -89,7 +89,7 @@ class Metric:
     score     items to answers, one each, in their order. It gets no item without text, or without what it needs;
               where not `multi_reference`, each item has one reference
     needs     "references", "source", both or nothing
-    low, high ends of its range; None where it has none
+    low, high ends of its range; None if it has none
     signature whatever may change its scores: settings, versions, models
     multi_reference  whether it is defined for several references; else the best over the references is taken
     descriptive      whether it says what a text is like, not how good it is; direction then says how it is listed
@@ -132,7 +132,7 @@ class Metric:
 
     @property
     def best(self) -> float | None:
-        """The better end of the range; None where it has no end there, or none is better."""
+        """The better end of the range; None if it has no end there, or none is better."""
         if self.descriptive:
             return None
         return self.high if self.direction == "higher" else self.low

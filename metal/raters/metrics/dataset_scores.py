@@ -54,7 +54,7 @@ class Scores:
 
 
 def with_metric_score(dataset: Dataset) -> Dataset:
-    """The dataset with the criterion of metrics' scores. Raises UsageError where that name has
+    """The dataset with the criterion of metrics' scores. Raises UsageError if that name has
     another scale.
     """
     own = dataset.criteria.get(METRIC_SCORE.name)
@@ -257,7 +257,7 @@ def with_digest(rater: Rater, dataset: Dataset, outputs: Iterable[str]) -> Rater
 
 
 def changed(wanted: Rater, earlier: Scores, dataset: Dataset) -> str:
-    """Why earlier scores are not what this rater would give now, in words; empty where they are."""
+    """Why earlier scores are not what this rater would give now, in words; empty if they are."""
     theirs = earlier.rater
     if theirs.kind != wanted.kind:
         return f"is of kind {theirs.kind}"
@@ -398,7 +398,7 @@ def given_scores(
 
 
 def _check_metrics(columns: Collection[str], dataset: Dataset, path: Path) -> list[str]:
-    """The metrics that a table has columns of. Raises DataError where it lacks a column, and
+    """The metrics that a table has columns of. Raises DataError if it lacks a column, and
     UnknownName for a metric that the dataset does not have.
     """
     metrics = [name for name in columns if name != "source"]
@@ -479,7 +479,7 @@ def _outputs(table: Table, cells: Mapping[str, list[str]], dataset: Dataset) -> 
 def _asked_in(
     cells: Mapping[str, list[str]], dataset: Dataset
 ) -> tuple[list[str], list[str | None]]:
-    """What each row names, for people, and the output that is; None where there is none."""
+    """What each row names, for people, and the output that is; None if there is none."""
     if "output" in cells:
         asked = cells["output"]
         return asked, [name if name in dataset.outputs else None for name in asked]

@@ -281,7 +281,7 @@ def _load(metric: str, model: str, loader: Callable[[str], Thing]) -> Thing:
 def _tokenizer_and_network(kind: str, model: str) -> tuple[Any, Any]:
     """A model of Transformers' class `kind` and its tokenizer, ready to be asked.
 
-    Raises UsageError where the files lack some of its weights: Transformers would fill them in by
+    Raises UsageError if the files lack some of its weights: Transformers would fill them in by
     chance.
     """
     import transformers

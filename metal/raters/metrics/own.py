@@ -47,7 +47,7 @@ def is_file(name: str) -> bool:
 def metric_from_file(name: str) -> Metric:
     """The metric `path/to/metric.py:function`. The file is run.
 
-    Raises UsageError where there is no such file, it cannot be run, or the function is not one as
+    Raises UsageError if there is no such file, it cannot be run, or the function is not one as
     above.
     """
     path_text, _, function_name = name.rpartition(":")
@@ -99,7 +99,7 @@ def metric_from_function(name: str, function: Callable[..., Any], signature: str
 
 
 def _parameters_asked(name: str, function: Callable[..., Any]) -> list[str]:
-    """The parts of an item that the function takes. Raises UsageError where its parameters do not
+    """The parts of an item that the function takes. Raises UsageError if its parameters do not
     fit.
     """
     parameters = inspect.signature(function).parameters
@@ -120,7 +120,7 @@ def _parameters_asked(name: str, function: Callable[..., Any]) -> list[str]:
 
 
 def metric_offered(asked: Asked) -> Metric:
-    """A metric of an installed package. Raises UsageError where it cannot be loaded, has another
+    """A metric of an installed package. Raises UsageError if it cannot be loaded, has another
     name or no options.
     """
     name, point = asked.name, plugins(GROUP)[asked.name]

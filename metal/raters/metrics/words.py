@@ -85,7 +85,7 @@ def tokens(text: str) -> tuple[str, ...]:
 
 
 def grams(tokens: tuple[str, ...], size: int) -> list[tuple[str, ...]]:
-    """Neighbouring tokens, `size` at a time; empty where there are fewer."""
+    """Neighbouring tokens, `size` at a time; empty if there are fewer."""
     return list(zip(*(tokens[at:] for at in range(size)), strict=False))
 
 

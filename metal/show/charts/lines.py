@@ -155,7 +155,7 @@ def metrics_of_cell(rows: pd.DataFrame) -> Iterator[MetricOfCell]:
 def references_chart(
     key: str, label: str, metrics: Sequence[MetricOfCell], people: str
 ) -> Chart | None:
-    """The curves with the spread of their draws; None where nothing has a value. people: whom they
+    """The curves with the spread of their draws; None if nothing has a value. people: whom they
     agree with.
 
     Steps have `references`, `pearson` and `spread`, the standard deviation over draws, NaN with one
@@ -295,7 +295,7 @@ class Ranks:
 
     @property
     def furthest(self) -> list[str]:
-        """The four generators that move most, these first."""
+        """The four generators whose score changes most, the largest change first."""
         return sorted(self.generators, key=lambda generator: -abs(self.moved(generator)))[:4]
 
     def finding(self) -> str:

@@ -77,9 +77,9 @@ def disagreement(
     ends: Ends | None,
     area: float,
 ) -> Chart | None:
-    """The panels, two in a row; None where no rater has a dot.
+    """The panels, two in a row; None if no rater has a dot.
 
-    people: what the reference people are called. ends: of their scale, None where it has none;
+    people: what the reference people are called. ends: of their scale, None if it has none;
     area: share of the scale that a corner is wide.
     """
     drawn = [panel for panel in panels if panel.pairs]

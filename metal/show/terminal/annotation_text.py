@@ -177,7 +177,7 @@ def _show_ambiguous(report: ImportReport) -> None:
 
 
 def show_posted(posted: Posted, platform: str, dataset: Path) -> None:
-    """What a push posted, and how to go on."""
+    """What a push posted, and what to do next."""
     before = f", {posted.before:,} were there" if posted.before else ""
     what = f"{plural(posted.count, posted.unit)} {posted.where}"
     show.say(f"Posted {what}{before}. State: {posted.state}", wrap=False)

@@ -125,7 +125,7 @@ def plan_labels(
     the data.
 
     Returns the table `labels`, a row for each language, criterion and judge. Raises UsageError
-    where there is no judge, or nothing that people and a judge rated.
+    if there is no judge, or nothing that people and a judge rated.
     """
     every = [
         cell
@@ -161,7 +161,7 @@ def plan_labels(
 def _pilot(
     cell: AuditCell, judge: str, sources: SourceMeans, asked: LabelSettings
 ) -> tuple[dict[str, Any], Pilot | None]:
-    """The row of a cell as far as the pilot goes; None where there is too little of it."""
+    """The row of a cell as far as the pilot goes; None if there is too little of it."""
     people, judged = sources.people, ~np.isnan(sources.judge)
     both = judged & ~np.isnan(people)
     row = dict.fromkeys(LABELS, math.nan) | {

@@ -4,7 +4,7 @@
 A design of k people per item is what the data would be if only k of an item's people had been
 asked. Those k are drawn at random, several times over; each drawing is a *version* of the item.
 
-labels: (items, raters) shares of the scale, NaN where a rater gave none
+labels: (items, raters) shares of the scale, NaN if a rater gave none
 (metal.data.records.Criterion.share).
 """
 

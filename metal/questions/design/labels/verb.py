@@ -66,7 +66,7 @@ def design_labels(
         The table `labels` and the page. Nothing is written before `save`.
 
     Raises:
-        UsageError: Where people and a judge rated nothing in common.
+        UsageError: If people and a judge rated nothing in common.
 
     Example:
         metal.design_labels("datasets/news", "runs/news-judges", half_width=0.05).labels

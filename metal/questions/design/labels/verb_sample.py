@@ -67,7 +67,7 @@ def sample_labels(
         What was drawn.
 
     Raises:
-        UsageError: Where sources that were drawn before would no longer be (unless `force`), or
+        UsageError: If sources that were drawn before would no longer be (unless `force`), or
             nothing can be drawn.
         UnknownName: For an unknown judge or language.
 

@@ -192,7 +192,7 @@ class Coordinator:
         return lease
 
     async def report(self, worker: str, name: str, report: leases.WorkerReport) -> None:
-        """Take in what happened at a worker. Raises OSError when a record cannot be written."""
+        """Record a worker's report. Raises OSError if a record cannot be written."""
         judge = self.judges[name]
         self.heard[worker] = time.monotonic()
         before = _signature(judge)

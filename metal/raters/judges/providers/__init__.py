@@ -43,7 +43,7 @@ class Provider:
     form              how its models are named: `openai:MODEL`
     summary           what it is, for lists
     open_client       a connection to a model, for the running event loop; raises UsageError when a key is missing
-    open_batch_client the same for its batch service; None where it has none
+    open_batch_client the same for its batch service; None if it has none
     variables         environment variables that must be set; "A or B": one of the two
     libraries, extra  modules that open_client imports, and the extra of metal-eval that brings them (empty: none does)
     batch_libraries, batch_extra  the same for open_batch_client, where it needs others
@@ -158,7 +158,7 @@ def open_client(model: Model) -> Client:
 def open_batch_client(model: Model) -> BatchClient:
     """A connection to the model's batch service, for the running event loop.
 
-    Raises UsageError where there is none, and what `open_client` raises.
+    Raises UsageError if there is none, and what `open_client` raises.
     """
     provider = find_provider(model.provider)
     if provider.open_batch_client is None:

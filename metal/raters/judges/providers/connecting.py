@@ -66,7 +66,7 @@ def _causes(error: BaseException) -> list[BaseException]:
 
 
 def _unreached(cause: BaseException) -> str:
-    """Why there was no connection; empty where the cause does not say that there was none."""
+    """Why there was no connection; empty if the cause does not say that there was none."""
     # of ssl's own error, not of those that are made of it
     if distrust := getattr(cause, "verify_message", ""):
         return f"its certificate is not trusted ({distrust})"

@@ -145,7 +145,7 @@ def error_in_reply(error: object, body: bytes, whose: str = "the model") -> Call
 
 
 def first_choice(choices: object) -> dict[str, Any]:
-    """The first of a reply's choices by their index, wherever it stands; empty where there is
+    """The first of a reply's choices by their index, wherever it stands; empty if there is
     none.
     """
     listed = [as_object(choice) for choice in choices] if isinstance(choices, list) else []
@@ -226,7 +226,7 @@ def as_object(value: object) -> dict[str, Any]:
 def token_counts(
     usage: object, names: tuple[str, str] = ("prompt_tokens", "completion_tokens")
 ) -> tuple[int | None, int | None]:
-    """Tokens in and out as a provider gives them; None where it does not.
+    """Tokens in and out as a provider gives them; None if it does not.
 
     Out is all that is paid, thoughts included: some leave these out of the answer's, but not of the
     total.

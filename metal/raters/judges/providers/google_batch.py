@@ -183,7 +183,7 @@ class GeminiBatches:
 
     @cloud.on_thread
     def fetch(self, batch: str, into: Path) -> None:
-        """Download the file of results; the file is empty where the batch wrote none."""
+        """Download the file of results; the file is empty if the batch wrote none."""
         job, raw = self._get(batch)
         results = (job.dest and job.dest.file_name) or (raw.get("response") or {}).get(
             "responsesFile"

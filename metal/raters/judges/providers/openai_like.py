@@ -150,7 +150,7 @@ def whose(model: Model, client: openai.AsyncOpenAI) -> str:
 
 
 def error_in(body: bytes) -> dict[str, Any]:
-    """The error in the body of an answer, empty where there is none."""
+    """The error in the body of an answer, empty if there is none."""
     try:
         content = as_object(json.loads(body))
     except (ValueError, RecursionError):

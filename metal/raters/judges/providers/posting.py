@@ -162,7 +162,7 @@ def id_in(content: dict[str, Any], what: str) -> str:
 
 
 async def write_lines(pieces: AsyncIterator[bytes], file: BinaryIO, most: int) -> None:
-    """Write a download, which ends with a line's end. Raises CallFailed where the file has more
+    """Write a download, which ends with a line's end. Raises CallFailed if the file has more
     bytes than `most`.
     """
     last = b"\n"

@@ -49,8 +49,8 @@ class ScoreHead(OpenAILike):
         super().__init__(*connect(here), here, path)
 
     async def ask(self, ask: ModelRequest) -> Reply:
-        """One call. Raises CallFailed, for the whole judge where what it gives is no score on the
-        criterion.
+        """Make one call. Raises CallFailed; if the model gives no score on the criterion, for the
+        whole judge.
         """
         texts = json.loads(ask.message.user)
         if "input" not in (sent := self._sent(texts)) and not texts["source"].strip():
@@ -82,7 +82,7 @@ class ScoreHead(OpenAILike):
 
 
 def _fault(numbers: Sequence[float], classes: Sequence[float], levels: Sequence[float]) -> str:
-    """Why these numbers are no score on a criterion with these levels; empty where they are one."""
+    """Why these numbers are no score on a criterion with these levels; empty if they are one."""
     if len(numbers) != max(1, len(levels)):
         given = "one number" if len(numbers) == 1 else f"{len(numbers)} classes"
         return (
