@@ -350,7 +350,7 @@ def test_help_and_wrong_words(small: Commands) -> None:
         said = small("billboard", *arguments)
         assert "Usage: metal billboard [OPTIONS] DATASET" in said
         assert "--reference" in said
-        assert "history What joined when." in said
+        assert "history Show the board's versions." in said
     assert "SIGNATURE OUTPUTS" in small("billboard", "apply", "--help")
     assert "no such file or folder" in small.refused("billboard", "crowds")
     assert "No such option" in small.refused("billboard", "--no-such", "small")

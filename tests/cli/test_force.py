@@ -507,7 +507,7 @@ def test_a_draw_that_people_rated_by_comes_back_with_the_command_that_is_shown(
     force("sample", "labels", "one", "--labels", "3")
     drawn = force.cwd / "one" / "annotation" / "drawn.jsonl"
     before = drawn.read_bytes()
-    assert "drawn before would not be" in force.refused(
+    assert "earlier sources" in force.refused(
         "sample", "labels", "one", "--labels", "2", "--seed", "9"
     )
     assert drawn.read_bytes() == before

@@ -183,7 +183,7 @@ def test_a_criterion_in_one_line(people: Metal, tmp_path: Path) -> None:
     assert "Question: Does it help?" in shown
     for arguments, message in (
         (("tone", "--scale", "1-5", "--question", "x"), "has a criterion tone (0 to 100) already"),
-        (("ton", "--scale", "a", "--question", "x"), "'a' is no range"),
+        (("ton", "--scale", "a", "--question", "x"), "'a' is not a range"),
         (("to ne", "--scale", "1-5", "--question", "x"), "e.g. 'to_ne'"),
         (("ton", "--scale", "1-5", "--question", " "), "--question is empty"),
         (("ton", "--question", "Loud?"), "--scale is not given"),

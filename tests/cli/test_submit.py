@@ -354,7 +354,7 @@ def test_tables_with_faults(small: Commands) -> None:
         "submit", "metric", "small", "t.csv", "--name", "m", "--function", "f"
     )
     program = ("submit", "metric", "small", _py(LENGTH), "--name", "m")
-    assert "--signature goes" in small.refused(*program, "--signature", "x")
+    assert "--signature applies" in small.refused(*program, "--signature", "x")
     for seconds in ("nan", "inf", "0", "-1"):
         assert small.refused(*program, "--seconds", seconds)
     assert not read_history(small.board)
@@ -445,7 +445,7 @@ def test_a_hostile_program_changes_nothing(
         (
             "def score(output):\n    return len(bytearray(10**10))",
             ("--memory", "300"),
-            "gives no output a score (0 scored; 56 without score, the metric raised MemoryError",
+            "scores no output (0 scored; 56 without score, the metric raised MemoryError",
         ),
         (
             "x = bytearray(10**10)\ndef score(output): return 1",

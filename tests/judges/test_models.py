@@ -96,7 +96,7 @@ def test_names(name: str, provider: str, model: str) -> None:
 
 
 def test_a_server_of_ones_own_needs_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="where is it"):
+    with pytest.raises(UsageError, match="its server is unknown"):
         find_model("openai-compatible:llama", {})
     assert (
         find_model("openai-compatible:llama", {}, base_url="http://x/v1").base_url == "http://x/v1"

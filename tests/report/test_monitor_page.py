@@ -135,7 +135,7 @@ def test_without_test_questions_the_page_says_so(run: Path, tmp_path: Path) -> N
     assert lines["Looked at"] == "4 people who rated, none of whom was asked a test question."
     assert "Noisy" not in lines
     assert "Without them" not in lines
-    assert "Hide questions with `metal annotate export --test-questions" in lines["Do not conclude"]
+    assert "`metal annotate export --test-questions" in lines["Do not conclude"]
     assert [section.anchor for section in sections(read)] == [
         "beside",
         "agreement",

@@ -135,7 +135,7 @@ def test_a_bare_board_is_a_whole_page(bare_board: Path, visit: Visiting) -> None
     seen = visit(bare_board / "report.html")
     assert seen.said == []
     assert "No ensemble was fitted" in seen.page.inner_text("#ensemble")
-    assert "cannot be asked" in seen.page.inner_text("#overrating")
+    assert "To test whether raters overrate" in seen.page.inner_text("#overrating")
     assert "This board has no history" in seen.page.inner_text("#history")
     assert seen.page.locator("#maps").count() == 1  # two generators
 
