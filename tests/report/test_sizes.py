@@ -26,18 +26,23 @@ from tests.report.checks import Visiting, check_charts
 from tests.report.conftest import written as written_audit
 from tests.shots import CRITERIA, written
 
-Pages = dict[tuple[int, int], Path]
+
+class Pages(dict[tuple[int, int], Path]):
+    """By languages and judges; each is written when a test first asks for it."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self.folder = folder
+
+    def __missing__(self, size: tuple[int, int]) -> Path:
+        sources = 40 if size == (5, 6) else 12  # with 40 a share kept is known
+        self[size] = written(self.folder / "{}x{}".format(*size), *size, sources=sources)
+        return self[size]
 
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
-    """By languages and judges."""
-    folder = tmp_path_factory.mktemp("sizes")
-    sources = {(1, 1): 12, (5, 1): 12, (5, 6): 40, (30, 6): 12}  # with 40 a share kept is known
-    return {
-        size: written(folder / "{}x{}".format(*size), *size, sources=many)
-        for size, many in sources.items()
-    }
+    return Pages(tmp_path_factory.mktemp("sizes"))
 
 
 @pytest.mark.parametrize(
