@@ -105,7 +105,7 @@ WRONG = [
         "criteria/task_quality.sw.toml",
     ),
     (["judges", "test", "opnai:gpt-4o"], "did you mean 'openai'"),
-    (["judges", "test", "openai-compatible:llama"], "Give --base-url"),
+    (["judges", "test", "openai-compatible:llama"], "Pass --base-url"),
 ]
 
 

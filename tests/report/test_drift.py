@@ -142,7 +142,7 @@ def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
         assert headline(result).startswith(
             "No change is certain with so many checks, but 1 of 3 cases could"
         )
-        assert ", overall in Hindi (answers 94%" in headline(result)
+        assert " in Hindi (answers 94%" in headline(result)
         silence, step = cards(result)
         assert silence.words.endswith("A loss beyond 5% is likely, but not sure.")
         assert step.words == "See why answers are missing in Hindi (overall)."

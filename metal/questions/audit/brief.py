@@ -42,7 +42,7 @@ PERCENT = (
     "%: its lead over always giving one answer, and its order, as shares of a person's",
 )
 LIMITS = "in brackets: a 90% interval"
-RANGES = "%: 90% intervals of its lead over always giving the same answer, as a share of a person's"
+RANGES = "%: lead over always giving one answer (90% interval); 100% is a person's lead"
 IN_WORDS = 3, 16  # criteria and cells, of which either may be exceeded; else cells have signs
 Cells = Sequence[VerdictCell | None]
 Columns = Sequence[tuple[str, Cells]]  # of a language each
