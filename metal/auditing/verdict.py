@@ -308,7 +308,8 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
     if _informative(beside):
         needed, how = _what_is_open(beside, open_clauses)
         figures["plainly"] = _plainly(open_clauses)
-        figures["not_like"] = any(clause.shown for clause in open_clauses)
+        # not by refusals, nor by what people are
+        figures["not_like"] = any(clause.shown and clause.figure for clause in open_clauses)
         return _said(beside, INFORMATIVE, f"{number}; {how}", items_needed=needed, **figures)
     needed = _needed(beside)
     return _said(beside, UNDECIDED, _not_shown(beside, needed), items_needed=needed, **figures)
