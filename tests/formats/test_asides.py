@@ -378,11 +378,8 @@ def test_judges_on_another_scale_than_people_are_said(tmp_path: Path) -> None:
             f"{n},A1,{min(2, n % 5)}\n{n},gpt-4,{judge[min(2, n % 5)]}\n" for n in range(60)
         )
         messages = [finding.message for finding in lint(read(tmp_path, HEAD + rows))]
-        line = (
-            "overall: people's scores go from 0 to 2, judges' scores go from 0.05 to 0.95; are"
-            " these two scales?"
-        )
-        assert (line in messages) == warned
+        assert any("from 0.05 to 0.95" in line for line in messages) == warned
+        assert any("two scales" in line for line in messages) == warned
 
 
 def test_of_hundreds_of_columns_one_that_sums_up_the_others_is_no_person() -> None:

@@ -356,7 +356,7 @@ def test_progress_and_wrong_requests() -> None:
     with pytest.raises(UnknownName, match="rate-uniform"):
         simulate(["rate-unifrm"])
     for wrong in ({"seeds": 0}, {"workers": 0}, {"mean_questions": 0.5}, {"models": []}):
-        with pytest.raises(UsageError, match="1 or more"):
+        with pytest.raises(UsageError, match="at least 1"):
             simulate(**wrong)  # type: ignore[arg-type]
 
 
