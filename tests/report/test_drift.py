@@ -428,7 +428,7 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
     for edit, error in (
         (
             ("least = 30", "least = 200"),
-            "overall in English: 150 anchors with people's label and an answer both times, 200 nee",
+            r"150 anchors .* 200 needed",
         ),
         (("repeats = 2", "repeats = 3"), r"j was asked 2 times for the baseline, 3 needed"),
         (("repeats = 2", "repeats = 0"), "repeats is 0"),
@@ -462,9 +462,7 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         metal.gate_init("anchors", same, out="once.toml")
     rows = pd.read_parquet("same/ratings.parquet")
     rows[~rows["output"].astype(str).str.contains("ta")].to_parquet("same/ratings.parquet")
-    with pytest.raises(
-        UsageError, match="overall in Tamil was judged by j for the baseline and not now"
-    ):
+    with pytest.raises(UsageError, match=r"in Tamil .* and not now"):
         metal.gate("gate.toml", same)
     with pytest.raises(
         UsageError, match=r"anchors holds what a gate compares with \(gates\.jsonl\)"
