@@ -645,7 +645,7 @@ def test_looking_does_not_change_what_submissions_are_ranked_by(small: Commands)
     (small.board / "board" / "settings.json").write_text('{"families": "3"}', encoding="utf-8")
     said = small.generator("new")
     assert "not ranked: small/board/settings.json: not the settings" in said
-    assert "Next: metal billboard history small" in said  # which works, where nothing can be ranked
+    assert "Next: metal billboard --history small" in said  # works without a ranking
     assert small.history()[-1]["name"] == "new"
 
 

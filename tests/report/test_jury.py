@@ -46,7 +46,7 @@ def test_the_page_and_the_run_again(tmp_path: Path, visit: Visiting) -> None:
     assert metal.open_run(tmp_path / "run").ratings.equals(made.ratings)
     assert "better than its best member in 1 of 2 cases, most clearly on" in html
     assert " in Hindi its 3 members count as" in html
-    assert "no output that the jury and people rated (overall, Swahili)" in html
+    assert "no output that the jury and people rated (" in html
     assert [card.command for card in cards(made)][-1] == "metal audit DATASET JURY"
     alone = metal.jury(data, judges="J2", resamples=200)
     assert headline(alone) == "A jury of one is that judge, J2: name two or more to compare."
