@@ -108,7 +108,7 @@ def test_constructed_judges_are_seen_through(audits: dict[str, metal.Audit]) -> 
     assert counts["constructed:constant"].to_dict() == {"uninformative": 15, "people disagree": 1}
     for language in ("ar", "en", "es", "hi"):
         assert (
-            "finds 0% of what people call '0 Bad'"
+            "finds 0% of what people call 'Bad'"
             in verdicts.loc[("constructed:blind", "task_quality", language), "reason"]
         )
         assert (
