@@ -98,7 +98,7 @@ def test_a_judge_that_got_worse_in_one_language(tmp_path: Path, visit: Visiting)
     html = check_saved(
         visit, result, tmp_path / "run", "overview", "figures", "identity", "methods"
     )
-    assert "is worse than before in Hindi on overall: agreement with people" in html
+    assert "is worse than before in Hindi on ratings: agreement with people" in html
 
 
 def test_in_a_test_of_yours() -> None:
@@ -107,7 +107,7 @@ def test_in_a_test_of_yours() -> None:
     metal.diff(before, table(answers(0.3))).assert_not_worse()  # better is not worse
     with pytest.raises(
         AssertionError,
-        match=r"^worse than world: j in Hindi on overall \(agreement with people \d+%, was",
+        match=r"^worse than world: j in Hindi on ratings \(agreement with people \d+%, was",
     ):
         metal.diff(table(answers(0.3)), before).assert_not_worse(margin=0.05)
     noisy = metal.diff(table(answers(same=0.3)), before)
@@ -145,7 +145,7 @@ def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
         assert " in Hindi (answers 94%" in headline(result)
         silence, step = cards(result)
         assert silence.words.endswith("A loss beyond 5% is likely, but not sure.")
-        assert step.words == "See why answers are missing in Hindi (overall)."
+        assert step.words == "See why answers are missing in Hindi (ratings)."
         assert row["why"].startswith("answers 94%, before 100%, −6% [−1")
         assert row["needed"] > OUTPUTS
         with pytest.raises(
@@ -204,7 +204,7 @@ def test_an_audit_is_held_against_its_data(tmp_path: Path, monkeypatch: pytest.M
     ):
         metal.diff(metal.audit(now, resamples=100), before)
     lost = replace_texts(before)
-    assert "overall in Tamil was judged by j and not again" in " ".join(
+    assert "ratings in Tamil was judged by j and not again" in " ".join(
         metal.diff(lost, before).warnings
     )
 
@@ -337,9 +337,9 @@ def test_another_judge_is_another_judge(anchors: Path) -> None:
     prompt = judge_run(Path("prompt"), Path("anchors"), prompt_hash={"overall": "ffff"})
     gate = metal.gate("gate.toml", prompt)
     assert (gate.verdict, gate.exit_code) == ("different", 1)
-    assert "prompt changed from simple, overall 1a2b to simple, overall ffff" in gate.junit()
+    assert "prompt changed from simple, ratings 1a2b to simple, ratings ffff" in gate.junit()
     assert headline(gate).endswith(
-        "Changed since the baseline: prompt (simple, overall 1a2b → simple, overall ffff)."
+        "Changed since the baseline: prompt (simple, ratings 1a2b → simple, ratings ffff)."
     )
     (next_step,) = (card for card in cards(gate) if card.command)
     assert 'write expected = ["prompt"] above [margins] in gate.toml' in next_step.words
@@ -385,7 +385,7 @@ def test_a_failure_shows_what_decides(anchors: Path) -> None:
     flips = gate.tables["drift"].set_index("language")["flips"]
     assert flips["ta"] > flips["hi"]
     assert (
-        f"in Tamil and Hindi on overall: in Tamil {flips['ta']:.0%} of answers changed"
+        f"in Tamil and Hindi on ratings: in Tamil {flips['ta']:.0%} of answers changed"
         in headline(gate)
     )
     (shown,) = answer(gate).rows
@@ -408,7 +408,7 @@ def test_a_gate_reads_a_passport_and_stands_in_an_audit(anchors: Path) -> None:
         "equivalent beside baseline: agreement with people changed by "
     )
     with pytest.raises(
-        UsageError, match="the prompt of j on overall is not the one that was audited"
+        UsageError, match="the prompt of j on ratings is not the one that was audited"
     ):
         metal.gate(
             "gate.toml", judge_run(Path("prompt"), Path("anchors"), prompt_hash={"overall": "ffff"})
@@ -489,7 +489,7 @@ def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:
         "gate", "watch", "gate.toml", str(judge_run(Path("bad"), Path("anchors"), 0.4))
     )
     assert code == 1
-    assert printed.startswith("The judge drifted: j in Hindi (overall, after ")
+    assert printed.startswith("The judge drifted: j in Hindi (ratings, after ")
     first = next(line for line in printed.splitlines() if line.startswith("judge"))
     assert first.split()[1:3] == ["Hindi", "overall"]  # by name, nearest to an alarm
     assert set(metal.gate_watch("gate.toml", "bad").drifted["language"]) == {"hi"}
@@ -509,7 +509,7 @@ def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:
     )
     watch = metal.gate_watch("gate.toml", judged, data="system", state="system.jsonl")
     assert watch.headline.startswith(
-        "The system drifted, and its judge did not: English (overall, after "
+        "The system drifted, and its judge did not: English (ratings, after "
     )
     named = ("--data", "system", "--state", "again.jsonl")
     code, printed = run("gate", "watch", "gate.toml", str(judged), *named)
@@ -554,7 +554,7 @@ def test_gate_init_says_what_it_will_see(anchors: Path) -> None:
     assert "or better, the chance of any false alarm, ever, in any of 6 streams" in " ".join(
         printed.split()
     )
-    assert "Too few anchors in 3 of 3 cases (overall in English," in printed
+    assert "Too few anchors in 3 of 3 cases (ratings in English," in printed
     with pytest.raises(UsageError, match="streams 2: the baseline has 6; give as many, or more"):
         metal.gate_init("anchors", "baseline", out="few.toml", streams=2)
     assert not Path("few.toml").exists()
