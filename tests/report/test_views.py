@@ -350,9 +350,9 @@ def test_the_first_screen_answers(run: AuditRun) -> None:
     )
     assert (
         lead(run)
-        == "Of 4 cases, in 2 a judge is like a person; in 2 a judge tells hardly more than a"
-        " constant answer would. Of cases named so, at most 5% are expected to be named wrongly"
-        " (which says nothing of how often the judge errs)."
+        == "Of 4 cases, in 2 a judge is like a person; in 2 a judge does hardly better than"
+        " always giving the same answer. Of cases named so, at most 5% are expected to be named"
+        " wrongly (which says nothing of how often the judge errs)."
     )
     assert [card.title for card in cards(run)] == ["What to do next"]
     lines = facts(run)
@@ -559,9 +559,9 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     assert (
         lead(run) == "Of 4 cases, in 1 a judge is like a person once recalibrated; in 3 a judge is"
         " informative, but not shown to be like a person. Surest of 4 cases: task_quality in Hindi,"
-        " where j keeps at least 42% of what a person knows, all cases looked at together. The"
-        " judge that looks best in a case may be the luckiest: up to 66 percentage points of what"
-        " it keeps are luck."
+        " where j keeps at least 42% of what a person knows, all cases looked at together."
+        " Picking the best of several judges flatters it: allow for up to 66 percentage points of"
+        " what it keeps."
     )
 
 
@@ -744,8 +744,8 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
         " hallucinations in Malayalam. People disagree on hallucinations in Tamil."
     )
     assert lead(run).startswith(
-        "Of 15 cases, in 11 it is informative, but not shown to be like a person; in 1 it tells"
-        " hardly more"
+        "Of 15 cases, in 11 it is informative, but not shown to be like a person; in 1 it does"
+        " hardly better"
     )
 
 

@@ -132,7 +132,7 @@ def _nowhere(judges: Sequence[str]) -> str:
 def _undecided(cells: Cells, judges: Sequence[str]) -> str:
     """Nothing can be said anywhere."""
     whom = within(judges[0]) if len(judges) == 1 else f"any of the {len(judges)} judges"
-    why = "the ratings are too few or too uncertain"
+    why = "there are too few ratings, or they are too uncertain"
     if all(NOTHING in cell["reason"] for cell in cells):
         why = f"there is {NOTHING} in people's ratings"
     return f"Whether {whom} can be trusted is still undecided: {why}."
@@ -211,7 +211,7 @@ def _disagreement(run: AuditRun, cells: Cells) -> str:
         return f"Nobody can be judged here: people disagree among themselves {cases}."
     sentence = f"People disagree {cases}."
     if verdicts == {DISAGREE, UNDECIDED}:
-        return f"{sentence} Elsewhere the ratings are too few or too uncertain."
+        return f"{sentence} Elsewhere there are too few ratings, or they are too uncertain."
     return sentence
 
 

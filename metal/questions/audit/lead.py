@@ -38,7 +38,7 @@ def lead(run: AuditRun) -> str:
         LIKE_A_PERSON: f"{who} is {run.best_verdict}",
         ONCE_ONLY: f"{who} is {run.best_verdict} once recalibrated",
         INFORMATIVE: f"{who} is informative, but {not_so}",
-        UNINFORMATIVE: f"{who} tells hardly more than a constant answer would",
+        UNINFORMATIVE: f"{who} does hardly better than always giving the same answer",
         DISAGREE: "people disagree among themselves",
         UNDECIDED: "nothing can be said yet",
     }
@@ -99,8 +99,8 @@ def _luck(run: AuditRun) -> str:
         return ""
     points = plural(round(100 * most), "percentage point")
     return (
-        f"The judge that looks best in a case may be the luckiest: up to {points} of what it keeps"
-        " are luck."
+        f"Picking the best of several judges flatters it: allow for up to {points} of what it"
+        " keeps."
     )
 
 
