@@ -8,6 +8,7 @@ from typing import Any
 from metal.auditing.own_outputs import PREFERS
 from metal.auditing.standing import NOTHING
 from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON
+from metal.data.languages import UNNAMED
 from metal.data.text import (
     capital,
     coverage,
@@ -51,7 +52,9 @@ def scope(run: AuditRun) -> str:
         if len(run.judge_names) != 1
         else list(run.judge_names)
     )
-    parts = [*judges, plural(people, "person", "people"), plural(len(run.languages), "language")]
+    named = [language for language in run.languages if language != UNNAMED]
+    languages = [plural(len(named), "language")] * bool(named)
+    parts = [*judges, plural(people, "person", "people"), *languages]
     return " · ".join(
         [*parts, f"{items:,} outputs {'compared' if run.judge_names else 'with a full panel'}"]
     )
