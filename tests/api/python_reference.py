@@ -49,6 +49,8 @@ ALIASES = {
 
 def python_pages() -> dict[str, list[str]]:
     """The parts of each page, by its path below docs/reference without the ending."""
+    for cached in (_functions, _homes, _classes):  # a package may have come or gone since
+        cached.cache_clear()
     pages = {"python": list(_overview())}
     for subject, (file, title) in SUBJECTS.items():
         parts = [f"# {title}"]

@@ -61,7 +61,7 @@ def test_the_page_bewares_of_it() -> None:
     (own,) = [card for card in cards(audit) if card.title == "Self-preference"]
     assert own.words.startswith("gpt-4 gives outputs of its own family (GPT4o) +")
     assert own.words.endswith(
-        " more than equally good ones of others, on overall in Hindi (1 such case of 2)."
+        " more than equally good ones of others, on ratings in Hindi (1 such case of 2)."
     )
 
 

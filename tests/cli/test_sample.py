@@ -265,7 +265,7 @@ def test_a_folder_that_is_no_dataset_is_not_replaced(passages: Path, tmp_path: P
     done = metal(
         "sample", "--source", "in", "-n", "5", "--out", "in", "--force", cwd=tmp_path, expect=2
     )
-    assert "in holds something else" in done.err
+    assert "it is not replaced" in done.err
     assert len([*passages.iterdir()]) == 2
 
 

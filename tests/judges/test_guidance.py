@@ -208,7 +208,7 @@ def test_what_is_known_of_the_model_beneath(monkeypatch: pytest.MonkeyPatch) -> 
     assert family("guidance", "openai-compatible:meta-llama/Llama-3-8B") == "llama"
     assert listed_price("guidance", "openai:gpt-4o") == listed_price("openai", "gpt-4o") is not None
     assert listed_price("guidance", "azure:my-deployment") is None
-    with pytest.raises(UsageError, match="where is it"):
+    with pytest.raises(UsageError, match="server is unknown"):
         find_model("guidance:openai-compatible:llama", {})
     monkeypatch.setenv("OPENAI_COMPATIBLE_BASE_URL", "http://y/v1")
     assert find_model("guidance:openai-compatible:llama", {}).identity["base_url"] == "http://y/v1"

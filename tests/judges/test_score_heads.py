@@ -205,7 +205,7 @@ def test_a_head_gives_one_score_an_output() -> None:
         metal.generate(
             "datasets/demo", "vllm-reward:m", base_url="http://127.0.0.1:9", dry_run=True
         )
-    with pytest.raises(UsageError, match="where is it"):
+    with pytest.raises(UsageError, match="server is unknown"):
         metal.judge(rated("ordinal"), "vllm-classify:m", dry_run=True)
 
 

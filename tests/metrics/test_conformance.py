@@ -146,5 +146,5 @@ def test_forms_of_unicode() -> None:
 
 
 def test_two_languages_at_least() -> None:
-    with pytest.raises(UsageError, match="two languages"):
+    with pytest.raises(UsageError, match="two or more languages"):
         conformance(metric(equal), clock=clock(), samples={"en": SAMPLES["en"]})

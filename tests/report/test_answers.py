@@ -49,8 +49,8 @@ BOARDS = [
     (
         [("a", 0.5), ("b", 0.4)],
         0.62,
-        "a agrees best with people overall, all languages together (r 0.50 [0.10, 0.60]; one of"
-        " the people with the others 0.62 [0.52, 0.72]).",
+        "a agrees best with people overall, all languages together (r 0.50 [0.10, 0.60]; one"
+        " person against the others: 0.62 [0.52, 0.72]).",
     ),
     (
         [("a", 0.5)],

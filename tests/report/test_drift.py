@@ -408,7 +408,7 @@ def test_a_gate_reads_a_passport_and_stands_in_an_audit(anchors: Path) -> None:
         "equivalent beside baseline: agreement with people changed by "
     )
     with pytest.raises(
-        UsageError, match="the prompt of j on ratings is not the one that was audited"
+        UsageError, match="the prompt of j on overall is not the one that was audited"
     ):
         metal.gate(
             "gate.toml", judge_run(Path("prompt"), Path("anchors"), prompt_hash={"overall": "ffff"})
@@ -491,7 +491,7 @@ def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:
     assert code == 1
     assert printed.startswith("The judge drifted: j in Hindi (ratings, after ")
     first = next(line for line in printed.splitlines() if line.startswith("judge"))
-    assert first.split()[1:3] == ["Hindi", "overall"]  # by name, nearest to an alarm
+    assert first.split()[1:3] == ["Hindi", "ratings"]  # by name, nearest to an alarm
     assert set(metal.gate_watch("gate.toml", "bad").drifted["language"]) == {"hi"}
     fresh = people()[people()["rater"] == "A0"].assign(
         source=lambda rows: "new-" + rows["source"], rater="j", score=0

@@ -108,7 +108,7 @@ def test_languages_that_cannot_be_planned_are_counted() -> None:
     frame.loc[calm, "score"] = 50 + (frame.loc[calm, "score"] - 50) / 3
     plan = metal.design_labels(read(frame), half_width=0.007)
     assert headline(plan).startswith(
-        "Means on overall in 2 of 3 languages within 0.007 of the scale take "
+        "Means on ratings in 2 of 3 languages within 0.007 of the scale take "
     )
     assert any(note.endswith("there are 300 sources (English)") for note in answer(plan).notes)
 
@@ -209,7 +209,7 @@ def test_only_drawn_sources_are_handed_out(tmp_path: Path) -> None:
     assert handed
     assert handed <= outputs
     assert {metal.read(folder).outputs[output].source for output in handed} == drawn
-    with pytest.raises(UsageError, match="give one of them"):
+    with pytest.raises(UsageError, match="both choose sources"):
         metal.annotate_export(folder, to="csv", drawn=True, sample=3, out=tmp_path / "both")
 
 

@@ -323,7 +323,7 @@ def test_what_it_is_issued_from(audit: metal.Audit, tmp_path: Path) -> None:
         UsageError, match="`metal bias language`; a passport is issued from a run of `metal audit`"
     ):
         metal.passport(bias().save(tmp_path / "bias"))
-    with pytest.raises(UsageError, match="says nothing of judges"):
+    with pytest.raises(UsageError, match="no findings about judges"):
         metal.passport(audit, tmp_path)
     with pytest.raises(UsageError, match=r'`date="1 May"` is not a valid date'):
         metal.passport(audit, date="1 May")

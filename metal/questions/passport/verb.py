@@ -63,8 +63,7 @@ def passport(
     ratings, beside = told_apart(runs)
     if ratings:
         raise UsageError(
-            f"{ratings[0]}: has no findings about judges; add runs of `metal bias"
-            " language` and the like"
+            f"{ratings[0]}: has no findings about judges; add runs of `metal bias` and the like"
         )
     try:
         issued = Date.fromisoformat(date) if date else today()
