@@ -558,7 +558,7 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
     )
     assert (
         lead(run) == "Of 4 cases, in 1 a judge is like a person once recalibrated; in 3 a judge is"
-        " informative, but not shown to be like a person. Surest of 4 cases: task_quality in Hindi,"
+        " informative, and not shown to be like a person. Surest of 4 cases: task_quality in Hindi,"
         " where j keeps at least 42% of what a person knows, all cases looked at together."
         " Picking the best of several judges flatters it: allow for up to 66 percentage points of"
         " what it keeps."
@@ -744,7 +744,8 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
         " hallucinations in Malayalam. People disagree on hallucinations in Tamil."
     )
     assert lead(run).startswith(
-        "Of 15 cases, in 11 it is informative, but not shown to be like a person; in 1 it does"
+        "Of 15 cases, in 5 it is informative, and not shown to be like a person; in 6 it is"
+        " informative, and not like a person; in 1 it does"
         " hardly better"
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -30,14 +31,13 @@ def lead(run: AuditRun) -> str:
     cells = run.judged
     if len(cells) < 2:
         return ""
-    counts = Counter(ONCE_ONLY if once(cell) else str(cell["verdict"]) for cell in cells)
+    counts = Counter(map(_counted_as, cells))
     who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
-    differs = all(cell.get("not_like") for cell in cells if cell["verdict"] == INFORMATIVE)
-    not_so = "not like a person" if differs else f"not shown to be {run.best_verdict}"
     says = {
         LIKE_A_PERSON: f"{who} is {run.best_verdict}",
         ONCE_ONLY: f"{who} is {run.best_verdict} once recalibrated",
-        INFORMATIVE: f"{who} is informative, but {not_so}",
+        INFORMATIVE: f"{who} is informative, and not shown to be {run.best_verdict}",
+        DIFFERS: f"{who} is informative, and not like a person",
         UNINFORMATIVE: f"{who} does hardly better than always giving the same answer",
         DISAGREE: "people disagree among themselves",
         UNDECIDED: "nothing can be said yet",
@@ -53,7 +53,14 @@ def lead(run: AuditRun) -> str:
     return " ".join(filter(None, words))
 
 
-ONCE_ONLY = "once"
+ONCE_ONLY, DIFFERS = "once", "differs"
+
+
+def _counted_as(cell: Mapping[str, Any]) -> str:
+    """The verdict of a cell; of an informative judge also whether it is shown to differ."""
+    if once(cell):
+        return ONCE_ONLY
+    return DIFFERS if cell.get("not_like") else str(cell["verdict"])
 
 
 def _list_in_words(run: AuditRun, cells: Cells) -> str:
