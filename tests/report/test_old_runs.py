@@ -51,7 +51,7 @@ def test_an_old_audit_opens_and_keeps_its_word(folder: Path) -> None:
         " (task_quality); of the other judge this is not shown. Do not use constant."
     )
     assert lead(run).startswith(
-        "Of 4 cases, in 2 a judge is as good as a person; in 2 a judge tells hardly more"
+        "Of 4 cases, in 2 a judge is as good as a person; in 2 a judge does hardly better"
     )
     constant, good = by_judge(run)
     assert good.counts == [("good", "As good as a person", 2)]

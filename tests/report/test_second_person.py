@@ -129,8 +129,8 @@ def _rows(language: str, people: str, outputs: int, right: bool = True) -> list[
         ),
         (
             _rows("hi", "abc", 96, right=False) + _rows("ta", "xyz", 25) + _rows("ml", "xyz", 25),
-            "People disagree on quality in Hindi. Elsewhere the ratings are too few or too"
-            " uncertain.",
+            "People disagree on quality in Hindi. Elsewhere there are too few ratings, or"
+            " they are too uncertain.",
         ),
         (
             _rows("hi", "abc", 96, right=False),
