@@ -62,8 +62,8 @@ def demo(out: Path | None, force: bool) -> None:
     AS_JSON,
     examples="""
         metal design --for anchors datasets/news -l en,hi --half-width 0.05
-        metal design --for anchors datasets/news runs/news-judges --judge openai:gpt-4o/simple --contents 40
-    """,  # noqa: E501
+        metal design --for anchors datasets/news runs/news-judges --contents 40
+    """,
 )
 def anchors(data: Path, ratings: tuple[Path, ...], as_json: bool, **options: Any) -> None:
     from metal.questions.design.planned import contents

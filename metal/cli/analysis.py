@@ -18,7 +18,7 @@ from metal.data.missing import no_such
 from metal.data.replacing import check_new, remedy
 from metal.data.text import without_isolates
 from metal.errors import UsageError
-from metal.runs.kinds import FILES, Kind, load
+from metal.runs.kinds import FILES, Kind, kind_of, load
 from metal.show.terminal import console
 
 
@@ -26,6 +26,28 @@ def run_folder(out: Path | None, data: Path, ending: str = "") -> Path:
     """The given run folder, or runs/DATASET with the verb's suffix."""
     name = data.name.split(".")[0] if data.is_file() else data.resolve().name
     return out or Path("runs") / f"{name}{ending}"
+
+
+def save_of_run(
+    command: str, run: Path, out: Path | None, force: bool, make: Callable[..., Any]
+) -> tuple[Any, Path]:
+    """What `make` says of a run, saved to `out` or runs/RUN-COMMAND, and where that is.
+
+    make: takes `progress`. Raises UsageError if the folder holds something else.
+    """
+    from metal.runs.parts import command_of, made_from
+    from metal.show.pages import page
+
+    out = out or Path("runs") / f"{run.resolve().name}-{command}"
+    again = command_of(out) == command
+    check_new(out, command, force=force, again=again)
+    with console.progress(kind_of(command).doing, kind_of(command).unit) as advance:
+        result = make(progress=advance)
+    if again and not (force or made_from(out, Path(result.data["path"]))):
+        raise UsageError(f"{out} is a {command} of other data; {remedy(out, command)}")
+    with console.progress("drawing") as advance:
+        result.write(out, page, force=force, again=again, progress=advance)
+    return result, out
 
 
 def _by_option(kind: Kind) -> click.Option:

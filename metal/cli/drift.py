@@ -1,5 +1,6 @@
-"""Verbs that compare judges with what they were: `metal gate`, of two runs, of a gate
-and a run, of a stream; `metal gate init`."""
+"""`metal gate`: judges beside what they were, in two runs, in a gate's run, in a stream;
+`metal gate init`.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from metal.cli.printing import print_json
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, PATH, VERBOSE, Other, WithDefault, verb
 from metal.cli.verb import out as out_option
 from metal.data.replacing import check_new, check_new_file, replace_file
+from metal.data.tables.files import is_table
 from metal.show.terminal import console
 from metal.show.view import Paragraph
 
@@ -171,9 +173,9 @@ def watch(as_json: bool, **options: Any) -> None:
 
 
 def _are_runs(args: Sequence[str]) -> bool:
-    """Whether what is named first is a run or a table, and no gate's file."""
-    first = next((Path(arg) for arg in args if Path(arg).exists()), Path("gate.toml"))
-    return first.suffix != ".toml"
+    """Whether runs or tables are named, and no gate's file."""
+    named = [Path(arg) for arg in args if Path(arg).exists()]
+    return bool(named) and all(path.is_dir() or is_table(path) for path in named)
 
 
 gate = WithDefault(

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
 
 import metal
-from metal.cli.analysis import check_one_way
+from metal.cli.analysis import check_one_way, save_of_run
 from metal.cli.printing import print_json, show_parts
 from metal.cli.verb import AS_JSON, AS_MARKDOWN, FORCE, VERBOSE, verb
 from metal.cli.verb import out as out_option
-from metal.data.replacing import check_new, remedy
-from metal.errors import UsageError
 from metal.show.terminal import console
 
 
@@ -40,28 +39,20 @@ def passport(
     force: bool,
     **options: Any,
 ) -> None:
-    from metal.runs.parts import command_of, made_from
     from metal.runs.passport import FILE
     from metal.show.markdown import markdown
-    from metal.show.pages import page, screen
+    from metal.show.pages import screen
 
     check_one_way(as_json, as_markdown)
-    out = out or Path("runs") / f"{run.resolve().name}-passport"
-    again = command_of(out) == "passport"
-    check_new(out, "passport", force=force, again=again)
-    with console.progress("reading"):
-        made = metal.passport(run, *runs, **options)
-    if again and not (force or made_from(out, Path(made.data["path"]))):
-        raise UsageError(f"{out} is a passport from other data; {remedy(out, 'passport')}")
-    with console.progress("drawing") as advance:
-        made.write(out, page, force=force, again=again, progress=advance)
+    issue = partial(metal.passport, run, *runs, **options)
+    issued, folder = save_of_run("passport", run, out, force, lambda progress: issue())
     if as_json:
-        print_json(made.content)
+        print_json(issued.content)
         return
     if as_markdown:
-        click.echo(markdown(screen(made, verbose=verbose)), nl=False)
+        click.echo(markdown(screen(issued, verbose=verbose)), nl=False)
         return
-    show_parts(screen(made, verbose=verbose))
-    console.say(f"Passport: {out / FILE}", wrap=False)
-    click.echo(f"SHA-256: {made.content['sha256']}")
-    console.say(f"Report: {out / 'report.html'}", wrap=False)
+    show_parts(screen(issued, verbose=verbose))
+    console.say(f"Passport: {folder / FILE}", wrap=False)
+    click.echo(f"SHA-256: {issued.content['sha256']}")
+    console.say(f"Report: {folder / 'report.html'}", wrap=False)

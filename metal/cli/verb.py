@@ -229,17 +229,17 @@ class CommandGroup(Group):
         return click.UsageError(f"{message}; write one of: {commands}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        rows = [(name, _about(self.commands[name], ctx)) for name in self.list_commands(ctx)]
+        rows = [(name, _does(self.commands[name], ctx)) for name in self.list_commands(ctx)]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 
 
-def _about(command: click.Command, ctx: click.Context) -> str:
+def _does(command: click.Command, ctx: click.Context) -> str:
     """What a command does, in a sentence of the command line."""
     root = ctx.find_root().command
     sentence = re.split(r"(?<=[.?])\s|:\s", " ".join((command.help or "").split()))[0]
-    about = command.short_help or f"{sentence.rstrip('.?')}."
-    return in_flags(about, command, root) if isinstance(root, click.Group) else about
+    does = command.short_help or f"{sentence.rstrip('.?')}."
+    return in_flags(does, command, root) if isinstance(root, click.Group) else does
 
 
 @dataclass(frozen=True)
@@ -262,10 +262,9 @@ class Other:
             return [*args] if "--help-all" not in args and self.meant(args) else None
         if self.kept:
             flag = self.typed.split()[0]
-            given = any(arg.split("=")[0] == flag for arg in args)
-            return [*args] if given else None
-        words = self.typed.split()
-        for at, form in product(range(len(args)), (words, ["=".join(words)])):
+            return [*args] if any(arg.split("=")[0] == flag for arg in args) else None
+        apart = self.typed.split()
+        for at, form in product(range(len(args)), (apart, ["=".join(apart)])):
             if [*args[at : at + len(form)]] == form:
                 return [*args[:at], *args[at + len(form) :]]
         return None
@@ -326,7 +325,7 @@ class WithDefault(CommandGroup):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if self.list_commands(ctx):
             super().format_commands(ctx, formatter)
-        rows = [(each.typed, _about(each.command, ctx)) for each in self.others if each.typed]
+        rows = [(each.typed, _does(each.command, ctx)) for each in self.others if each.typed]
         if rows:
             with formatter.section("With"):
                 formatter.write_dl(rows)

@@ -154,9 +154,10 @@ class Dataset:
             else np.array([])
         )
         digest = hashlib.sha256(np.sort(facts).tobytes() + np.sort(outputs).tobytes())
-        # Which criteria look at the source matters to test questions only.
+        # Which criteria look at the source matters to test questions only, and `called` to pages.
         criteria = {
-            name: criterion_record(replace(c, of_source=True)) for name, c in self.criteria.items()
+            name: criterion_record(replace(criterion, of_source=True, called=""))
+            for name, criterion in self.criteria.items()
         }
         raters = [rater_record(self.raters[name]) for name in sorted(self.raters)]
         declared = [list(self.sources), criteria, raters, self.extra.get("generators", {})]

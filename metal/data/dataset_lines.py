@@ -165,6 +165,7 @@ def read_criterion(name: str, entry: object, path: Path) -> Criterion:
     keys = [
         "abbreviation",
         "label",
+        "called",
         "question",
         "measure",
         "direction",
@@ -200,7 +201,9 @@ def read_criterion(name: str, entry: object, path: Path) -> Criterion:
     try:
         scale = Scale(entry.get("measure", "ordinal" if levels else "interval"), levels, *ends)
         words = {
-            key: str(entry[key]) for key in ("abbreviation", "label", "question") if key in entry
+            key: str(entry[key])
+            for key in ("abbreviation", "label", "called", "question")
+            if key in entry
         }
         return Criterion(
             name,
@@ -250,7 +253,7 @@ def criterion_record(criterion: Criterion) -> dict[str, Any]:
     """A criterion as its TOML table; read_criterion reads it back."""
     record: dict[str, Any] = {
         key: getattr(criterion, key)
-        for key in ("abbreviation", "label", "question")
+        for key in ("abbreviation", "label", "called", "question")
         if getattr(criterion, key)
     }
     record["measure"] = criterion.scale.measure

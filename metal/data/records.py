@@ -199,7 +199,7 @@ class Criterion:
     """What was asked of an output. direction says whether a higher score is better or worse.
 
     of_source: whether the answer depends on the source, so that a flawless output of another source
-    would be bad.
+    would be bad. called: what pages call it if nobody named it; judges and forms do not see this.
     """
 
     name: str
@@ -209,6 +209,7 @@ class Criterion:
     label: str = ""
     question: str = ""
     of_source: bool = True
+    called: str = ""
 
     def __post_init__(self) -> None:
         _named(self, "name")
@@ -219,12 +220,17 @@ class Criterion:
     @property
     def title(self) -> str:
         """What it is called where people read of it."""
+        return self.label or self.called or self.name
+
+    @property
+    def asked_as(self) -> str:
+        """What it is called where somebody rates."""
         return self.label or self.name
 
     @property
     def short(self) -> str:
         """The name for narrow tables."""
-        return self.abbreviation or self.name
+        return self.abbreviation or self.called or self.name
 
     @property
     def wording(self) -> str:

@@ -244,7 +244,7 @@ class Run:
     def criterion(self, key: str) -> str:
         """What a criterion is called."""
         criterion = self.criteria.get(key)
-        return name((criterion.label if criterion else "") or key)
+        return name(criterion.title if criterion else key)
 
     def short(self, key: str) -> str:
         """A criterion's short name."""

@@ -136,8 +136,8 @@ def _command_line(
     """`metal.annotate_export("d", to="html")` -> `metal annotate export d --to html`; as it was
     where that fails.
     """
-    words = SPELLED.get(function, function.replace("_", " ")).split()
-    flags = of_verb(function.split("_") if function in SPELLED else words)
+    typed = SPELLED.get(function, function.replace("_", " ")).split()
+    flags = of_verb(function.split("_") if function in SPELLED else typed)
     try:
         call = ast.parse(f"verb{arguments.removesuffix('.save(folder)') or '()'}", mode="eval").body
     except SyntaxError:
@@ -148,7 +148,7 @@ def _command_line(
     for keyword in call.keywords:
         name = keyword.arg or ""
         parts += _typed(flags.get(name) or named(name), keyword.value)
-    return f"`{' '.join(['metal', *words, *filter(None, parts)])}`"
+    return f"`{' '.join(['metal', *typed, *filter(None, parts)])}`"
 
 
 def _typed(flag: str, value: ast.expr) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -89,3 +90,16 @@ def test_people_on_levels_beside_a_judge_on_a_line_are_said(tmp_path: Path) -> N
     table({7: 1.5}).to_csv(tmp_path / "ratings.csv", index=False)
     notes = "\n".join(draft_of(tmp_path / "ratings.csv", "table", {}).notes)
     assert "people answered 1 to 3 in whole numbers, other did not" in notes
+
+
+def test_what_an_unnamed_criterion_is_called_is_for_pages_only() -> None:
+    """Nothing that a judge is sent, or that tells data apart, depends on it."""
+    data = metal.read(table().drop(columns="criterion"))
+    criterion = data.criteria["overall"]
+    assert (criterion.title, criterion.asked_as, criterion.label) == ("ratings", "overall", "")
+    named = replace(data, criteria={"overall": replace(criterion, called="")})
+    assert named.digest == data.digest
+    asked = metal.prompt_show(data, criterion="overall", question="Is it good?").user
+    assert asked == metal.prompt_show(named, criterion="overall", question="Is it good?").user
+    told = metal.read(table().assign(criterion="overall")).criteria["overall"]
+    assert told.title == "overall"

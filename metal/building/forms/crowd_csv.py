@@ -87,7 +87,8 @@ def _question(name: str, rubric: Rubric) -> str:
     """The question and its answers: `Fluency: Which reads better? (1 A is much better, ...)`."""
     criterion = rubric.criterion
     question = criterion.question or rubric.simple
-    return f"{criterion.title}{f': {question}' if question else ''} ({criterion.scale.describe()})"
+    asked = f"{criterion.asked_as}: {question}" if question else criterion.asked_as
+    return f"{asked} ({criterion.scale.describe()})"
 
 
 # ---------------------------------------------------------------- answers

@@ -60,7 +60,7 @@ def lines(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> list
     listing = [("title", TITLE), *(("item", advice) for advice in advice_for(template))]
     for rubric in rubrics.values():
         criterion = rubric.criterion
-        listing.append(("criterion", criterion.title))
+        listing.append(("criterion", criterion.asked_as))
         listing += [("text", text) for text in _descriptions(rubric)]
         for level in criterion.scale.levels:
             text = rubric.levels.get(level.value, LevelText())

@@ -228,7 +228,7 @@ def _text(side: Element, field: str, heading: str, direction: str, titled: bool 
 def _ask(view: Element, rubric: Rubric, keys: str, to: str) -> None:
     """A criterion: its question, the answers, and the entire rubric behind a line to open."""
     criterion = rubric.criterion
-    label = criterion.title
+    label = criterion.asked_as
     _line(view, label, HEADING)
     _line(view, criterion.question or rubric.simple)
     named = {"name": FIELD + _plain(criterion.name), "toName": to, "required": "true"}

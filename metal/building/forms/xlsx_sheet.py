@@ -166,7 +166,7 @@ def _offer_levels(
         if scale.levels
         else f"A number: {scale.describe()}"
     )
-    rule.promptTitle = sheet.printable(criterion.title)[:32]
+    rule.promptTitle = sheet.printable(criterion.asked_as)[:32]
     rule.prompt = sheet.printable(criterion.question or rubric.simple or criterion.name)[:255]
     column = get_column_letter(place[1])
     rule.add(f"{column}2:{column}{last_row}")

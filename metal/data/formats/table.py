@@ -28,7 +28,8 @@ from metal.data.tables.cells import (
 )
 from metal.data.tables.conversations import split_conversations
 from metal.data.tables.files import read_frame
-from metal.data.tables.identify import has_several, identified, joined_names, one_each
+from metal.data.tables.identify import CALLED, has_several, identified, joined_names, one_each
+from metal.data.tables.judges_levels import levels_of_judges
 from metal.data.tables.mturk import without_administration
 from metal.data.tables.pairs import TEXTS, with_preferences, with_swapped_outputs
 from metal.data.tables.pipeline import tidy_frame
@@ -36,7 +37,7 @@ from metal.data.tables.raters import first_rows, is_human, metrics_apart, raters
 from metal.data.tables.repeats import with_repeats, without_copies_of_rows
 from metal.data.tables.replies import read_replies
 from metal.data.tables.roles import columns_of
-from metal.data.tables.scales import PER_CRITERION, levels_of_judges, read_scores
+from metal.data.tables.scales import PER_CRITERION, read_scores
 from metal.data.tables.table_columns import ANSWERED_IN, TableColumns
 from metal.data.tables.typed import columns_apart
 from metal.data.tables.unread import differing, may_be_sources, telling_apart
@@ -208,7 +209,7 @@ def _scored(
         options = {**options, "measures": measures}
     criteria = read_scores(tidy, options, notes, where)
     if tidy.attrs.get("unnamed"):
-        criteria = [replace(each, label="ratings") for each in criteria]
+        criteria = [replace(each, called=CALLED) for each in criteria]
     by_name = {each.name: each for each in criteria}
     check_on_scale(tidy, by_name, partial(_place_in_file, tidy, where))
     if not apart:

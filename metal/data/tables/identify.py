@@ -30,6 +30,7 @@ from metal.data.tables.sources import by_inputs, by_text
 from metal.data.tables.table_columns import TableColumns
 from metal.errors import DataError
 
+CALLED = "ratings"  # the criterion on pages, where nobody named one
 IDS = ("language", "rater", "criterion", "generator", "source", "output")
 
 
@@ -140,7 +141,8 @@ def _fill(tidy: pd.DataFrame, options: Mapping[str, Any], notes: list[str], wher
     for role, default in (("criterion", "overall"), ("generator", "text")):
         if role not in tidy or options.get(role):
             tidy[role] = options.get(role) or default
-            notes.append(f"{role}: {options.get(role) or default!r} in every row")
+            on_pages = f", {CALLED!r} on pages" * (role == "criterion" and not options.get(role))
+            notes.append(f"{role}: {options.get(role) or default!r} in every row{on_pages}")
     if options.get("language"):
         tidy["language"] = options["language"]
     elif "language" not in tidy:

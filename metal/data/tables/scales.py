@@ -18,7 +18,7 @@ from pandas.api.types import is_numeric_dtype
 from metal.data.metal_criteria import metal_criterion
 from metal.data.progress import followed, no_progress
 from metal.data.ratings import row_of
-from metal.data.records import DIRECTIONS, MEASURES, Criterion, Level, Rater, Scale
+from metal.data.records import DIRECTIONS, MEASURES, Criterion, Level, Scale
 from metal.data.scale_texts import ends_of, is_number
 from metal.data.tables.answers import AnswerTexts, read_answers, zero_may_be_no_answer
 from metal.data.tables.cells import MISSING, as_texts
@@ -67,7 +67,7 @@ def read_scores(
         codes := {name: code for code, name in enumerate(tidy["criterion"].cat.categories)}
     )
     options = options if "reply" in tidy else {**options, "scales": {}}
-    chosen = {name: _chosen(name, names, options) for name in names}
+    chosen = {name: options_of(name, names, options) for name in names}
     numeric = is_numeric_dtype(tidy["score"]) and tidy["score"].dtype != bool
     column = tidy["score"] if numeric else as_texts(tidy["score"])
     of_criterion = tidy["criterion"].array.codes
@@ -134,7 +134,7 @@ def _counted(scores: np.ndarray[Any, Any], scale: Scale) -> str:
 # ---------------------------------------------------------------- options of a criterion
 
 
-def _chosen(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
+def options_of(name: str, names: Sequence[str], options: Mapping[str, Any]) -> dict[str, Any]:
     """The options of one criterion. Raises UnknownName for a pattern that fits none of them."""
     chosen = _by_pattern(name, names, options)
     if isinstance(chosen.get("levels"), str) and "<" in chosen["levels"]:
@@ -293,12 +293,12 @@ def _scale(name: str, values: np.ndarray[Any, Any], chosen: Mapping[str, Any]) -
     ours = metal_levels(name)
     if not measure and ours and set(values.tolist()) <= {level.value for level in ours}:
         return metal_criterion(metal_name(name)).scale
-    if not _levels_that_occur(values) or measure == "interval":
+    if not are_levels(values) or measure == "interval":
         return Scale("interval")
     return Scale(measure or "ordinal", tuple(Level(float(value), f"{value:g}") for value in values))
 
 
-def _levels_that_occur(values: np.ndarray[Any, Any]) -> bool:
+def are_levels(values: np.ndarray[Any, Any]) -> bool:
     """Whether the different answers are so few whole numbers that they are levels."""
     return 2 <= len(values) <= MOST_LEVELS and all(map(float.is_integer, values.tolist()))
 
@@ -311,7 +311,7 @@ def whole_scale(
 
     names: of all criteria of the table.
     """
-    levels, chosen = criterion.scale.levels, _chosen(criterion.name, names, options)
+    levels, chosen = criterion.scale.levels, options_of(criterion.name, names, options)
     if (
         chosen.keys() & {"levels", "ranges"}
         or not levels
@@ -322,66 +322,6 @@ def whole_scale(
     return (
         _scale(criterion.name, numbers, chosen) if len(numbers) <= MOST_LEVELS else criterion.scale
     )
-
-
-def levels_of_judges(
-    criteria: Sequence[Criterion],
-    tidy: pd.DataFrame,
-    raters: Iterable[Rater],
-    options: Mapping[str, Any],
-    notes: list[str],
-) -> list[Criterion]:
-    """The criteria, with the levels marked that no person gave, where levels are those that occur.
-
-    Notes: which these are; and where people's answers are levels, but all are read as scores, since
-    judges' answers are none.
-    """
-    answered = tidy[tidy["score"].notna()]
-    people = [rater.rater for rater in raters if rater.kind == "human"]
-    by_person = answered["rater"].isin(people)
-    marked = {criterion.name: criterion for criterion in criteria}
-    for name, criterion in marked.items():
-        chosen = _chosen(name, [*marked], options)
-        if (
-            chosen.keys() & {"levels", "ranges"}
-            or criterion.scale.levels == metal_levels(name) != ()
-        ):
-            continue
-        of_it = answered["criterion"] == name
-        by_people = np.unique(answered["score"][of_it & by_person])
-        if len(by_people) > 1:
-            judges = answered[of_it & ~answered["score"].isin(by_people)]
-            marked[name] = _beside_people(criterion, by_people, judges, notes)
-    return [*marked.values()]
-
-
-def _beside_people(
-    criterion: Criterion,
-    by_people: np.ndarray[Any, Any],
-    judges: pd.DataFrame,
-    notes: list[str],
-) -> Criterion:
-    """The criterion with the levels marked that only judges gave. judges: their ratings with
-    answers that no person gave.
-    """
-    who = first_few([*dict.fromkeys(judges["rater"].astype(str))])
-    levels = tuple(
-        replace(level, judges_only=level.value not in by_people) for level in criterion.scale.levels
-    )
-    shown = [level.shown for level in levels if level.judges_only]
-    if shown:
-        notes.append(
-            f"{criterion.name}: no person answered {first_few(shown)}, only {who}: a level for"
-            " judges that gave it, not for others; if people could have chosen it, list all"
-            " `levels`"
-        )
-    elif not levels and len(judges) and _levels_that_occur(by_people):
-        notes.append(
-            f"{criterion.name}: people answered {by_people[0]:g} to {by_people[-1]:g} in whole"
-            f" numbers, {who} did not: all are read as scores on a line; leave {who} out of the"
-            " file to compare the others by classes"
-        )
-    return replace(criterion, scale=replace(criterion.scale, levels=levels))
 
 
 # ---------------------------------------------------------------- METAL's criteria

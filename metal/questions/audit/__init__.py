@@ -17,9 +17,9 @@ KIND = Kind(
         table_3 and table_6); disagreements.parquet, every output on which judges and people differ, with the texts
         and comments; run.toml, all that is needed to repeat it.
 
-        With --require the exit code is 1 where a verdict is worse than required (like a person is better than
-        informative, and this better than undecided or people disagree), and 2 where nothing was audited that it is about.
-        The run is written all the same.
+        With --require the exit code is 1 if a verdict is worse than required: like a person is
+        better than informative, and informative better than undecided or people disagree. It is 2
+        if no verdict fits. The run is written in either case.
     """,  # noqa: E501
     examples="""
         metal audit datasets/pariksha

@@ -116,8 +116,7 @@ def _by_criterion(run: AuditRun) -> Iterator[Section]:
         again = Section("", "The same as radars", charts=tuple(radars), folded=True)
         parts = (again,) if radars else ()
         if charts:
-            title = criterion.label or criterion.name
-            yield Section("", title, charts=tuple(charts), parts=parts)
+            yield Section("", criterion.title, charts=tuple(charts), parts=parts)
 
 
 def _differences(run: AuditRun) -> Section:

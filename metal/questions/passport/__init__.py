@@ -9,4 +9,6 @@ KIND = Kind(
     run="metal.questions.passport.run:Passport",
     page="metal.questions.passport.page:PAGE",
     verb="metal.cli.passport:passport",
+    doing="reading",
+    unit="%",
 )

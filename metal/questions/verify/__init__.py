@@ -9,4 +9,6 @@ KIND = Kind(
     run="metal.questions.verify.run:Verified",
     page="metal.questions.verify.page:PAGE",
     verb="metal.cli.verify:verify",
+    doing="recomputing",
+    unit="rows",
 )

@@ -162,6 +162,11 @@ def figure_rows(
             }
 
 
+def by_cell(every: Iterable[Panel]) -> dict[tuple[str, str], Panel]:
+    """Panels by language and criterion."""
+    return {(panel.language, panel.criterion.name): panel for panel in every}
+
+
 def audit_rows(
     dataset: Dataset,
     settings: Mapping[str, Any],
@@ -171,10 +176,7 @@ def audit_rows(
     """The figures of an audit. settings: the run's."""
     people = people_named(dataset, settings.get("reference", ""))
     judges = [name for name, rater in dataset.raters.items() if rater.kind != "human"]
-    cells = {
-        (panel.language, panel.criterion.name): panel
-        for panel in panels(dataset, people, judges, settings)
-    }
+    cells = by_cell(panels(dataset, people, judges, settings))
     left_out = {
         (row["language"], row["criterion"], row["judge"]): [
             name for name in people if f", {name}, " in f", {row['left_out']}, "
@@ -226,9 +228,7 @@ def monitor_rows(
 ) -> Iterator[dict[str, Any]]:
     """How far people agree in a monitor, before noisy people are left out."""
     people = people_named(dataset, settings.get("reference", ""))
-    cells = {
-        (panel.language, panel.criterion.name): panel for panel in panels(dataset, people, (), {})
-    }
+    cells = by_cell(panels(dataset, people, (), {}))
 
     def everybody(row: Mapping[str, Any]) -> Iterable[tuple[str, Recomputed]]:
         if row["without_noisy"]:

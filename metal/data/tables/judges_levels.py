@@ -1,0 +1,73 @@
+"""Levels that only judges gave, where a scale is read off the answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from metal.data.records import Criterion, Rater
+from metal.data.tables.levels import metal_levels
+from metal.data.tables.scales import are_levels, options_of
+from metal.data.text import first_few
+
+
+def levels_of_judges(
+    criteria: Sequence[Criterion],
+    tidy: pd.DataFrame,
+    raters: Iterable[Rater],
+    options: Mapping[str, Any],
+    notes: list[str],
+) -> list[Criterion]:
+    """The criteria, with the levels marked that no person gave, where levels are those that occur.
+
+    Notes: which these are; and where people's answers are levels, but all are read as scores, since
+    judges' answers are none.
+    """
+    answered = tidy[tidy["score"].notna()]
+    people = [rater.rater for rater in raters if rater.kind == "human"]
+    by_person = answered["rater"].isin(people)
+    marked = {criterion.name: criterion for criterion in criteria}
+    for name, criterion in marked.items():
+        declared = options_of(name, [*marked], options).keys() & {"levels", "ranges"}
+        of_metal = criterion.scale.levels and criterion.scale.levels == metal_levels(name)
+        if declared or of_metal:
+            continue
+        of_it = answered["criterion"] == name
+        by_people = np.unique(answered["score"][of_it & by_person])
+        if len(by_people) > 1:
+            judges = answered[of_it & ~answered["score"].isin(by_people)]
+            marked[name] = _beside_people(criterion, by_people, judges, notes)
+    return [*marked.values()]
+
+
+def _beside_people(
+    criterion: Criterion,
+    by_people: np.ndarray[Any, Any],
+    judges: pd.DataFrame,
+    notes: list[str],
+) -> Criterion:
+    """The criterion with the levels marked that only judges gave. judges: their ratings with
+    answers that no person gave.
+    """
+    who = first_few([*dict.fromkeys(judges["rater"].astype(str))])
+    levels = tuple(
+        replace(level, judges_only=level.value not in by_people) for level in criterion.scale.levels
+    )
+    extra = [level.shown for level in levels if level.judges_only]
+    if extra:
+        notes.append(
+            f"{criterion.name}: no person answered {first_few(extra)}, only {who}: a level for"
+            " judges that gave it, not for others; if people could have chosen it, list all"
+            " `levels`"
+        )
+    elif not levels and len(judges) and are_levels(by_people):
+        notes.append(
+            f"{criterion.name}: people answered {by_people[0]:g} to {by_people[-1]:g} in whole"
+            f" numbers, {who} did not: all are read as scores on a line; leave {who} out of the"
+            " file to compare the others by classes"
+        )
+    return replace(criterion, scale=replace(criterion.scale, levels=levels))
