@@ -27,6 +27,9 @@ PYTHON = """#!/bin/bash
 if [ "$1 $2 $3" = "-m pip install" ]; then printf '%s\\n' "${@:4}" >> "$INSTALLED"; exit; fi
 exec {python} "$@"
 """
+PIP = """#!/bin/bash
+exec python -m pip "$@"
+"""
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -53,10 +56,12 @@ class Runner:
 
     def __post_init__(self) -> None:
         self.temp.mkdir()
-        python = self.temp / "bin" / "python"
-        python.parent.mkdir()
-        python.write_text(PYTHON.replace("{python}", sys.executable), encoding="utf-8")
-        python.chmod(0o755)
+        programs = self.temp / "bin"
+        programs.mkdir()
+        python = PYTHON.replace("{python}", sys.executable)
+        for program, script in {"python": python, "pip": PIP, "pip3": PIP}.items():
+            (programs / program).write_text(script, encoding="utf-8")
+            (programs / program).chmod(0o755)
         (self.temp / "runner").mkdir()
 
     @property
