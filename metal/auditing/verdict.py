@@ -412,7 +412,7 @@ def _uninformative(beside: Standing) -> str:
         )
     if most < 0:
         return "it does worse than a constant answer"
-    return f"it beats a constant answer by at most {max(most, LEAST_SHOWN):.2f}"
+    return f"it is at most {max(most, LEAST_SHOWN):.2f} better than a constant answer"
 
 
 def _turned(beside: Standing) -> str:

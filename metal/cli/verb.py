@@ -320,7 +320,15 @@ class WithDefault(CommandGroup):
             rest = other.taken(args[1:])
             if rest is not None:
                 return other.typed, other.command, rest
+        self._check_choice(ctx, args)
         return "", self.default, args[1:]
+
+    def _check_choice(self, ctx: click.Context, args: list[str]) -> None:
+        """Raise UsageError for another value of an option that chooses the command."""
+        chosen = [each.typed for each in self.others if " " in each.typed and not each.kept]
+        flags = {typed.split()[0] for typed in chosen}
+        if any(arg.split("=")[0] in flags for arg in args):
+            raise click.UsageError(f"use one of {', '.join(chosen)}", ctx)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         if self.list_commands(ctx):

@@ -68,3 +68,11 @@ def test_a_gate_is_told_from_two_runs(tmp_path: Path, monkeypatch: pytest.Monkey
         assert meant("gate", gate, "today")[0] is not diff
         assert meant("gate", "--out", "before", gate, "today")[0] is not diff
     assert meant("gate", "not-there.toml", "nowhere")[0] is not diff
+
+
+@pytest.mark.parametrize(
+    "words", ["design d --for nonsense", "design --for", "design --for=score d"]
+)
+def test_a_choice_that_there_is_not_names_those_there_are(words: str) -> None:
+    with pytest.raises(click.UsageError, match="--for verdict, --for scores, --for anchors"):
+        meant(*words.split())
