@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from metal.data.text import count, name, plural, within
+from metal.data.text import count, listed, name, plural, within
 from metal.questions.verify.compute import DIFFERS, EQUAL, LEFT, NO_LIBRARY, UNDEFINED
 from metal.questions.verify.run import Verified
 from metal.questions.verify.words import NOT_COMPARED, with_versions
@@ -46,24 +46,24 @@ def cards(run: Verified) -> Iterator[Remark]:
     """What is undefined, what is not compared, what to do next."""
     counted = run.counted
     parts = [
-        f"{count(counted[kind])} {kind}{' by METAL' * (kind == LEFT)}"
+        f"{plural(counted[kind], 'more figure')} {kind}{' by METAL' * (kind == LEFT)}"
         for kind in (UNDEFINED, NO_LIBRARY, LEFT)
         if counted.get(kind)
     ]
     if parts:
         rows = [row for row in run.records("figures") if row["says"] in (UNDEFINED, NO_LIBRARY)]
-        first = f"; {rows[0]['figure']}: {name(rows[0]['undefined'])}" if rows else ""
-        yield Remark("Without a comparison", f"Beside these, {', '.join(parts)}{first}.")
+        first = f" {rows[0]['figure']}, for example: {name(rows[0]['undefined'])}." if rows else ""
+        yield Remark("Without a comparison", f"{listed(parts)}.{first}")
     yield Remark("Not compared", NOT_COMPARED)
     title, folder = "What to do next", shlex.quote(run.of_run)
     if run.exit_code:
         words = (
-            "Make the run anew and verify that. Where figures still differ, the libraries'"
-            " versions or METAL are at fault: report it with tables/figures.csv."
+            "Make the run again and verify the new one. If figures still differ, a library or METAL"
+            " is at fault: report it with tables/figures.csv."
         )
         yield Remark(title, words, f"metal {run.settings['command']} {data_of(run)}")
     else:
-        words = "The run's tables for a paper, as verified:"
+        words = "Write the verified tables for a paper:"
         yield Remark(title, words, f"metal report {folder} --latex tables")
 
 

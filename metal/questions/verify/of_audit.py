@@ -28,8 +28,8 @@ Figures = dict[str, Recomputed]
 LEAST_RATED = 10  # ratings of a person who is compared one by one
 MOST_RATERS, STANDING_IN = 200, 50  # of more people than this, those with the most ratings
 LEAST_SCORES = 30  # of a person whose correlation is one of those averaged
-UNEVEN = "its Fleiss' kappa is of equally many ratings an output"
-TOO_LARGE = "too many outputs and values for its arrays"
+UNEVEN = "statsmodels needs equally many ratings of every output"
+TOO_LARGE = "too many outputs and values for krippendorff's arrays"
 
 
 def of_judge(panel: Panel, row: Row, left_out: Sequence[str]) -> Iterator[tuple[str, Recomputed]]:

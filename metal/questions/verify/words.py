@@ -12,9 +12,9 @@ SOURCES = {
     "Krippendorff's alpha": "Krippendorff 2004",
 }
 NOT_COMPARED = (
-    "Intervals, p-values, verdicts, Gwet's AC1, concordance and skill of scores: these libraries"
-    " have none of them as METAL defines them. Labels by Dawid-Skene or MACE, and what rests on"
-    " them; of boards groups of people, ensembles, generators."
+    "Intervals, p-values, verdicts, Gwet's AC1, intraclass correlation, concordance and skill of"
+    " scores; figures on standardised scores, or on labels by Dawid-Skene or MACE; of boards the"
+    " groups of people, ensembles and generators. These libraries do not have them as METAL does."
 )
 
 
@@ -27,11 +27,10 @@ def facts(run: Verified) -> dict[str, str]:
     """What the tables say beyond the headline."""
     return {
         "For a reviewer": (
-            f"Each figure was computed twice: by METAL, and from the same ratings by"
-            f" {with_versions(run)}. Labels, pairs and panels were made anew for these; no code of"
+            "Each figure was computed twice: by METAL, and from the same ratings by"
+            f" {with_versions(run)}. Separate code made labels, pairs and panels for these; none of"
             " METAL's statistics took part."
-        ),
-        "Not compared": NOT_COMPARED,
+        )
     }
 
 
