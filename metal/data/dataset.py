@@ -123,17 +123,13 @@ class Dataset:
 
     @property
     def asked(self) -> Mapping[str, Criterion]:
-        """The criteria that people and judges can be asked: all but METRIC_SCORE, where there are
-        others.
-        """
+        """What people and judges can be asked about: all but METRIC_SCORE, if there are others."""
         return {
             name: each for name, each in self.criteria.items() if each != METRIC_SCORE
         } or self.criteria
 
     def called(self, criterion: str) -> str:
-        """The title of a criterion; the name itself of what is none of the data's, such as a
-        board's `overall`.
-        """
+        """A criterion's title; of what is no criterion of the data (`overall`), the name itself."""
         return self.criteria[criterion].title if criterion in self.criteria else criterion
 
     @cached_property
