@@ -333,7 +333,9 @@ SAID_APART = re.compile(
 )
 
 
-def misreadings(data: Dataset, facts: list[Fact], mutation: Mutation, table: Table) -> list[str]:
+def misreadings(  # noqa: C901  one case a way of going wrong
+    data: Dataset, facts: list[Fact], mutation: Mutation, table: Table
+) -> list[str]:
     """What METAL read that is not in the table, or did not read and did not say; in words."""
     report = [*data.report, *(finding.message for finding in metal.check(data).findings)]
     unread = " ".join(line for line in report if SAID_UNREAD.search(line))
