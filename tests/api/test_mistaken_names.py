@@ -13,6 +13,7 @@ import pytest
 import metal
 from metal.data.files import bundled
 from metal.errors import UnknownName, UsageError
+from tests.saying import tells
 
 
 @cache
@@ -75,6 +76,4 @@ def test_who_audits_a_data_frame_without_people_is_told_of_kinds() -> None:
     with pytest.raises(UsageError) as refused:
         metal.audit(metal.read(pd.DataFrame(rows), kinds={"*": "llm"}))
     assert "raters.jsonl" not in str(refused.value)
-    assert str(refused.value).endswith(
-        'If some of A, B are people, name them: `kinds={"NAME": "human"}`'
-    )
+    assert tells(str(refused.value), "some of A, B", '`kinds={"NAME": "human"}`')

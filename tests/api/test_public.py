@@ -148,7 +148,7 @@ def test_a_function_that_raises_gives_ratings_with_the_reason(demo: Path, tmp_pa
 
 
 def test_a_function_of_the_wrong_shape_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(metal.errors.UsageError, match="a function of the source's text"):
+    with pytest.raises(metal.errors.UsageError, match="of the source's text"):
         metal.judge(DEMO, lambda text: 1, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
