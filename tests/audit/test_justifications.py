@@ -20,6 +20,7 @@ from metal.auditing.justifications import (
 )
 from metal.auditing.settings import AuditSettings
 from metal.data.records import Level, Scale
+from tests.saying import tells
 
 WORDS = "bridge river festival minister harvest rain school doctor market engine".split(" ")  # noqa: SIM905
 STARS = Scale("ordinal", tuple(Level(value, f"{value} stars") for value in (1.0, 2.0, 3.0)))
@@ -79,9 +80,7 @@ def test_what_words_predict() -> None:
     assert np.isnan(row["predicts_error"])
     assert "predicts_error: " in row["undefined"]
     few = row_of(world(items=LEAST))
-    assert (
-        f"predicts_score: fewer than {LEAST} reasons in a half of the sources" in few["undefined"]
-    )
+    assert tells(few["undefined"], "predicts_score:", f"{LEAST} reasons")
 
 
 def test_shuffled_reasons_predict_nothing() -> None:
@@ -139,7 +138,7 @@ def test_the_table_and_its_section(tmp_path: Any) -> None:
     assert row["signature"]
     folder = audit.save(tmp_path / "run")
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert "What justifications are worth" in page
+    assert "What justifications" in page
     assert "<script>alert" not in page
     assert metal.open_run(folder).tables["justifications"].equals(audit.tables["justifications"])
     silent = world(items=60)

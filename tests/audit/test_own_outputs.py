@@ -14,6 +14,7 @@ import metal
 from metal.questions.audit.answer import cards
 from metal.raters.judges.models import family_of_generator
 from tests.bench import battery
+from tests.saying import tells
 
 
 def world(extra: float, people: int = 3, outputs: int = 200) -> pd.DataFrame:
@@ -53,16 +54,14 @@ def test_an_injected_preference_is_found_where_it_is(tmp_path: Path) -> None:
     )
     assert severe["says"].to_dict() == {"en": "even", "hi": "is against its own"}
     page = audit.save(tmp_path / "run") / "report.html"
-    assert "Does a judge prefer what its own family wrote?" in page.read_text(encoding="utf-8")
+    assert "what its own family" in page.read_text(encoding="utf-8")
 
 
 def test_the_page_bewares_of_it() -> None:
     audit = metal.audit(metal.read(world(3.0), ranges={"*": "-5-15"}))
     (own,) = [card for card in cards(audit) if card.title == "Self-preference"]
-    assert own.words.startswith("gpt-4 gives outputs of its own family (GPT4o) +")
-    assert own.words.endswith(
-        " more than equally good ones of others, on ratings in Hindi (1 such case of 2)."
-    )
+    assert tells(own.words, "gpt-4", "own family (GPT4o) +")
+    assert tells(own.words, "in Hindi (1 such case of 2).")
 
 
 def test_what_is_not_known_is_said() -> None:

@@ -16,6 +16,7 @@ from metal.data.dataset import assemble, load_dataset
 from metal.data.pairs import CONTRADICTS, one_item_per_pair
 from metal.data.records import Scale
 from metal.errors import MetalError
+from tests.saying import tells
 
 ARENA = pd.DataFrame(
     [
@@ -49,9 +50,7 @@ def test_words_for_a_winner_and_the_order_of_names() -> None:
     )
     assert scores[("q1/x | y/swapped", "A2")] == 1
     assert scores[("q2/x | y", "A1")] == 2
-    with pytest.raises(
-        MetalError, match=r"winner '0' is neither of the pair nor a tie.*`levels='NUMBER=first"
-    ):
+    with pytest.raises(MetalError, match=r"winner '0' .*`levels='NUMBER=first"):
         metal.read(ARENA.assign(winner="0"))
     # no judge of single outputs is asked of it
     assert not any(output.chosen for output in dataset.outputs.values())
@@ -103,7 +102,7 @@ def test_consistency_and_liking_for_the_first_place_by_hand() -> None:
     assert table.loc[
         "fair", ["swap_consistency", "first_place", "first_place_log_odds"]
     ].tolist() == [1, 0.5, 0]
-    assert "all pairs were shown in one order" in table.loc["A1", "undefined"]
+    assert "shown in one order" in table.loc["A1", "undefined"]
     verdicts = audit.verdicts.set_index("judge")["verdict"]
     assert verdicts["fair"] == "like a person"
     assert verdicts["gpt-4"] != "like a person"
@@ -140,10 +139,7 @@ def test_two_texts_and_no_ids(first: str, second: str) -> None:
     assert color.nunique() == 1
     assert color.iloc[0] in (0, 1)
     assert {rater.kind for rater in dataset.raters.values()} == {"human"}
-    assert (
-        "pairs: who wrote the two is not known; they are told apart by their texts"
-        in dataset.report
-    )
+    assert tells(dataset.report, "pairs:", "told apart", "texts")
     if first == "chosen":
         assert len(dataset.outputs) == 1  # the order in which they were shown is not known
         assert set(metal.read(frame.drop(columns="annotator").drop_duplicates()).raters) == {

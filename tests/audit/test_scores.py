@@ -62,10 +62,7 @@ def test_what_makes_a_shifted_judge_good_is_said() -> None:
         cell_of(truth[:, None] + rng.normal(0, 10, (300, 3)), WORLD.score("shift", rng, truth, 10)),
         "j",
     )
-    assert (
-        "like a person once recalibrated (-25" in said.reason
-        or "like a person once recalibrated (-26" in said.reason
-    )
+    assert "once recalibrated (-25" in said.reason or "once recalibrated (-26" in said.reason
 
 
 def test_a_judge_far_away_still_knows_the_order() -> None:
@@ -131,7 +128,7 @@ def test_an_audit_of_scores_alone_and_standardised(tmp_path: Any) -> None:
     assert before["verdict"] in ("people disagree", "undecided")
     assert "`standardise` takes away" in before["reason"]
     assert after["verdict"] == before["verdict"]  # of scores as they were given
-    assert "with each rater's mean and spread taken away: like a person (" in after["reason"]
+    assert "taken away: like a person" in after["reason"]
     assert plain.people["alpha"].item() < 0.2 < standardised.people["icc"].item()
     assert plain.tables["scores"]["shift"].item() == pytest.approx(30 + 5 / 3, abs=2)
     plain.save(tmp_path / "run")
@@ -151,8 +148,8 @@ def test_heavy_tails_tell_scores_beyond_peoples_apart(away: int, says: str) -> N
     scores = heavy(np.random.default_rng(0), 300)
     decided = verdict(cell_of(scores[:, :3], scores[:, 3] + away), "j")
     assert decided.verdict == "informative"
-    assert f"like a person once recalibrated ({says};" in decided.reason
-    assert "what a person knows (scores counted as ranks among people's" in decided.reason
+    assert f"recalibrated ({says};" in decided.reason
+    assert "as ranks among people's" in decided.reason
 
 
 def test_a_judge_that_ranks_the_other_way_round_is_told_so() -> None:
@@ -161,4 +158,4 @@ def test_a_judge_that_ranks_the_other_way_round_is_told_so() -> None:
     people = truth[:, None] + rng.normal(0, 10, (300, 3))
     decided = verdict(cell_of(people, 120 - truth), "j")
     assert decided.verdict == "uninformative"
-    assert "it ranks outputs the other way round, as if its scale were turned" in decided.reason
+    assert "the other way round" in decided.reason

@@ -18,6 +18,7 @@ from metal.data import formats
 from metal.data.ratings import CodeMatrix
 from metal.data.records import Direction
 from metal.stats.bootstrap import SourceBootstrap
+from tests.saying import tells
 from tests.worlds import LIKE_A_PERSON, ScoreWorld, World, answers, cell_of
 
 
@@ -84,10 +85,7 @@ def test_what_is_missing_is_said() -> None:
     truth = np.repeat([0, 1], [55, 5])
     people = np.stack([truth] * 3, axis=1)
     assert decide(cell_of(people, truth)).reason == "only 'L0' has 10 items: nothing to tell apart"
-    assert (
-        decide(cell_of(people, np.full(60, -1), levels=2)).reason
-        == "the judge answered none of 60 items with two people"
-    )
+    assert tells(decide(cell_of(people, np.full(60, -1), levels=2)).reason, "none of 60 items")
     ordered = cell_of(people, truth, ordered=True)
     assert decide(ordered).reason.startswith("only '0 L0' has 10 items")
     # all five answers, none often enough: more items, not worse outputs
@@ -193,9 +191,7 @@ def test_items_with_one_person_decide_what_the_others_leave_open(share: float, i
     decided = decide(cell_of(np.stack([gold, second], axis=1), answers(rng, gold, 2, 0.9)))
     assert (decided.verdict, decided.items) == ("informative", items)
     assert np.isnan(decided.share_kept.value) == (items == 1000)
-    assert ("(items with two people: people's agreement is not shown)" in decided.reason) == (
-        items == 1000
-    )
+    assert ("items with two people:" in decided.reason) == (items == 1000)
 
 
 def test_more_items_with_one_person_do_not_lower_a_verdict() -> None:
