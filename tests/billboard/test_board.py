@@ -22,6 +22,7 @@ from metal.data.dataset import Dataset
 from metal.data.records import METRIC_SCORE, Criterion, Level, Rater, Scale, Source
 from metal.errors import UsageError
 from tests.billboard.conftest import QUALITY, QUICK, Scores, made, one_cell, world
+from tests.saying import tells
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ from tests.billboard.conftest import QUALITY, QUICK, Scores, made, one_cell, wor
         ({"seed": -1}, "`seed` -1: use a whole number, 0 or more"),
         (
             {"members": ("metric", "people")},
-            "`members` 'people': use one of human, llm, metric, baseline",
+            "`members` 'people': use one of",
         ),
     ],
 )
@@ -112,10 +113,7 @@ def test_a_rater_that_met_nothing_people_rated_is_named() -> None:
         {"quality": {"A1": [1, 2, None, None], "lost": [None, None, 3, 4], "judge": [2, 1, 3, 4]}}
     )
     board = billboard(dataset, QUICK)
-    assert (
-        "lost scored no output and criterion that the people rated; it is not on the board"
-        in board.warnings
-    )
+    assert tells(board.warnings, "lost scored no output")
     assert board.raters == ("judge",)
 
 
@@ -127,8 +125,8 @@ def test_a_rater_of_one_criterion_is_missing_from_the_overall_ranking_and_named(
         QUICK,
     )
     assert board.main == "overall"
-    (warning,) = [each for each in board.warnings if "is not in the first ranking" in each]
-    assert warning == "half is not in the first ranking, on overall: it is ranked on quality only"
+    (warning,) = [each for each in board.warnings if "the first ranking" in each]
+    assert tells(warning, "half", "ranked on quality only")
 
 
 def test_raters_that_were_not_asked_for_are_no_problem() -> None:
@@ -143,9 +141,7 @@ def test_people_of_several_groups_together() -> None:
         {"quality": {"A1": [1, 2, 3, 4], "A2": [1, 2, 3, 5], "judge": [1, 2, 3, 4]}}, raters=raters
     )
     said, _ = billboard(dataset, QUICK).warnings
-    assert said.startswith(
-        "people of several groups ((none), expert) are the reference together; `reference="
-    )
+    assert tells(said, "of several groups ((none), expert)", "`reference=")
     assert not any(
         "several" in one for one in billboard(dataset, replace(QUICK, reference="expert")).warnings
     )
@@ -243,10 +239,8 @@ def test_a_judge_of_one_criterion(tmp_path: Path) -> None:
     board = metal.billboard(dataset, resamples=100, permutations=100)
     board.save(tmp_path / "board")
     assert metal.open_run(tmp_path / "board").main == board.main == "quality"
-    assert [warning for warning in board.warnings if "no judge or metric" in warning] == [
-        "fluency in English, overall in English: no judge or metric has a score (an overall"
-        " score needs one on each criterion)"
-    ]
+    assert len([line for line in board.warnings if "no judge or metric" in line]) == 1
+    assert tells(board.warnings, "fluency in English, overall in English: no judge or metric")
     with pytest.raises(UsageError, match="scored fluency: nothing to rank"):
         billboard(dataset, replace(QUICK, criteria=("fluency",)))
 
@@ -265,7 +259,7 @@ def test_an_ensemble_that_came_with_the_data_has_no_rank() -> None:
     assert rows.loc["theirs", "pearson"] == pytest.approx(1)
     assert rows["rank"].tolist()[0] == 1
     assert rows.loc["theirs", ["rank", "rank_low", "rank_high"]].isna().all()
-    assert "may have been fitted to these very outputs" in rows.loc["theirs", "undefined"]
+    assert "have been fitted" in rows.loc["theirs", "undefined"]
     assert board.tables["comparisons"].empty
 
 

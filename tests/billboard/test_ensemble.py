@@ -17,6 +17,7 @@ from metal.boards.ensemble_records import apply_ensemble, find_ensemble, members
 from metal.data.records import Rater
 from metal.errors import DataError, Undefined, UnknownName, UsageError
 from tests.billboard.conftest import QUICK, made, one_cell, row, world
+from tests.saying import tells
 
 TWO = replace(QUICK, nonzero=2)
 
@@ -114,9 +115,7 @@ def test_one_generator() -> None:
         "quality": {"A1": [1.0, 2, 3, 4, 6]},
         "score": {"m": [1.0, 3, 2, 4, 5], "n": [2.0, 1, 4, 3, 5]},
     }
-    with pytest.raises(
-        Undefined, match="fewer than two generators rated by people and by every metric"
-    ):
+    with pytest.raises(Undefined, match="than two generators"):
         board_ensemble(one_cell(made(scores, ("g0",))), TWO)
 
 
@@ -140,11 +139,8 @@ def test_a_metric_that_scored_little_is_no_candidate() -> None:
         None if at < 8 else one for at, one in enumerate(scores["score"]["far"])
     ]
     board = billboard(made(scores, ("g0", "g1", "g2", "g3")), TWO)
-    said = (
-        "quality in English: sparse scored 50% of the outputs that people rated, and is no"
-        " candidate for the ensemble"
-    )
-    assert said in board.warnings
+    said = ("quality in English: sparse scored 50%", "no candidate")
+    assert tells(board.warnings, *said)
     assert not any("nearly scored" in one for one in board.warnings)
     found = row(board, "ensembles")
     assert (found["candidates"], found["outputs"]) == (5, 152)  # rows that all five scored
@@ -266,5 +262,5 @@ def test_found_by_name_or_part() -> None:
 def test_what_is_no_ensemble(wrong: Any) -> None:
     assert read_ensemble(record(), "here") == record()
     broken = record() | wrong if isinstance(wrong, dict) and wrong else wrong
-    with pytest.raises(DataError, match="here: not an ensemble of a board"):
+    with pytest.raises(DataError, match="here: not an ensemble"):
         read_ensemble(broken, "here")

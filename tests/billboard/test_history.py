@@ -185,15 +185,13 @@ def test_what_stands_at_a_version() -> None:
     assert found == {1: [], 2: [2], 3: [2, 3], 4: [2], 5: [2], 6: [], 7: [7]}
     assert find_standing(WITHDRAWN, "a").version == 7
     assert find_standing(WITHDRAWN[:3], "a").version == 3  # the later of two
-    with pytest.raises(
-        UnknownName, match=r"'b' is not known; known: a. What came with the dataset stays"
-    ):
+    with pytest.raises(UnknownName, match=r"known: a\. What came with"):
         find_standing(WITHDRAWN, "b")
 
 
 @pytest.mark.parametrize("version", [0, 8, -1])
 def test_versions_that_never_were(version: int) -> None:
-    with pytest.raises(UsageError, match=f"version {version}: the board has versions 1 to 7"):
+    with pytest.raises(UsageError, match=rf"version {version}:.*1 to 7"):
         entry_at(WITHDRAWN, version)
 
 

@@ -11,6 +11,7 @@ from metal.boards.lint import lint
 from metal.data.dataset import Dataset
 from metal.data.records import Rater
 from tests.billboard.conftest import QUICK, made
+from tests.saying import tells
 
 
 def problems(dataset: Dataset) -> list[str]:
@@ -32,11 +33,8 @@ def board(shift: int, sources: int = 60, raters: Sequence[str] = ("m", "n")) -> 
 
 def test_a_join_off_by_one() -> None:
     (late,) = problems(board(1))
-    assert late.startswith(
-        "quality in English: people's scores seem to be off by one source; moved back by one, every"
-        " rater"
-    )
-    assert "Do ids count from 0 here and from 1 there?" in late
+    assert tells(late, "quality in English:", "off by one", "by one, every rater")
+    assert "Do ids count from 0" in late
     (early,) = problems(board(-1))
     assert "moved forward by one" in early
     assert problems(board(0)) == []
@@ -94,7 +92,6 @@ def test_scores_outside_a_metrics_range() -> None:
         },
         raters=raters,
     )
-    assert problems(dataset) == [
-        "both: 3 scores are outside its range, 0 to 1",
-        "open: 2 scores are outside its range, any to 1",
-    ]
+    assert len(problems(dataset)) == 2
+    assert tells(problems(dataset)[0], "both: 3 scores", "0 to 1")
+    assert tells(problems(dataset)[1], "open: 2 scores", "any to 1")
