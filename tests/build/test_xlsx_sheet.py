@@ -80,7 +80,7 @@ def test_long_texts_are_cut_and_it_is_said(files):
     book = opened(files["zh-1.xlsx"])
     text = book["Tasks"].cell(2, 6).value
     assert len(text) == CELL_LIMIT
-    assert text.endswith("cannot hold more of this text]")
+    assert text.endswith("more of this text]")
     assert "they end with" in book["Guidelines"].cell(3, 1).value
     assert book["Tasks"].cell(2, 5).value == "旧桥周一关闭,\n维修需要一年。\ufffd"
     assert not any(
@@ -215,9 +215,7 @@ def test_codes_of_characters(rubrics, criteria):
 def test_a_damaged_file(files, criteria):
     full = files["en-1.xlsx"]
     for content in (b"", b"task,rater", full[: len(full) // 2], full[:2000] + full[2400:]):
-        with pytest.raises(
-            DataError, match=r"a.xlsx: not readable as an Excel workbook .*save it again as .xlsx"
-        ):
+        with pytest.raises(DataError, match=r"a\.xlsx:.*save it again as \.xlsx"):
             xlsx_sheet.read("a.xlsx", content, criteria)
 
 
