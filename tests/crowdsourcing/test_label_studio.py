@@ -64,7 +64,7 @@ def test_a_personal_token_is_exchanged_again_when_it_has_run_out() -> None:
 
 @pytest.mark.parametrize("token", ["no-such-token", "a.b.c"])
 def test_a_wrong_token_is_said_and_not_shown(server: LabelStudioServer, token: str) -> None:
-    with pytest.raises(UsageError, match=f"does not accept the token in {KEY}") as error:
+    with pytest.raises(UsageError, match=f"token in {KEY}") as error:
         client(server, token).count_tasks(1)
     assert token not in str(error.value)
 
@@ -73,7 +73,7 @@ def test_no_token(server: LabelStudioServer, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delenv(KEY, raising=False)
     with pytest.raises(UsageError, match=f"set {KEY}"):
         LabelStudio(server.url)
-    with pytest.raises(UsageError, match="characters that no token has"):
+    with pytest.raises(UsageError, match="that no token has"):
         LabelStudio(server.url, "a\r\nX-Other: b")
 
 
@@ -88,7 +88,7 @@ def test_only_what_reads_is_asked_again(server: LabelStudioServer) -> None:
         client(server).create_project("abc", INTERFACE, 1)
     assert len(server.calls) == 5
     server.lose = {6}
-    with pytest.raises(UsageError, match="give the same command again"):
+    with pytest.raises(UsageError, match="give the same command"):
         client(server).create_project("abc", INTERFACE, 1)
     assert len(server.calls) == 6
     assert [each["title"] for each in server.projects.values()] == ["p", "abc"]
@@ -119,14 +119,14 @@ def test_what_is_no_label_studio(server: LabelStudioServer) -> None:
         lambda each: list(each.projects()),
         lambda each: each.tasks(1),
     ):
-        with pytest.raises(UsageError, match="does not answer as Label Studio does"):
+        with pytest.raises(UsageError, match="as Label Studio does"):
             ask(client(server))
 
 
 def test_nobody_is_there() -> None:
     with LabelStudioServer() as server:
         gone = server.url
-    with pytest.raises(UsageError, match="Is Label Studio running there"):
+    with pytest.raises(UsageError, match="Is Label Studio running"):
         LabelStudio(gone, LEGACY, sleep=lambda seconds: None).count_tasks(1)
 
 
@@ -194,7 +194,7 @@ def test_whatever_answer_is_lost_the_next_push_goes_on(tmp_path: Path, lost: int
         first = begin(tmp_path, "one", server.url, FILES, shared=False)
         reading = server_reads(lost)
         if not reading:
-            with pytest.raises(UsageError, match="give the same command again"):
+            with pytest.raises(UsageError, match="give the same command"):
                 post(client(server), first)
         post(client(server), begin(tmp_path, "one", server.url, FILES, shared=False))
         assert made(server) == EXPECTED
@@ -298,7 +298,7 @@ def test_another_campaign_of_that_name(tmp_path: Path) -> None:
         ("http://a", FILES, True),
         ("http://a", {**FILES, "ar-2.json": FILES["ar-1.json"]}, False),
     ):
-        with pytest.raises(UsageError, match="was begun with other settings"):
+        with pytest.raises(UsageError, match="with other settings"):
             begin(tmp_path, "one", url, files, shared=shared)
     for name in ("", ".", "../x", "a/b"):
         with pytest.raises(UsageError, match="cannot name a campaign"):
@@ -315,9 +315,7 @@ def test_a_card_with_a_value_of_another_type_is_refused(tmp_path: Path) -> None:
     folder = begin(tmp_path, "one", "http://a", FILES, shared=False).folder
     card = (folder / "campaign.toml").read_text()
     (folder / "campaign.toml").write_text(card.replace("shared = false", "shared = 5"))
-    with pytest.raises(
-        DataError, match=r"campaign.toml: not what was written there \(shared is 5\)\. Restore"
-    ):
+    with pytest.raises(DataError, match=r"campaign\.toml:.*\(shared is 5\).*Restore"):
         LabelStudioCampaign.of(tmp_path)
 
 
@@ -336,7 +334,7 @@ def test_which_campaign(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"[]", b"{}", b"[1]", b"no", b'[{"data": {"task": 1}}]'])
 def test_files_that_are_no_export(tmp_path: Path, content: bytes) -> None:
-    with pytest.raises(DataError, match=r"ar-1\.json: not tasks as they were exported"):
+    with pytest.raises(DataError, match=r"ar-1\.json: not tasks"):
         read_projects({**FILES, "ar-1.json": content}, shared=False)
     with pytest.raises(UsageError, match=r"no interface-LANG\.xml"):
         read_export(tmp_path)
