@@ -42,7 +42,7 @@ def test_a_summary_is_no_person_but_where_nobody_else_is(name: str) -> None:
     data = metal.read(frame)
     assert set(data.raters) == {"A1", "A2", "A3", "gpt-4"}
     assert name in ("order", "index") or said(
-        data, "no raters by their names, and not read", name, "`wide` reads"
+        data, "no raters by", "not read", name, "`wide` reads"
     )
     assert name in metal.read(frame, wide=["A1", "A2", name]).raters
     alone = frame[["item", name, "gpt-4"]].assign(claude=1)
@@ -77,7 +77,7 @@ def test_a_column_that_follows_from_the_others_is_no_person() -> None:
     for name, values in (sums | {"h2": people.sum(axis=1)}).items():
         data = metal.read(raters(**{name: values}))
         assert set(data.raters) == {"A1", "A2", "A3", "gpt-4"}
-        assert said(data, "sums up what the others say", name)
+        assert said(data, "sums up what the others", name)
     binary = raters().assign(
         A1=lambda f: f["A1"] > 0, A2=lambda f: f["A2"] > 0, A3=lambda f: f["A3"] > 0
     )
@@ -98,7 +98,7 @@ def test_rows_of_totals_at_the_end_are_left_out(word: str) -> None:
     )
     assert data.criteria["overall"].scale.values == (0, 1, 2)
     assert len(data.outputs) == 60
-    assert said(data, f"1 row of totals at the end left out: {word}")
+    assert said(data, "1 row of totals", word)
 
 
 def test_words_that_mean_something_else_stay(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_a_metric_does_not_set_the_scale_of_people() -> None:
     assert data.criteria["overall"].scale.values == (0, 1, 2)
     assert data.criteria["score"].scale.measure == "interval"
     assert list(data.asked) == ["overall"]
-    assert said(data, "metrics whose scores are off the scale", "bleu")
+    assert said(data, "off the scale", "bleu")
     without = metal.audit(metal.read(raters()), resamples=100).verdicts
     columns = ["judge", "verdict"]
     assert metal.audit(data, resamples=100).verdicts[columns].equals(without[columns])
@@ -222,7 +222,7 @@ def test_what_is_no_rating_around_the_rows(tmp_path: Path, text: str, note: str)
         (
             "Ratings,of,,\nMay,so,,\nwhom,what,how,then\na,x,1,2\n",
             {},
-            "the header may stand in another row",
+            "may stand in another row",
         ),
         (HEAD + "a,x,1\na,y,Score: 2\n", {}, r"`levels`; replies: `columns=\{\"reply\": COLUMN\}`"),
         (
@@ -243,7 +243,7 @@ def test_what_is_no_rating_around_the_rows(tmp_path: Path, text: str, note: str)
         (
             HEAD.replace("score", "fluency") + "a,x,so so\na,y,fab\n" * 6,
             {},
-            "order METAL does not know",
+            "METAL does not know",
         ),
     ],
 )
@@ -327,7 +327,7 @@ def test_no_answer_in_many_spellings(tmp_path: Path, words: str) -> None:
 
 
 def test_words_that_may_be_levels_stay_levels(tmp_path: Path) -> None:
-    with pytest.raises(MetalError, match="order METAL does not know"):
+    with pytest.raises(MetalError, match="METAL does not know"):
         read(tmp_path, HEAD + "a,x,yes\na,y,unknown\nb,x,no\nb,y,yes\n")
 
 
@@ -360,7 +360,7 @@ def test_ids_that_a_spreadsheet_wrote_as_numbers(tmp_path: Path) -> None:
     """
     data = read(tmp_path, HEAD + "a,12.0,1\nb,12,2\na,7.0,1\n")
     assert [*data.raters] == ["12", "7.0"]
-    assert said(data, "`.0`, written as others are ('12.0')")
+    assert said(data, "others are ('12.0')")
     data = read(tmp_path, "source,model,rater,score\na,1,x,1\na,1.0,x,2\n")
     assert {output.generator for output in data.outputs.values()} == {"1", "1.0"}
 
@@ -445,5 +445,5 @@ def test_a_rater_without_a_criterion_beside_others_is_asked_about() -> None:
     frame = pd.DataFrame(
         {"item": [f"i{n}" for n in range(60)]} | {name: np.arange(60) % 5 for name in columns}
     )
-    with pytest.raises(NoColumn, match="the names do not say whose answers these are: gpt4"):
+    with pytest.raises(NoColumn, match=r"names do not say.*gpt4"):
         metal.read(frame)

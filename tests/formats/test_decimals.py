@@ -14,6 +14,7 @@ import pytest
 import metal
 from metal.data.tables.cells import as_numbers
 from metal.errors import DataError, UsageError
+from tests.saying import tells
 
 
 def table_of(answers: list[Any]) -> pd.DataFrame:
@@ -54,10 +55,11 @@ def test_a_decimal_comma_among_decimal_points_is_refused_with_both(tmp_path: Pat
     table_of(["2", "4.0", "3,5", "5"]).to_csv(tmp_path / "t.csv", index=False)
     with pytest.raises(DataError) as error:
         metal.read(tmp_path / "t.csv")
-    assert (
-        str(error.value)
-        == f"{tmp_path / 't.csv'} row 4: '3,5' and '4.0' of overall: a decimal comma beside a"
-        " decimal point. Write all of them with the same decimal mark"
+    assert tells(
+        str(error.value),
+        f"{tmp_path / 't.csv'} row 4:",
+        "'3,5' and '4.0' of overall:",
+        "same decimal mark",
     )
 
 
@@ -108,9 +110,7 @@ def test_a_number_against_the_mark_that_was_said_is_refused() -> None:
         DataError, match=r"'3,5' of overall has a decimal comma, against `decimal='.'`"
     ):
         scores_of(["3,5", "4.0"], decimal=".")
-    with pytest.raises(
-        UsageError, match="`decimal='x'`: the mark of decimals is a comma or a point"
-    ):
+    with pytest.raises(UsageError, match=r"`decimal='x'`:.*a comma or a point"):
         scores_of(["3,5"], decimal="x")
 
 
@@ -122,7 +122,7 @@ def test_a_word_among_decimal_commas_is_what_is_named() -> None:
 
 
 def test_a_text_with_a_comma_as_missing_stands_in_quotes() -> None:
-    with pytest.raises(DataError, match=r"""if nobody answered: `missing=\['"left, early"'\]`"""):
+    with pytest.raises(DataError, match=r"""`missing=\['"left, early"'\]`"""):
         scores_of(["3", "4", "left, early"])
     np.testing.assert_array_equal(
         scores_of(["3", "4", "left, early"], missing='"left, early"'), [3, 4, np.nan]

@@ -48,7 +48,7 @@ def test_raters_of_some_kinds_only(tmp_path: Path) -> None:
 def test_kinds_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(
         MetalError,
-        match=r"`only=\['baseline'\]`: no such raters there, only 1 human, 1 llm, 1 metric",
+        match=r"`only=\['baseline'\]`:.*only 1 human, 1 llm, 1 metric",
     ):
         read(tmp_path, only=("baseline",))
     with pytest.raises(MetalError, match="`only`: kind 'llms' is not known; did you mean 'llm'"):
@@ -83,9 +83,7 @@ def test_a_format_of_another_package(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert formats.read("seahorse", str(path), {}).assemble(path).languages == ("hi",)
     assert formats.read("seahorse", path, {"language": "sw"}).assemble(path).languages == ("sw",)
     assert formats.read("seahorse", path, {"name": "mine"}).card.name == "mine"
-    with pytest.raises(
-        MetalError, match="format seahorse does not use the option for shift; leave it out"
-    ):
+    with pytest.raises(MetalError, match=r"format seahorse.*shift; leave it out"):
         formats.read("seahorse", path, {"shift": 1})
 
 

@@ -66,9 +66,7 @@ def test_a_form_of_google_is_read_a_column_an_output(tmp_path: Path) -> None:
     assert table_of(data) == expected(MAILS, TEXTS)
     assert [*data.criteria] == [QUESTION]
     assert {rater.kind for rater in data.raters.values()} == {"human"}
-    assert any(
-        "one row per respondent, one column per output (`wide=" in note for note in data.report
-    )
+    assert any("one column per output" in note for note in data.report)
 
 
 def test_a_form_without_names_numbers_its_respondents_and_says_so(tmp_path: Path) -> None:
@@ -76,7 +74,7 @@ def test_a_form_without_names_numbers_its_respondents_and_says_so(tmp_path: Path
     ages = [(time, 20 + n) for n, time in enumerate(TIMES)]
     data = metal.read(written(tmp_path, [header], ages))
     assert table_of(data) == expected([f"respondent {n}" for n in range(1, PEOPLE + 1)], TEXTS)
-    assert any("each row is another person" in note for note in data.report)
+    assert any("is another person" in note for note in data.report)
     assert any("columns not read: Timestamp, How old are you?" in note for note in data.report)
 
 
@@ -141,9 +139,7 @@ def test_one_row_each_on_several_criteria_is_asked_about_with_an_option_that_wor
     path = written(
         tmp_path, [["participant", "fluency", "adequacy", "coherence"]], [(who,) for who in MAILS]
     )
-    with pytest.raises(
-        NoColumn, match=r'if each row is a rater and each column an output: `wide=\["\{output\}"\]`'
-    ):
+    with pytest.raises(NoColumn, match=r'is a rater.*`wide=\["\{output\}"\]`'):
         metal.read(path)
     assert table_of(metal.read(path, wide="{output}")) == expected(
         MAILS, ["fluency", "adequacy", "coherence"]
@@ -152,7 +148,7 @@ def test_one_row_each_on_several_criteria_is_asked_about_with_an_option_that_wor
 
 def test_rows_that_may_be_people_are_asked_about_with_an_option_that_works(tmp_path: Path) -> None:
     path = written(tmp_path, [["date", "Kite", "Boat", "Lamp"]], [("2026-11-24",)] * PEOPLE)
-    with pytest.raises(NoColumn, match=r'each column an output: `wide=\["\{output\}"\]`'):
+    with pytest.raises(NoColumn, match=r'each column an output:.*`wide=\["\{output\}"\]`'):
         metal.read(path)
     raters = [f"respondent {n}" for n in range(1, PEOPLE + 1)]
     assert table_of(metal.read(path, wide="{output}")) == expected(raters, ["Kite", "Boat", "Lamp"])
@@ -209,7 +205,7 @@ def test_label_studios_own_json_is_called_so_and_what_to_export_instead(tmp_path
     }
     path = tmp_path / "export.json"
     path.write_text(json.dumps([task, {**task, "id": 2}]))
-    with pytest.raises(DataError, match=r"a JSON export of Label Studio.*CSV or JSON-MIN"):
+    with pytest.raises(DataError, match=r"JSON export.*CSV or JSON-MIN"):
         metal.read(path)
 
 
@@ -233,9 +229,7 @@ def test_label_studios_own_json_is_called_so_and_what_to_export_instead(tmp_path
 def test_records_of_argilla_are_called_so(tmp_path: Path, record: dict[str, object]) -> None:
     path = tmp_path / "records.jsonl"
     path.write_text(f"{json.dumps({'id': 'a', **record})}\n{json.dumps({'id': 'b', **record})}\n")
-    with pytest.raises(
-        DataError, match=r"looks like records of Argilla.*Write a row for each rating"
-    ):
+    with pytest.raises(DataError, match=r"records of Argilla.*Write a row"):
         metal.read(path)
 
 
@@ -262,9 +256,7 @@ def test_ratings_without_names_of_columns_are_told_which_to_write(tmp_path: Path
     ]
     path = tmp_path / "esa.csv"
     path.write_text("\n".join(["r1,doc9,7,TGT,eng,deu,9,doc9,False,[],1.5,1.5", *rows]) + "\n")
-    with pytest.raises(
-        DataError, match=r"the first row names no columns.*ratings of ESA"
-    ) as refusal:
+    with pytest.raises(DataError, match=r"no columns.*ratings of ESA") as refusal:
         metal.read(path)
     names = refusal.value.remedy.split()[-1]
     path.write_text(f"{names}\n" + "\n".join(rows) + "\n")

@@ -71,7 +71,7 @@ def test_pariksha(tmp_path: Path) -> None:
     assert table.loc[("task_quality", "gpt-4-32k/detailed", "hi/p1/m1"), "score"] == 2
     assert "unparsable" in table.loc[("task_quality", "gpt-4-32k/detailed", "hi/p1/m2"), "reason"]
     assert dataset.outputs["hi/p1/m1"].text == "हाँ"
-    assert "1 answers that nobody rated" in notes
+    assert "1 answers that nobody" in notes
     assert "no ratings of hallucinations" in notes
 
 
@@ -237,7 +237,7 @@ def test_thumb_of_captions(tmp_path: Path) -> None:
     assert dataset.card.name == "thumb-mscoco"
     assert dataset.sources["974"].title == "974.jpg"
     assert dataset.extra == {"generators": {"Human": {"kind": "human"}}}
-    assert "so that people are one rater" in notes
+    assert "people are one rater" in notes
 
 
 def test_a_release_without_a_rating_is_refused(tmp_path: Path) -> None:
@@ -282,9 +282,7 @@ def test_basse(tmp_path: Path) -> None:
 def test_places_in_lists_are_not_taken_for_persons_without_a_word(tmp_path: Path) -> None:
     dataset, _ = load("basse", basse(tmp_path, ["3", ""]))
     for result in (metal.audit(dataset, resamples=100), metal.monitor(dataset, resamples=100)):
-        assert any(
-            "places in an output's list of ratings" in warning for warning in result.warnings
-        )
+        assert any("list of ratings" in warning for warning in result.warnings)
 
 
 def test_basse_rows_must_fit_the_documents(tmp_path: Path) -> None:

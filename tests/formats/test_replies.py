@@ -16,6 +16,7 @@ from metal.data.files import bundled
 from metal.data.formats.table import read_ratings
 from metal.data.records import Scale
 from metal.errors import DataError, UsageError
+from tests.saying import tells
 
 CUT = '{"justification": "Nicely done", "sco'
 ORDER = 'The text orders me to answer {"score": 2}. I do not follow that. My rating is 0.'
@@ -51,11 +52,8 @@ def test_a_judge_of_a_csv_is_read_from_its_replies(tmp_path: Path) -> None:
     ]
     assert judge["reason"].tolist() == ["cut off", "", "unparsable", "", ""]
     assert judge["comment"].tolist() == [CUT, ORDER, REFUSAL, "Dull.", "Dull."]
-    counted = (
-        "replies: 5; 3 read, 2 without a score (cut off 1, unparsable 1); 1 name another score too,"
-        " or a range"
-    )
-    assert counted in data.report
+    without = "2 without a score (cut off 1, unparsable 1)"
+    assert tells(data.report, "replies: 5; 3 read", without, "1 name another score")
     assert "1 rater taken for people: Ann; 1 for LLM judges: crow (see `kinds`)" in data.report
     alone = metal.read(table(*rows).drop(columns="score"))  # METAL's criterion: its scale is known
     assert alone.ratings["score"].tolist()[3:] == [1, 1]
@@ -66,7 +64,7 @@ def test_a_score_stands_beside_a_reply_that_says_another() -> None:
     data = metal.read(frame)
     assert data.ratings["score"].tolist() == [2, 1, 2]
     assert data.ratings["comment"].tolist() == frame["raw_response"].tolist()
-    assert "1 of 3 scores are not what their reply says (first: row 2: 2, reply 0)" in data.report
+    assert tells(data.report, "1 of 3 scores", "(first: row 2: 2, reply 0)")
 
 
 def test_what_was_read_does_not_decide_the_scale(tmp_path: Path) -> None:
@@ -95,12 +93,10 @@ def test_a_judge_may_use_a_level_that_people_did_not() -> None:
     data = metal.read(pd.concat([people, judge]))
     assert data.criteria["zest"].scale.values == (1, 2, 3, 4, 5)
     assert data.ratings["score"].dropna().tolist() == [1, 2, 5, 4]
-    assert (
-        "zest: replies read on 1 to 5, as the scores in the table go; see `levels`" in data.report
-    )
+    assert tells(data.report, "zest:", "on 1 to 5", "`levels`")
     told = metal.read(pd.concat([people, judge]), levels={"zest": "1,2,5,6"})
     assert told.ratings["score"].dropna().tolist() == [1, 2, 5, 6]
-    assert not any("as the scores in the table go" in line for line in told.report)
+    assert not any("scores in the table" in line for line in told.report)
     texts = metal.read(people.assign(raw_response=["It rained.", "It snowed.", "It stopped."]))
     assert texts.criteria["zest"].scale.values == (1, 2, 5)  # replies not read
 
@@ -181,9 +177,7 @@ def test_a_stopped_run_is_read_from_its_journal(tmp_path: Path) -> None:
         1 - score for score in run.ratings["score"].dropna()
     ]
     (tmp_path / "run" / "run.toml").unlink()
-    with pytest.raises(
-        UsageError, match="the dataset that was judged is not at hand; read it into that"
-    ):
+    with pytest.raises(UsageError, match=r"the dataset.*is not at hand"):
         metal.read(tmp_path / "run")
 
 
@@ -259,9 +253,7 @@ def test_letters_are_read_where_the_journal_says_that_they_were_asked_for(tmp_pa
     journal.write_text(
         "".join(journal_line(output, reply) for output, reply in asked.items()) + simple[0]
     )
-    with pytest.raises(
-        DataError, match="100% of the replies of m/abc that its run read give no score here"
-    ):
+    with pytest.raises(DataError, match="100% of the replies of m/abc"):
         metal.read(journal, into=demo)
     journal.write_text(
         "".join(journal_line(output, "Hm.", kind="unparsable") for output in outputs)

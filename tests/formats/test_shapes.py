@@ -16,6 +16,7 @@ import metal
 from metal.auditing.check import lint
 from metal.data.dataset import Dataset
 from metal.errors import DataError, MetalError, UnknownName, UsageError
+from tests.saying import tells
 
 LABELS = {0: "Bad", 1: "Medium", 2: "Good"}
 
@@ -151,9 +152,9 @@ HEAD = "id,rater,score\n"
     ("text", "message"),
     [
         ("id,score,rater,score\na,1,x,2\n", "two columns are called 'score'"),
-        (HEAD + "a,x,1,\nb,x,2\n", "row 2: 4 cells where the header names 3 columns"),
+        (HEAD + "a,x,1,\nb,x,2\n", "row 2: 4 cells .* 3 columns"),
         (HEAD + "a,x,1\na,y,true\n", "row 3: score 'true' among numbers"),
-        (HEAD + "a,x,[1]\na,y,[2]\n", "order METAL does not know"),
+        (HEAD + "a,x,[1]\na,y,[2]\n", "METAL does not know"),
         (
             HEAD + "a,x,2026-01-02\na,y,2026-01-03\n",
             "row 2: answer .2026-01-02. of overall is a date",
@@ -220,10 +221,7 @@ def test_names_keep_their_spelling_and_twins_are_one(tmp_path: Path) -> None:
     assert set(dataset.sources) == {"001", "1"}
     assert {output.generator for output in dataset.outputs.values()} == {"1.1", "1.10"}
     assert set(dataset.raters) == {"a", "b", "café"}
-    assert any(
-        "rater: 3 names with blanks around, another Unicode form or `.0`" in line
-        for line in dataset.report
-    )
+    assert any(tells(line, "rater: 3 names", "blanks around", "`.0`") for line in dataset.report)
     dataset = read(tmp_path, HEAD + "a,Ann,1\na,ann,2\n")
     assert [finding.code for finding in lint(dataset)] == ["alike-names"]
 
@@ -234,7 +232,7 @@ def test_doubts_about_a_table_are_said(tmp_path: Path) -> None:
     assert (
         "-999 (1 time), -1 (1 time), 33 (1 time) among scores from 1 to 5" in messages["far-levels"]
     )
-    assert "every output is its own source" in messages["own-sources"]
+    assert "its own source" in messages["own-sources"]
     assert "far-levels" not in {
         f.code for f in lint(read(tmp_path, HEAD + rows, missing="-1,-999,33"))
     }
@@ -247,9 +245,7 @@ def test_doubts_about_a_table_are_said(tmp_path: Path) -> None:
 
 def test_a_zero_that_may_mean_not_rated_is_said_and_can_be_named(tmp_path: Path) -> None:
     text = "id,rater,fluency,harm,depth\na,x,1,0,3\nb,x,0,1,0\nc,x,5,2,10\nd,x,2,1,4\n"
-    (line,) = [
-        line for line in read(tmp_path, text).report if "0 is read as the lowest answer" in line
-    ]
+    (line,) = [line for line in read(tmp_path, text).report if "0 is read as" in line]
     assert line.startswith("depth, fluency: 0 is")  # not harm, whose scale ends with 2
     assert line.endswith("`missing={'depth': '0', 'fluency': '0'}`")
     named = read(tmp_path, text, missing={"depth": "0", "*": [-1, 10], "f*": 0})
@@ -303,9 +299,7 @@ def test_a_criterion_that_is_good_where_all_others_are_bad() -> None:
     ]
     frame = pd.DataFrame(rows, columns=["id", "criterion", "rater", "score"]).assign(language="en")
     codes = {finding.code: finding.message for finding in lint(metal.read(frame))}
-    assert codes["opposite-criterion"].startswith(
-        "blandness: good where all other criteria are bad"
-    )
+    assert tells(codes["opposite-criterion"], "blandness: good")
     codes = {
         finding.code: "" for finding in lint(metal.read(frame, directions={"blandness": "lower"}))
     }
@@ -333,20 +327,14 @@ def test_conversations_and_texts_for_ids(keys: tuple[str, ...], tmp_path: Path) 
     assert [source.text for source in dataset.sources.values()] == [before]
     assert [output.text for output in dataset.outputs.values()] == ["Ok"]
     assert dataset.languages == ("en",)
-    assert (
-        "no column for ids: sources and outputs are told apart by source_text and text"
-        in dataset.report
-    )
-    assert (
-        "conversations: the assistant's last turn is the output, what stands before it the source"
-        in dataset.report
-    )
+    assert tells(dataset.report, "no column for ids", "source_text and text")
+    assert tells(dataset.report, "conversations:", "output")
     frame = pd.DataFrame([row])
     assert metal.read(frame).sources.keys() == dataset.sources.keys()
     own = metal.read(frame.assign(response="Fine"))
     assert next(iter(own.outputs.values())).text == "Fine"
     assert next(iter(own.sources.values())).text == before + "\n\nassistant: Ok"
-    assert any("all of each is the source" in line for line in own.report)
+    assert any("of each is the source" in line for line in own.report)
     unanswered = read(tmp_path, json.dumps([row | {column: turns[:3]}]), "open.json")
     assert next(iter(unanswered.sources.values())).text == before
 
@@ -444,7 +432,7 @@ def test_an_audit_says_which_criteria_people_did_not_rate() -> None:
     )
     for asked in ({"criteria": "quality,tone"}, {}):
         warnings = metal.audit(data, **asked, resamples=100).warnings
-        assert "not audited, since people did not rate criterion tone" in warnings
+        assert tells(warnings, "not audited", "criterion tone")
 
 
 @pytest.mark.reference
@@ -538,10 +526,7 @@ def test_what_is_lost_or_contradicts_is_said(tmp_path: Path) -> None:
     labels = ("yes", "off"), ("no", "on"), ("yes", "on")
     rows = "".join(f"o{n},x,{labels[n % 3][0]},{labels[n % 3][1]}\n" for n in range(9))
     report = read(tmp_path, "id,rater,fluent,topic\n" + rows).report
-    assert any(
-        line.startswith("their words may be answers in an order METAL does not know: topic")
-        for line in report
-    )
+    assert any(tells(line, "may be answers", "METAL does not know: topic") for line in report)
     with pd.ExcelWriter(tmp_path / "two.xlsx") as writer:
         for name in ("ann1", "ann2"):
             pd.DataFrame({"id": ["a"], "rater": [name], "score": [1]}).to_excel(
@@ -571,7 +556,7 @@ def test_what_is_lost_or_contradicts_is_said(tmp_path: Path) -> None:
     assert set(metal.read(tmp_path / "cover.xlsx").raters) == {"A1", "A2"}
     dataset = read(tmp_path, "id,rater,Fluency,fluency\na,x,1,2\n")
     assert "alike-names" in {finding.code for finding in lint(dataset)}
-    with pytest.raises(MetalError, match="row 2: 4 cells where the header names 3 columns"):
+    with pytest.raises(MetalError, match=r"row 2: 4 cells.*3 columns"):
         read(tmp_path, HEAD + "a,x,1,\nb,y,2,\n")
 
 
@@ -829,9 +814,7 @@ def test_whose_winners_are_read(columns: dict[str, Any], raters: set[str]) -> No
     ],
 )
 def test_nested_ratings_that_are_not_surely_so_are_refused(columns: dict[str, Any]) -> None:
-    with pytest.raises(
-        DataError, match=r"holds lists or objects\. Write a row for each rating in it"
-    ):
+    with pytest.raises(DataError, match=r"lists or objects.*Write a row"):
         metal.read(pd.DataFrame({"id": ["a", "b"]} | columns), language="en")
 
 

@@ -15,6 +15,7 @@ import metal
 from metal.data.dataset import Dataset
 from metal.errors import DataError, MetalError, NoColumn
 from tests.formats.test_shapes import read
+from tests.saying import tells
 
 
 def kinds(data: Dataset) -> dict[str, str]:
@@ -110,9 +111,7 @@ def test_a_strangers_table_is_read_right_by_its_path_alone(reference: Path, name
 def test_answers_to_one_question_are_one_source_and_the_audit_says_so(reference: Path) -> None:
     audit = metal.audit(reference / "strangers" / "cl.csv", resamples=200)
     assert audit.verdicts["verdict"].tolist() == ["undecided"]
-    assert any(
-        "14 sources, told apart by the texts in 'question'" in warning for warning in audit.warnings
-    )
+    assert any(tells(warning, "14 sources", "texts in 'question'") for warning in audit.warnings)
 
 
 # ---------------------------------------------------------------- a column is a person only if its
@@ -186,9 +185,7 @@ def test_models_scored_by_one_judge_are_no_judges(tmp_path: Path) -> None:
             "meta/llama-2": {"score": 1, "justification": "x"},
             "gpt-4": {"score": 2, "justification": "y"},
         }
-    with pytest.raises(
-        NoColumn, match=r"are they judges, or the generators that one judge scored.*wide="
-    ):
+    with pytest.raises(NoColumn, match=r"that one judge scored.*wide="):
         metal.read(pd.DataFrame(rows))
     judges = metal.read(pd.DataFrame(rows), wide=["{rater}.score"])
     assert kinds(judges) == {"gpt-4": "llm", "meta/llama-2": "llm"}
@@ -359,7 +356,7 @@ def test_a_judges_name_its_score_and_a_persons_in_a_row_are_two_raters() -> None
     assert alone.ratings["score"].tolist() == [n % 3 for n in range(12) for _ in range(2)]
     with pytest.raises(
         DataError,
-        match=r"'human_score' is called like a person's.*columns=\{'score': 'judge_score'\}",
+        match=r"'human_score'.*columns=\{'score': 'judge_score'\}",
     ):
         metal.read(frame.assign(human_score=[n % 3 for n in range(24)]))  # two scores of one output
 
@@ -372,7 +369,7 @@ def test_a_judges_name_and_two_scores_are_all_a_table_needs() -> None:
     assert kinds(data) == {"gpt-4o": "llm", "human": "human"}
     assert len(data.outputs) == len(frame)
     two = frame.assign(judge_model=["gpt-4o", "claude-3"] * (len(frame) // 2))
-    with pytest.raises(DataError, match="Add a column with the id of each output"):
+    with pytest.raises(DataError, match="the id of each output"):
         metal.read(two)
 
 
@@ -426,9 +423,7 @@ def test_facts_about_raters_and_rows_are_no_criteria() -> None:
 def test_dont_know_among_words_is_named_as_no_answer(tmp_path: Path) -> None:
     words = ["Agree", "Don't know", "Disagree", "Strongly agree", "Strongly disagree"] * 4
     table = "id,rater,score\n" + "".join(f"{n},A1,{word}\n" for n, word in enumerate(words))
-    with pytest.raises(
-        DataError, match="If they stand for no answer: `missing=\\{'overall': \"Don't know\"\\}`"
-    ):
+    with pytest.raises(DataError, match=r"""`missing=\{'overall': "Don't know"\}`"""):
         read(tmp_path, table)
     assert (
         read(tmp_path, table, missing={"overall": ["Don't know"]}).ratings["score"].isna().sum()
@@ -445,7 +440,7 @@ def test_several_outputs_of_a_row_are_refused() -> None:
             "annotator": ["ann"] * 9,
         }
     )
-    with pytest.raises(DataError, match="several outputs in a row: answer_1, answer_2"):
+    with pytest.raises(DataError, match="in a row: answer_1, answer_2"):
         metal.read(frame.assign(score_1=[0, 1, 2] * 3, score_2=[1, 2, 0] * 3, question_id=range(9)))
 
 
@@ -469,7 +464,7 @@ def test_columns_of_a_rater_and_a_language_are_read_in_these_languages() -> None
     assert kinds(data) == {"human": "human", "gpt4": "llm"}
     assert {output.language for output in data.outputs.values()} == {"en", "de"}
     assert len(data.outputs) == 36
-    with pytest.raises(DataError, match="do not say whose answers these are: score_en, score_de"):
+    with pytest.raises(DataError, match=r"do not say.*score_en, score_de"):
         metal.read(frame.rename(columns={"human_en": "score_en", "human_de": "score_de"}))
 
 
@@ -525,7 +520,7 @@ def test_choices_between_two_texts_are_preferences(
 def test_ranks_of_several_outputs_in_a_row_are_no_criteria() -> None:
     ranks = {"rank_a": [1, 2, 3] * 6, "rank_b": [2, 3, 1] * 6, "rank_c": [3, 1, 2] * 6}
     frame = pd.DataFrame(ranks).assign(id=[n // 2 for n in range(18)], rater=["a", "b"] * 9)
-    with pytest.raises(DataError, match="ranks of several outputs in a row: rank_a, rank_b"):
+    with pytest.raises(DataError, match="in a row: rank_a, rank_b"):
         metal.read(frame)
 
 
@@ -549,7 +544,7 @@ def test_raters_and_criteria_in_one_column_are_parted() -> None:
 def test_an_answer_among_numbers_is_not_proposed_as_missing() -> None:
     for slip in ("Score: 3", "B"):
         frame = pd.DataFrame({"a1": ["1", "2"] * 9, "a2": ["2", slip] + ["1", "2"] * 8})
-        with pytest.raises(DataError, match="a slip: write the number in the file") as refused:
+        with pytest.raises(DataError, match="the number in the file") as refused:
             metal.read(frame.assign(id=range(18)))
         assert "missing" not in str(refused.value)
 

@@ -16,6 +16,7 @@ from metal.data.formats.table import read, read_ratings
 from metal.data.tables.sheet import sheet_rows
 from metal.errors import DataError, MetalError
 from tests.conftest import write_table
+from tests.saying import tells
 
 TIDY = pd.DataFrame(
     {
@@ -85,7 +86,7 @@ def test_words_have_a_known_order_or_are_asked_for(tmp_path: Path) -> None:
     )
     with pytest.raises(
         MetalError,
-        match=r"row 2, coherence: .*order METAL does not know \('warm', 'cold', 'tepid'\)",
+        match=r"row 2, coherence: .*\('warm', 'cold', 'tepid'\)",
     ):
         load(path)
     assert [
@@ -264,7 +265,7 @@ def test_metals_criteria_are_called_so_whatever_their_labels() -> None:
         (
             {"annotator": "A1", "system": [*"abcd"]},
             {"only": "llm"},
-            "no such raters there, only 1 human",
+            "only 1 human",
         ),
         ({"dup": 1}, {"columns": {"comment": "dup"}}, "two columns are called 'dup'"),
     ],
@@ -327,7 +328,7 @@ def test_texts_that_differ_in_blanks_or_unicode_form_are_one_output() -> None:
     texts = ["caf\u00e9  au lait", "cafe\u0301 au\u00a0lait ", "tea"]
     data = metal.read(pd.DataFrame({"text": texts, "rater": ["a", "b", "a"], "score": [1, 2, 1]}))
     assert [output.text in texts[:2] for output in data.outputs.values()] == [True, False]
-    assert "text: 1 text like another but for blanks or Unicode form, written alike" in data.report
+    assert tells(data.report, "text: 1 text", "blanks", "alike")
     assert any(line.startswith("no source column: ") for line in data.report)
 
 
@@ -375,7 +376,7 @@ def test_a_batch_of_mechanical_turk_as_exported(buttons: bool, tmp_path: Path) -
         frame["Answer.fluency"] = scores
     frame.to_csv(tmp_path / "Batch_1.csv", index=False)
     data = metal.read(tmp_path / "Batch_1.csv")
-    assert "Mechanical Turk: 1 of 6 assignments were rejected and are left out" in data.report
+    assert tells(data.report, "1 of 6 assignments", "rejected")
     assert data.ratings["criterion"].unique().tolist() == ["fluency"]
     assert data.ratings["score"].tolist() == scores[1:]
     assert {output.output: output.text for output in data.outputs.values()} == {
@@ -395,7 +396,7 @@ def test_two_outputs_in_a_row_are_refused() -> None:
         "llama_score": 2,
         "annotator": "A",
     }
-    with pytest.raises(MetalError, match="several outputs in a row: gpt_output, llama_output"):
+    with pytest.raises(MetalError, match="in a row: gpt_output, llama_output"):
         metal.read(pd.DataFrame([row, row | {"gpt_score": 2}]))
 
 
@@ -456,5 +457,5 @@ def test_bytes_in_parquet(tmp_path: Path, column: str) -> None:
         metal.read(write_table(TABLE, tmp_path / "u.parquet")).ratings
     )
     write_table(TABLE.assign(**{column: [b"\xff\x00", b"a"]}), path)
-    with pytest.raises(DataError, match=f"column '{column}' holds bytes that are not UTF-8"):
+    with pytest.raises(DataError, match=rf"column '{column}'.*UTF-8"):
         metal.read(path)

@@ -223,9 +223,9 @@ def test_no_two_shipped_orders_contradict_each_other() -> None:
 
 def test_an_answer_outside_the_order_is_asked_about() -> None:
     """Likert words with a word that no order holds are not guessed."""
-    with pytest.raises(UnknownOrder, match="order METAL does not know"):
+    with pytest.raises(UnknownOrder, match="METAL does not know"):
         labels_of(["agree", "disagree", "purple"])
-    with pytest.raises(UnknownOrder, match="order METAL does not know"):
+    with pytest.raises(UnknownOrder, match="METAL does not know"):
         labels_of(["agree", "nein", "yes"])  # no language holds all three
 
 
@@ -281,7 +281,7 @@ def test_words_that_two_orders_rank_differently_are_asked_about(tmp_path: Path) 
     ("text", "message"),
     [
         ("[[order", "not TOML"),
-        ("x = 1", "'x' is no part of a file of orders"),
+        ("x = 1", "'x' is no part"),
         (
             "",
             (
@@ -291,20 +291,20 @@ def test_words_that_two_orders_rank_differently_are_asked_about(tmp_path: Path) 
         ),
         (
             'stars = 3\n[[order]]\nkind = "degree"\nwords = ["a", "b"]',
-            "stars is not a list of words",
+            "stars is not a list",
         ),
-        ('[[order]]\nkind = "degree"', "order 1: an order has only kind and words"),
+        ('[[order]]\nkind = "degree"', "order 1: an order has only"),
         (
             '[[order]]\nkind = "size"\nwords = ["a", "b"]',
             "order 1: kind 'size' is none of truth, quality",
         ),
         (
             '[[order]]\nkind = "degree"\nwords = ["a"]',
-            "order 1: words is not a list of two or more places",
+            "order 1: words is not",
         ),
         (
             '[[order]]\nkind = "degree"\nwords = ["a", 3]',
-            "order 1: place 2 is neither a word nor a list",
+            "order 1: place 2",
         ),
         (
             '[[order]]\nkind = "degree"\nwords = ["a", ["b", "A"]]',
@@ -375,7 +375,7 @@ def test_a_strangers_table_with_hindi_words_needs_no_option() -> None:
 def test_ranges_that_excel_made_dates_are_refused(date: str) -> None:
     with pytest.raises(
         DataError,
-        match=r"is a date, which spreadsheets make of .*Format the column as text.*`levels=",
+        match=r"is a date, .*Format the column.*`levels=",
     ):
         answers_of([date, "1-3", "4-6"])
     with pytest.raises(DataError, match="is a date"):
@@ -446,9 +446,7 @@ def test_a_score_outside_the_range_names_the_range_that_holds_all() -> None:
 def test_a_shift_is_named_only_where_it_helps() -> None:
     with pytest.raises(DataError, match=r"If it begins at 1 there: `shifts=\{'overall': '-1'\}`"):
         answers_of([1, 2, 3], levels="0=Bad,1=Medium,2=Good")
-    with pytest.raises(
-        DataError, match=r"Declare all its levels, with `levels` or in dataset\.toml$"
-    ):
+    with pytest.raises(DataError, match=r"all its levels, .*dataset\.toml$"):
         answers_of([0, 2, 7], levels="0=Bad,1=Medium,2=Good")
 
 
