@@ -22,6 +22,7 @@ from metal.genie.monitoring import MIXTURES, QUESTIONS, RATERS, WORKERS, Monitor
 from metal.genie.noisy import MODELS
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.genie.people import METAL, Opinion, always_best, careful, with_golds
+from tests.saying import tells
 
 # rater -> ((right, asked) of positive questions, (right, asked) of negative ones)
 Counts = Mapping[str, tuple[tuple[int, int], tuple[int, int]]]
@@ -193,10 +194,9 @@ def test_languages_and_criteria_are_tasks_of_their_own() -> None:
         "positive questions on Hallucinations (English)",
         "negative questions on Hallucinations (English)",
     ]
-    assert [why.partition(":")[0] for why in found.noisy["sw-1"]] == [
-        "negative questions on Task quality (Swahili)",
-        "negative questions on Hallucinations (Swahili)",
-    ]
+    assert len(found.noisy["sw-1"]) == 2
+    assert tells(found.noisy["sw-1"][0], "negative", "Task quality (Swahili)")
+    assert tells(found.noisy["sw-1"][1], "negative", "Hallucinations (Swahili)")
     cells = found.workers.groupby(["language", "criterion"], sort=False).size()
     assert cells.to_dict() == {
         (language, name): n for language, n in (("en", 4), ("sw", 3)) for name in METAL
@@ -299,14 +299,12 @@ def test_answers_that_the_dataset_cannot_place() -> None:
     )
     with pytest.raises(
         UsageError,
-        match="answers of test question 'test:positive:en:en-0', which the dataset does not",
+        match="'test:positive:en:en-0'",
     ):
         monitor(ratings, {}, criteria, raters)
-    with pytest.raises(
-        UsageError, match="answers of criterion 'task_quality', which the dataset does not have"
-    ):
+    with pytest.raises(UsageError, match=r"criterion 'task_quality',.*not have"):
         monitor(ratings, asked, {}, raters)
-    with pytest.raises(UsageError, match="answers of rater 'A', which the dataset does not have"):
+    with pytest.raises(UsageError, match=r"rater 'A',.*not have"):
         monitor(ratings, asked, criteria, {})
     with pytest.raises(UnknownName, match="model 'majority' is not known"):
         monitor(ratings, asked, criteria, raters, model="majority")
@@ -411,9 +409,7 @@ def test_the_dataset_itself_stays_as_it_was() -> None:
 
 def test_somebody_has_to_be_left() -> None:
     everybody = {rater.rater: ("wrong",) for rater in LISTED if rater.kind == "human"}
-    with pytest.raises(
-        UsageError, match="all 3 people are noisy by their test questions"
-    ) as raised:
+    with pytest.raises(UsageError, match="all 3 people are noisy") as raised:
         without(rated(), everybody)
     assert "\n" not in str(raised.value)
 

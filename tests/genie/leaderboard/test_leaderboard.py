@@ -21,6 +21,7 @@ from metal.questions.leaderboard.generator_scores import generator_means
 from metal.questions.leaderboard.settings import LeaderboardSettings
 from metal.stats.bootstrap import SourceBootstrap
 from tests.genie.leaderboard.boards import dataset, output, ranked
+from tests.saying import tells
 
 QUICK: dict[str, Any] = {"permutations": 200}
 
@@ -131,9 +132,8 @@ def test_overall_is_the_mean_of_criteria_each_turned_the_right_way() -> None:
     one = row(found, criterion="overall")
     assert one["score"] == pytest.approx(0.775)
     assert (one["outputs"], one["ratings"], one["people"]) == (1, 3, 2)
-    assert found.warnings == (
-        "English: 1 outputs were rated on some criteria only and are not in overall",
-    )
+    assert len(found.warnings) == 1
+    assert tells(found.warnings, "English: 1 outputs", "not in overall")
     assert row(found, criterion="quality")["outputs"] == 2
     assert row(board(made, criteria=("errors",)))["score"] == pytest.approx(0.8)
 
@@ -142,7 +142,7 @@ def test_one_source_has_no_interval_and_no_error() -> None:
     one = row(board(dataset(ranked({"g": [4]}))))
     assert one["score"] == 0.75
     assert np.isnan([one["score_low"], one["score_high"], one["standard_error"]]).all()
-    assert one["undefined"] == "interval: one source; standard error: one source"
+    assert tells(one["undefined"], "interval: one source", "error: one source")
 
 
 def test_answers_without_a_score_are_counted() -> None:
@@ -321,16 +321,9 @@ def test_too_few_shared_sources_are_no_comparison() -> None:
     assert one["undefined"] == "ranks: fewer than 5 sources shared with a, b"
     assert (one["rank"], one["score"]) == (1, 1)
     assert math.isnan(row(found, "comparisons", first="c", second="a")["p"])
-    assert found.warnings == (
-        (
-            "English, quality: fewer than 5 sources are shared with some other generators, so no"
-            " test says whether these are better or worse: 'c'"
-        ),
-        (
-            "English, quality: generators were rated on different sources, 6 to 12 of them; scores"
-            " are not of the same texts, tests are on shared sources only"
-        ),
-    )
+    assert len(found.warnings) == 2
+    assert tells(found.warnings[0], "English, quality:", "fewer than 5 sources", "'c'")
+    assert tells(found.warnings[1], "English, quality:", "different sources, 6 to 12")
 
 
 def test_two_that_share_nothing_are_not_told_apart() -> None:
@@ -394,18 +387,11 @@ def test_criteria_without_ends_are_left_out_and_named() -> None:
     found = board(made)
     assert found.left_out == ("category", "open")
     assert found.counted == ("quality",)
-    assert (
-        "criterion 'category' is left out: its levels have no order (nominal)" in found.warnings[0]
-    )
-    assert (
-        "criterion 'open' is left out: its scale has no ends; declare range = [LOW, HIGH]"
-        in found.warnings[1]
-    )
+    assert tells(found.warnings[0], "criterion 'category'", "(nominal)")
+    assert tells(found.warnings[1], "criterion 'open'", "range = [LOW, HIGH]")
     with pytest.raises(UsageError, match="criterion 'open': its scale has no ends"):
         board(made, criteria=("open",))
-    with pytest.raises(
-        UnknownName, match="criterion that the people rated 'errors' is not known; known: quality"
-    ):
+    with pytest.raises(UnknownName, match=r"people rated 'errors'.*known: quality"):
         board(made, criteria=("errors",))
 
 
@@ -414,11 +400,11 @@ def test_criteria_without_ends_are_left_out_and_named() -> None:
     [
         (
             dataset([("en-00/g", "quality", "j1", 5)]),
-            "has no ratings by people yet; `metal.annotate_export",
+            "no ratings by people yet",
         ),
         (
             dataset([("en-00/g", "quality", "A1", None)]),
-            "the people rated nothing that can be scored",
+            "that can be scored",
         ),
         (
             dataset([("en-00/g", "open", "A1", 3)]),
@@ -436,7 +422,7 @@ def test_nothing_to_rank_is_told(made: Dataset, message: str) -> None:
     [
         ({"permutations": 10}, "`permutations` 10: use a whole number, 100 or more"),
         ({"aggregate": "median"}, "`aggregate` 'median': use one of mean, majority"),
-        ({"sample": 0}, "`sample` 0: use a whole number, 1 or more"),
+        ({"sample": 0}, "`sample` 0: .* 1 or more"),
         ({"seed": -1}, "`seed` -1: use a whole number, 0 or more"),
     ],
 )
