@@ -13,6 +13,7 @@ import pytest
 from metal.raters.isolation.disk import clear
 from tests.isolation.container import in_container
 from tests.isolation.test_hostile import program_of
+from tests.saying import tells
 
 Write = Callable[[str], Path]
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="elsewhere it may write nothing")
@@ -197,9 +198,7 @@ def test_where_nothing_holds_it_writes_nothing(
     for refused in (NOWHERE, (*NOWHERE, "Landlock")):
         for deed in ("file", "folder", "link"):
             answer = in_container(path, tmp_path / "temporary", refused, deed)
-            assert answer.endswith(
-                "(it may write nothing: this system cannot limit what it writes)"
-            ), deed
+            assert tells(answer, "it may write nothing"), deed
         assert in_container(path, tmp_path / "temporary", refused, "nothing") == "1.0"
     assert not list((tmp_path / "temporary").iterdir())
 
@@ -207,8 +206,8 @@ def test_where_nothing_holds_it_writes_nothing(
 @pytest.mark.parametrize(
     ("refused", "sentence"),
     [
-        (("namespaces",), "it writes 60 kB a file and 4,096 files in all, a folder counted as 8"),
-        (NOWHERE, "it writes nothing: this system cannot limit what it writes"),
+        (("namespaces",), "60 kB a file and 4,096 files"),
+        (NOWHERE, "writes nothing"),
     ],
 )
 def test_protections_say_what_it_may_write(
@@ -251,7 +250,7 @@ def test_what_cannot_be_cleared_is_said_with_the_command_that_does(tmp_path: Pat
     (folder / "inside" / "file").write_text("x", encoding="utf-8")
     message = clear(folder, time.monotonic() - 1)
     command = message.partition("`")[2].partition("`")[0]
-    assert message.startswith("not all that it wrote could be deleted")
+    assert tells(message, "not all", "deleted")
     assert os.system(command) == 0
     assert not folder.exists()
 

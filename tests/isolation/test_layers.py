@@ -18,6 +18,7 @@ from metal.raters.isolation.asking import child_path
 from metal.raters.isolation.calls import MACHINES, REFUSED, SOMETIMES_REFUSED, filter_for, numbers
 from metal.raters.isolation.limits import Disk
 from metal.raters.metrics import Item, scored
+from tests.saying import tells
 
 # of x86-64, of other machines
 HEADERS = ["x86_64-linux-gnu/asm/unistd_64.h", "asm-generic/unistd.h"]
@@ -186,8 +187,8 @@ open(os.devnull).close()
     )
     message = result.stdout.splitlines()
     assert message[0].startswith("network: open")
-    assert message[1].startswith("files: it reads and writes whatever its user may")
+    assert tells(message[1], "files:", "whatever its user may")
     assert message[2].endswith("not protected here")
-    assert message[3].startswith("processes: those it starts end with it, unless")
-    assert message[4] == "signals: it can end other processes of its user"
+    assert tells(message[3], "processes:", "end with it, unless")
+    assert tells(message[4], "signals: it can end")
     assert message[5] == "memory: 4,096 MB"
