@@ -97,7 +97,7 @@ def test_what_each_does() -> None:
     [
         ("fake:rondom", "did you mean 'random'"),
         ("fake:blind?lang=yo", "did you mean 'language'"),
-        ("fake:swayed?shift=1", "Name a change, e.g. fake:swayed"),
+        ("fake:swayed?shift=1", "e.g. fake:swayed"),
         ("fake:sensitive?d=much", "Write a number, e.g. d=1.5"),
         ("fake:blind?language=klingonese", "is not known. Did you mean 'tlh'"),
     ],
@@ -132,14 +132,14 @@ def test_through_the_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     lines = (tmp_path / "run" / "journal.jsonl").read_text(encoding="utf-8").splitlines()
     assert len([line for line in lines if json.loads(line)["kind"] == "verdict"]) == 60
     audit = metal.audit("data", "run")
-    made_up = "fake:random, fake:blind?language=hi: synthetic judges, whose answers METAL makes up"
+    made_up = "fake:random, fake:blind?language=hi: synthetic judges"
     assert any(warning.startswith(made_up) for warning in audit.warnings)
     assert ("fake:NAME?SETTING=VALUE", "ready") in set(
         metal.judges_list().providers[["name", "state"]].itertuples(index=False, name=None)
     )
-    with pytest.raises(UsageError, match="give them a run of their own"):
+    with pytest.raises(UsageError, match="a run of their own"):
         metal.judge("data", "fake:random,openai:gpt-4o", out="other")
-    with pytest.raises(UsageError, match="leave out `engine` and `batch`"):
+    with pytest.raises(UsageError, match="`engine` and `batch`"):
         metal.judge("data", "fake:random", out="other", batch=True)
-    with pytest.raises(UsageError, match="rate the outputs of a dataset"):
+    with pytest.raises(UsageError, match="outputs of a dataset"):
         metal.judges_test("fake:random")
