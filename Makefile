@@ -1,6 +1,6 @@
 # `make demo` and `make test` set everything up first. uv is used where it is installed, pip otherwise.
 .DEFAULT_GOAL := help
-.PHONY: help demo test tests lint types coverage lock test-services test-adapters check docs shots bench clean
+.PHONY: help demo test test-all tests lint types coverage lock test-services test-adapters check docs shots bench clean
 
 PYTHON ?= python3
 BIN := .venv/bin
@@ -43,9 +43,12 @@ tests: export PYTHONDONTWRITEBYTECODE :=
 tests: export OMP_NUM_THREADS := 1
 tests: export OPENBLAS_NUM_THREADS := 1
 tests: lint
-	$(BIN)/python -m pytest -n 3 --dist worksteal
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(SOME)
 
-test: .venv/ready  ## lint, types and the whole test suite
+test: .venv/ready  ## lint, types and the tests but the slow ones
+	$(MAKE) --jobs=2 types tests SOME='-m "not slow"'
+
+test-all: .venv/ready  ## lint, types and every test, as CI runs them
 	$(MAKE) --jobs=2 types tests
 
 # Lines and branches, of processes that tests start too; twice as slow as without. The floor is in pyproject.toml.

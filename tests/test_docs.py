@@ -34,6 +34,7 @@ def _page(path: Path) -> object:
     return pytest.param(path, marks=marks, id=str(path.relative_to(DOCS)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [_page(path) for path in OTHERS])
 def test_page(
     page: Path, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
@@ -71,6 +72,7 @@ def test_what_is_true_passes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert pages.run(page, tmp_path, None, monkeypatch)["x"] == 1
 
 
+@pytest.mark.slow
 def test_the_gallery_has_what_it_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages.run(DOCS / "gallery.md", tmp_path, None, monkeypatch)
     text = (DOCS / "gallery.md").read_text(encoding="utf-8")

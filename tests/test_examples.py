@@ -46,6 +46,7 @@ def run(path: Path) -> dict[int, str]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_audit_your_table(folder: Path) -> None:
     shown = run(folder / "audit_your_table.ipynb")
@@ -57,6 +58,7 @@ def test_audit_your_table(folder: Path) -> None:
     assert audit.manifest["settings"]["resamples"] == 500
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_add_a_judge(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with LlmServer() as server:
@@ -70,6 +72,7 @@ def test_add_a_judge(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(ratings.ratings) == 240
 
 
+@pytest.mark.slow
 def test_the_script(folder: Path) -> None:
     metal.export(ROOT / "datasets" / "demo", to="csv", out=folder / "all.csv")
     table = pd.read_csv(folder / "all.csv").rename(

@@ -20,6 +20,7 @@ from tests.cli.forks import shared
 from tests.llm_server import LlmServer
 from tests.openai_batch_server import OpenAIBatchServer
 
+pytestmark = pytest.mark.slow  # what pages show, command by command
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = re.findall(r"guide/\w+\.md", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"))
 GUIDE = "\n".join((ROOT / "docs" / page).read_text(encoding="utf-8") for page in PAGES)

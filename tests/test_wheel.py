@@ -82,6 +82,7 @@ def test_wheel_contents(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "datasets/", "prompts/"))]
 
 
+@pytest.mark.slow
 @pytest.mark.wheel
 def test_demo_in_an_empty_environment(wheel: Path, tmp_path: Path) -> None:
     python = install(wheel, tmp_path / "environment")

@@ -306,6 +306,7 @@ def test_a_folder_that_cannot_be_written(small: Commands, known: bool) -> None:
 # ---------------------------------------------------------------- several at once, and sudden ends
 
 
+@pytest.mark.slow
 def test_eight_submissions_at_once(small: Commands, processes: Metal) -> None:
     several = 8
     metal = processes.at(small.folder, environment(small.folder))

@@ -61,6 +61,7 @@ def rate(browser: Any, form: Path, person: int, returned: Path) -> dict[str, lis
     return given
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_from_passages_to_an_audit(
     reference: Path, tmp_path: Path, browser: Any, processes: Metal

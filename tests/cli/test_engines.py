@@ -44,6 +44,7 @@ def metal(server: OpenAIBatchServer, tmp_path: Path) -> Metal:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_the_same_ratings(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
     rng, killer = random.Random(1), Killer()

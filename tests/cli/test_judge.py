@@ -195,6 +195,7 @@ def test_a_judge_of_judges_toml(metal: Metal, llm_server: LlmServer, tmp_path: P
 # ---------------------------------------------------------------- kill -9
 
 
+@pytest.mark.slow
 def test_killed_twenty_times(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     """Nothing that was on disk is asked again; nothing is missing in the end; little is paid for
     twice.

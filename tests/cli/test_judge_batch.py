@@ -72,6 +72,7 @@ def test_the_same_bytes_at_half_the_price(
     assert [len(job.requests) for job in server.service.jobs] == [60, 60, 60, 60, 60, 60, 39]
 
 
+@pytest.mark.slow
 def test_killed_twenty_times(metal: Metal, server: OpenAIBatchServer, tmp_path: Path) -> None:
     """Slow, failed, expired, half-failed, lost batches, and a kill -9 at any request: no answer is
     paid for twice.

@@ -39,6 +39,7 @@ def llm_server() -> Iterator[LlmServer]:
         yield server
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_interrupted_and_resumed_here_it_ends_as_the_local_engine_does(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
@@ -70,6 +71,7 @@ def test_interrupted_and_resumed_here_it_ends_as_the_local_engine_does(
     assert llm_server.completed == len(records(run)), "what was in flight is kept"
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_a_cluster_of_its_own_whose_head_dies(
     metal: Metal, llm_server: LlmServer, tmp_path: Path

@@ -138,6 +138,7 @@ def outcome(path: Path, seed: int, folder: Path) -> str:
     return "read"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [*ENDINGS, DATASET])
 def test_mutated_inputs_are_read_or_refused(tmp_path: Path, kind: str) -> None:
     path = next(path for path in clean(tmp_path) if path.name.endswith(kind))

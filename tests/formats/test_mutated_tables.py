@@ -955,6 +955,7 @@ def test_a_table_without_a_mutation_is_read_by_its_layout(
     assert (read.error, read.wrong) == (None, ())
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_mutated_tables_are_not_misread_in_silence(reference: Path, tmp_path: Path) -> None:
     wrong = []
@@ -988,6 +989,7 @@ def answer_to(error: MetalError, mutation: Mutation) -> dict[str, Any]:
     return {}
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_the_option_that_a_refusal_names_works_at_once(reference: Path, tmp_path: Path) -> None:
     tried, failed = 0, []

@@ -194,6 +194,7 @@ def test_a_run_over_a_table_that_is_there_is_given_with_it(
     assert metal.audit("ratings.csv", "run", resamples=100).judge_names == ("one",)
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_replies_of_mixtral_as_a_column(reference: Path) -> None:
     """As many as the reader's own test reads of them (97%)."""

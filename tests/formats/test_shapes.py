@@ -435,6 +435,7 @@ def test_an_audit_says_which_criteria_people_did_not_rate() -> None:
         assert tells(warnings, "not audited", "criterion tone")
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_real_ratings_give_the_same_audit_in_every_shape(reference: Path, tmp_path: Path) -> None:
     """Some of PARIKSHA's Tamil: all tables equal but for their signatures."""

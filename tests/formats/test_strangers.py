@@ -653,6 +653,7 @@ def test_the_options_that_are_named_for_samples_df_read_it(reference: Path) -> N
     assert set(data.languages) == {"en", "hi", "sw"}
 
 
+@pytest.mark.slow
 def test_five_thousand_raters_in_columns(tmp_path: Path) -> None:
     scores = np.random.default_rng(0).integers(1, 6, size=(20, 5000))
     wide = pd.DataFrame(scores, columns=[f"annotator_{n}" for n in range(5000)]).assign(

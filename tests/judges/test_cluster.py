@@ -69,6 +69,7 @@ def on_cluster(
 # ---------------------------------------------------------------- on a cluster
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
     """Two workers together keep a judge's requests a minute, its calls in flight, and the run's
@@ -94,6 +95,7 @@ def test_one_rate_and_one_budget(llm_server: LlmServer, tmp_path: Path) -> None:
         assert all(last - first > window / 30 - 0.4 for first, last in pairs)
 
 
+@pytest.mark.slow
 @pytest.mark.cluster
 def test_a_refused_key_stops_everybody_and_is_written_nowhere(
     llm_server: LlmServer, tmp_path: Path
