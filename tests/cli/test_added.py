@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -77,11 +78,12 @@ def test_a_statistic_is_in_tables_page_and_figures(
     judge = metal.judge(
         data, lambda source, output, criterion: 1, name="constant", out=tmp_path / "judge"
     )
-    before = metal.audit(data, judge, resamples=100)
+    few: dict[str, Any] = {"languages": "en", "criteria": "task_quality", "resamples": 100}
+    before = metal.audit(data, judge, **few)
     (tmp_path / "first_class.py").write_text(STATISTIC)
     offer(tmp_path, "first-class", "metal.statistics", "first_share = first_class:FIRST\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    audit = metal.audit(data, judge, resamples=100)
+    audit = metal.audit(data, judge, **few)
     figure = audit["constant", "en", "task_quality"].first_share
     assert (figure.value, figure.low, figure.high) == (0, 0, 0)
     audit.save(tmp_path / "audit")

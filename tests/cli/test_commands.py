@@ -26,6 +26,7 @@ from tests.api.test_public import verbs
 from tests.cli.forks import ROOT, Done, Metal, shared
 
 ENVIRONMENT = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
+AUDIT = ("audit", DEMO, "judges", "-l", "en,sw", "--out", "audit", "--resamples", "100")
 
 
 def words(text: str) -> str:
@@ -57,7 +58,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=folder,
     )
     assert "no lexical rule for this criterion" in done.out
-    done = metal("audit", DEMO, "judges", "--out", "audit", "--resamples", "100", "-v", cwd=folder)
+    done = metal(*AUDIT, "-v", cwd=folder)
     (folder / "audit.txt").write_text(done.out, encoding="utf-8")
     return folder
 
@@ -81,7 +82,7 @@ def test_demo_audit(runs: Path) -> None:
 def test_tables_agree_in_all_formats_and_repeat_byte_for_byte(runs: Path) -> None:
     tables = runs / "audit" / "tables"
     before = {path.name: path.read_bytes() for path in tables.iterdir()}
-    metal("audit", DEMO, "judges", "--out", "audit", "--resamples", "100", "--force", cwd=runs)
+    metal(*AUDIT, "--force", cwd=runs)
     assert {path.name: path.read_bytes() for path in tables.iterdir()} == before
     for name in ("judges", "people", "verdicts"):
         parquet = pd.read_parquet(tables / f"{name}.parquet")
