@@ -28,6 +28,7 @@ class Clause:
     whether it is shown not to hold, or only not shown to hold. figure, bound: where it holds if the
     lower limit of a figure is above a bound; n: items that the figure rests on. items: of the cell,
     where these are more. plain: whether anybody understands the words, which are a sentence then.
+    bad_end: whether it is about finding what people call bad.
     """
 
     holds: bool
@@ -38,6 +39,7 @@ class Clause:
     n: float = 0.0
     items: float = 0.0
     plain: bool = False
+    bad_end: bool = False
     remark: str = ""
 
     @property
@@ -152,7 +154,7 @@ def _bad_end(beside: Standing, bad: int) -> Iterator[Clause]:
     odds = beside.items < more < math.inf
     remark = f" (about {more:,.0f} items give even odds)" if odds else ""
     clause = limit(half, 0.0, min(items, beside.items), words, beside.items)
-    yield replace(clause, plain=True, remark=remark)
+    yield replace(clause, plain=True, bad_end=True, remark=remark)
     agreed, judge, person = side.unanimous(bad)
     if agreed >= AGREED - 1e-9:
         words = (

@@ -92,8 +92,9 @@ class Verdict:
     decide half the time, were the figures to stay; NaN where more would not. confirmed: how often a
     person's rating is what most others say, confirmed_bad: of the bad end, on so many bad_items.
     plainly: why an informative judge is not like a person, where anybody understands it. not_like:
-    whether it is shown not to be like a person, and not only not shown to be. panel: what is to be
-    said of the people, whatever the judge. left_out: people whose ratings did not count.
+    whether it is shown not to be like a person, and not only not shown to be. misses_bad: whether
+    it is shown to find less than half of what people call bad and find themselves. panel: what is
+    to be said of the people, whatever the judge. left_out: people whose ratings did not count.
     """
 
     language: str
@@ -120,6 +121,7 @@ class Verdict:
     bad_items: float = math.nan
     plainly: str = ""
     not_like: bool = False
+    misses_bad: bool = False
     panel: str = ""
     left_out: tuple[str, ...] = ()
 
@@ -146,10 +148,6 @@ def verdict(cell: AuditCell, judge: str, *, ranges: bool = True) -> Verdict:
     compute figures without each person in turn as well; no verdict depends on them. With the
     setting `standardise` the reason adds the verdict that would hold if everybody used the scale
     alike.
-
-    ranges: whether figures without each person in turn are wanted too; no verdict depends on them.
-    With the setting `standardise` the reason says what the verdict would be if everybody used the
-    scale alike; it stays as it is.
     """
     cell = cell.seen_by(judge)
     if not cell.settings.standardise or not cell.ordered:
@@ -310,6 +308,7 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
         figures["plainly"] = _plainly(open_clauses)
         # not by refusals, nor by what people are
         figures["not_like"] = any(clause.shown and clause.figure for clause in open_clauses)
+        figures["misses_bad"] = any(clause.shown and clause.bad_end for clause in open_clauses)
         return _said(beside, INFORMATIVE, f"{number}; {how}", items_needed=needed, **figures)
     needed = _needed(beside)
     return _said(beside, UNDECIDED, _not_shown(beside, needed), items_needed=needed, **figures)
@@ -460,14 +459,15 @@ def _what_is_open(beside: Standing, clauses: list[Clause]) -> tuple[float, str]:
 
 
 def _plainly(clauses: list[Clause]) -> str:
-    """The first open clause that anybody understands, one that is shown not to hold before others;
-    empty if there is none.
+    """The first open clause that anybody understands; of clauses that are shown not to hold, if
+    there are any. Empty if there is none.
     """
-    plain = sorted((each for each in clauses if each.plain), key=lambda each: not each.shown)
+    shown = [each for each in clauses if each.shown]
+    plain = [each for each in shown or clauses if each.plain]
     if not plain:
         return ""
     # where another clause is shown not to hold, more items would be in vain
-    return plain[0].words + plain[0].remark * (not any(each.shown for each in clauses))
+    return plain[0].words + plain[0].remark * (not shown)
 
 
 def _by_order_alone(beside: Standing) -> bool:

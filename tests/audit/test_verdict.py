@@ -126,14 +126,25 @@ def test_a_judge_that_was_never_tested_on_bad_outputs() -> None:
 
 
 def test_why_a_judge_is_not_like_a_person_is_said_plainly() -> None:
-    """It finds half of the bad outputs; people, all of them."""
+    """It finds a tenth of the bad outputs; people, all of them."""
+    truth = np.repeat([0, 1], [60, 40])
+    judge = np.where(np.arange(100) >= 64, 0, truth)
+    decided = decide(cell_of(np.stack([truth] * 3, axis=1), judge))
+    assert decided.verdict == "informative"
+    assert decided.plainly.startswith("it finds 10% of what people call")
+    assert decided.plainly in decided.reason
+    assert decided.misses_bad
+    assert decide(cell_of(np.stack([truth] * 3, axis=1), truth)).plainly == ""
+
+
+def test_what_is_only_not_shown_is_no_plain_reason_beside_what_is_shown() -> None:
+    """It finds half of the bad outputs, which may be half of what people find, and knows half of
+    what they know, which is too little.
+    """
     truth = np.repeat([0, 1], [60, 40])
     judge = np.where(np.arange(100) >= 80, 0, truth)
     decided = decide(cell_of(np.stack([truth] * 3, axis=1), judge))
-    assert decided.verdict == "informative"
-    assert decided.plainly.startswith("it finds 50% of what people call")
-    assert decided.plainly in decided.reason
-    assert decide(cell_of(np.stack([truth] * 3, axis=1), truth)).plainly == ""
+    assert (decided.not_like, decided.misses_bad, decided.plainly) == (True, False, "")
 
 
 def test_a_figure_of_a_few_items_does_not_show_that_a_judge_is_not_like_a_person() -> None:

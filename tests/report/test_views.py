@@ -345,14 +345,14 @@ def test_judges_stand_by_what_they_keep_then_by_what_they_know() -> None:
 
 def test_the_first_screen_answers(run: AuditRun) -> None:
     assert headline(run) == (
-        f"good {AGREES} in English and Hindi (task_quality); of the other judge this is not shown."
-        " Do not use constant."
+        f"good {AGREES} in English and Hindi (task_quality); the other judge does not. Do not use"
+        " constant at all."
     )
     assert (
         lead(run)
-        == "Of 4 cases, in 2 a judge is like a person; in 2 a judge does hardly better than"
-        " always giving the same answer. Of cases named so, at most 5% are expected to be named"
-        " wrongly (which says nothing of how often the judge errs)."
+        == "Of 4 cases (one for each judge and language), in 2 a judge is like a person; in 2 a"
+        " judge does hardly better than always giving the same answer. At most 5% of the cases"
+        " called like a person are expected not to be (this is not how often the judge errs)."
     )
     assert [card.title for card in cards(run)] == ["What to do next"]
     lines = facts(run)
@@ -389,7 +389,7 @@ def test_the_answer_without_judges_and_with_too_few(
     of = {"A1": [0, 1], "A2": [0, 1], "j": [0, 1]}
     assert (
         lead(report_on(make_dataset({"en": of, "hi": of}, name="two")))
-        == "In both cases nothing can be said yet."
+        == "In both cases (one for each language) nothing can be said yet."
     )
 
 
@@ -419,7 +419,7 @@ def with_verdicts(run: AuditRun, verdicts: dict[str, list[str]], p: float) -> Au
     return replace(run, tables={**run.tables, "verdicts": table, "together": together})
 
 
-AGREES = "agrees with people as they agree with each other"
+AGREES = "agrees with people as well as they agree with each other"
 FOUR = ("en", "hi", "sw", "ta")
 
 
@@ -430,25 +430,26 @@ FOUR = ("en", "hi", "sw", "ta")
             {"j": [LIKE_A_PERSON] * 4},
             (
                 f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to"
-                " be named wrongly."
+                " be wrong."
             ),
         ),
         (
             {"j": [LIKE_A_PERSON, LIKE_A_PERSON, INFORMATIVE, UNINFORMATIVE]},
             (
-                f"j {AGREES} in English and Hindi (task_quality). To rank outputs it may"
-                " also help in Swahili (task_quality). Do not use it for task_quality in Tamil."
+                f"j {AGREES} in English and Hindi (task_quality). It can also help"
+                " to rank outputs in Swahili (task_quality). Do not use it for task_quality in"
+                " Tamil."
             ),
         ),
         (
             {"j": [LIKE_A_PERSON, INFORMATIVE, UNDECIDED, UNDECIDED]},
-            f"j {AGREES} in English (task_quality). To rank outputs it may also help in"
-            " Hindi (task_quality).",
+            f"j {AGREES} in English (task_quality). It can also help to rank outputs"
+            " in Hindi (task_quality).",
         ),
         (
             {"j": [LIKE_A_PERSON] * 3 + [UNDECIDED], "k": [UNDECIDED] * 3 + [UNINFORMATIVE]},
-            f"j {AGREES} in English, Hindi and Swahili (task_quality); of the other judge this is"
-            " not shown. Do not use k for task_quality in Tamil.",
+            f"j {AGREES} in English, Hindi and Swahili (task_quality); for the other judge this"
+            " is not shown. Do not use k for task_quality in Tamil.",
         ),
         (
             {"j": [DISAGREE] * 4},
@@ -466,17 +467,17 @@ FOUR = ("en", "hi", "sw", "ta")
                 "j": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2,
                 "k": [LIKE_A_PERSON] * 2 + [UNDECIDED] * 2,
             },
-            "j and k each agree with people as they agree with each other in English and Hindi"
-            " (task_quality).",
+            "j and k each agree with people as well as they agree with each other in English and"
+            " Hindi (task_quality).",
         ),
         (
             {"j": [UNINFORMATIVE] * 4, "k": [UNDECIDED] * 4},
-            "None of the 2 judges is shown to do better than always giving the same answer. Do not"
-            " use j.",
+            "None of the 2 judges is shown to be better than always giving the same answer. Do not"
+            " use j at all.",
         ),
         (
             {"j": [UNINFORMATIVE] * 4},
-            "j is nowhere shown to do better than always giving the same answer. Do not use it.",
+            "j is hardly better than always giving the same answer. Do not use it.",
         ),
     ],
 )
@@ -495,20 +496,20 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"j {AGREES} in English (task_quality), looked at alone: of 4 cases some may look"
-                " so by luck."
+                f"j {AGREES} in English (task_quality), looked at alone; among 4 cases some may"
+                " look so by luck."
             ),
-            "1 by its own verdict only: in English (task_quality); have more outputs rated there",
+            "Like a person only looked at alone: in English (task_quality); have more outputs",
         ),
         # All 4 of 4 at p = .04: 4 / 4 x .04 = .04.
         (
             {"j": [LIKE_A_PERSON] * 4},
             (
                 f"j {AGREES} in all 4 languages (task_quality), of which at most 5% are expected to"
-                " be named wrongly."
+                " be wrong."
             ),
             (
-                "Like a person when all are looked at together: in English, Hindi, Swahili and"
+                "Like a person with all cases looked at together: in English, Hindi, Swahili and"
                 " Tamil (task_quality)."
             ),
         ),
@@ -516,12 +517,12 @@ def test_headlines(
         (
             {"j": [LIKE_A_PERSON] + [UNDECIDED] * 3, "k": [LIKE_A_PERSON] + [UNDECIDED] * 3},
             (
-                f"A judge {AGREES} in 2 of 8 cases, each looked at alone: of 8 cases some may look"
-                " so by luck."
+                f"A judge {AGREES} in 2 of 8 cases, if each case is looked at alone; among 8 cases"
+                " some may look so by luck."
             ),
             (
-                "2 by their own verdict only: j in English (task_quality); k in English"
-                " (task_quality); have more outputs rated there before you rely on it."
+                "Like a person only if each case is looked at alone: j in English (task_quality); k"
+                " in English (task_quality); have more outputs rated there before you rely on it."
             ),
         ),
     ],
@@ -553,15 +554,15 @@ def test_the_surest_case_lucky_choices_and_recalibration_are_said(
         run, tables={**run.tables, "verdicts": table, "together": together, "picked": picked}
     )
     assert headline(run) == (
-        "None of the 2 judges is shown to agree with people as they agree with each other. To rank"
-        " outputs each of them may help in both cases."
+        "Whether any of the 2 judges agrees with people as well as they agree with each other is"
+        " still open. Each of them can still help to rank outputs in both cases."
     )
     assert (
-        lead(run) == "Of 4 cases, in 1 a judge is like a person once recalibrated; in 3 a judge is"
-        " informative, and not shown to be like a person. Surest of 4 cases: task_quality in Hindi,"
-        " where j keeps at least 42% of what a person knows, all cases looked at together."
-        " Picking the best of several judges flatters it: allow for up to 66 percentage points of"
-        " what it keeps."
+        lead(run) == "Of 4 cases (one for each judge and language), in 1 a judge is like a person"
+        " once recalibrated; in 3 a judge is informative (better than always giving the same"
+        " answer). Surest case: task_quality in Hindi, where j keeps at least 42% of what a person"
+        " knows, even with all 4 cases looked at together. The best of several judges looks a"
+        " little better than it is: take up to 66 percentage points off the share it keeps."
     )
 
 
@@ -739,14 +740,13 @@ def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     assert by_cell["Task quality", "Hindi"][5].text == "0.62"
     assert (
         headline(run)
-        == "gpt-4-32k/detailed is nowhere shown to agree with people as they agree with each other."
-        " To rank outputs it may help in 11 of 15 cases. Do not use it for"
-        " hallucinations in Malayalam. People disagree on hallucinations in Tamil."
+        == "gpt-4-32k/detailed agrees with people less than they agree with each other in 7 of 15"
+        " cases; in 7 this is still open. It can still help to rank outputs in 11 of 15 cases, but"
+        " in 5 of these not to find the bad ones. Do not use it for hallucinations in Malayalam."
+        " People disagree on hallucinations in Tamil."
     )
     assert lead(run).startswith(
-        "Of 15 cases, in 5 it is informative, and not shown to be like a person; in 6 it is"
-        " informative, and not like a person; in 1 it does"
-        " hardly better"
+        "Of 15 cases (one for each criterion and language), in 11 it is informative"
     )
 
 

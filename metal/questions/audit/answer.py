@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from metal.auditing.clauses import MIN_COVERAGE
 from metal.auditing.own_outputs import PREFERS
 from metal.auditing.standing import NOTHING
 from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON
@@ -37,7 +38,6 @@ from metal.show.view import Remark
 
 HIGH_F1 = 0.7
 LITTLE = 0.03  # above the F1 of the most frequent answer
-LOW_COVERAGE = 0.95
 GOOD_ALPHA = 0.8  # of people, by Krippendorff's custom
 SECOND_PERSON = 60  # items of each language that a second person is to rate
 
@@ -118,7 +118,7 @@ def _beware(run: AuditRun, cells: Cells) -> Remark | None:
             f" the most frequent answer reaches {constant}{also}{more}."
         )
         return Remark("Beware of F1 alone", words)
-    silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < LOW_COVERAGE]
+    silent = [cell for cell in cells if known(cell["coverage"]) and cell["coverage"] < MIN_COVERAGE]
     if silent:
         least = min(silent, key=lambda cell: cell["coverage"])
         often = (

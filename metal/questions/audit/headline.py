@@ -25,6 +25,7 @@ from metal.auditing.verdict import (
     today,
 )
 from metal.data.text import capital, estimate, known, listed, percent, plural, signed, within
+from metal.questions.audit.avoid import avoid, silent
 from metal.questions.audit.holds import Cells, alone, of_judge, stands_together
 from metal.questions.audit.places import (
     MOST_NAMED,
@@ -32,17 +33,17 @@ from metal.questions.audit.places import (
     count_of,
     each_criterion,
     each_place,
-    for_words,
     in_words,
     of_cells,
     one_a_case,
     place,
 )
 from metal.questions.audit.run import AuditRun
-from metal.questions.audit.verdicts import kept_of_person, merit, once
+from metal.questions.audit.verdicts import merit, once
 
-AGREES = "agrees with people as they agree with each other"
-AGREE = "agree with people as they agree with each other"
+AGREES = "agrees with people as well as they agree with each other"
+AGREE = "agree with people as well as they agree with each other"
+LESS = "agrees with people less than they agree with each other"
 
 
 def rank(cell: Mapping[str, Any], end: str = "") -> tuple[int, bool, float]:
@@ -58,43 +59,46 @@ def knows(cell: Mapping[str, Any]) -> str:
         return "is like a person once recalibrated"
     if known(cell["share_kept"]) and cell["share_kept"] < 0:
         return "is below a constant answer as given"
-    kept = kept_of_person(cell, lambda row, column: estimate(row, column, percent))
-    if not kept:
-        return f"is {estimate(cell, 'above_constant', signed)} above a constant answer"
-    if kept.startswith("keeps"):
-        return f"{kept} of what a person knows"
-    return f"keeps {kept.replace('exact', 'exact answers')} of a person's"
+    exact = estimate(cell, "share_kept", percent) if known(cell["share_kept"]) else ""
+    order = estimate(cell, "order_kept", percent) if known(cell.get("order_kept")) else ""
+    if order:
+        kept = f"{exact} by exact answers and {order}" if exact else order
+        return f"keeps {kept} by the order it puts outputs in, of what a person knows"
+    if exact:
+        return f"keeps {exact} of what a person knows"
+    return f"is {estimate(cell, 'above_constant', signed)} above a constant answer"
 
 
 def headline(run: AuditRun) -> str:
     """The answer in a few sentences: where a judge agrees with people, what else it is good for,
     where not to use it, and where nobody can be judged.
     """
-    claim, helps, avoid, disagreement = _sentences(run)
-    return " ".join(filter(None, (claim, helps, avoid, disagreement)))
+    return " ".join(filter(None, _sentences(run)))
 
 
 def opening(run: AuditRun) -> tuple[str, str]:
     """The headline in two: what stands large on the page, and what in the text below it."""
-    claim, helps, avoid, disagreement = _sentences(run)
+    claim, helps, useless, disagreement, unanswered = _sentences(run)
     if not claim:
         return disagreement, ""
-    return f"{claim} {avoid}".strip(), f"{helps} {disagreement}".strip()
+    return f"{claim} {useless}".strip(), " ".join(filter(None, (helps, disagreement, unanswered)))
 
 
-def _sentences(run: AuditRun) -> tuple[str, str, str, str]:
+def _sentences(run: AuditRun) -> tuple[str, str, str, str, str]:
     """Of agreement, of what a judge may help with, of where not to use it, of people who
-    disagree.
+    disagree, of questions left open.
     """
     cells = run.judged
     if not cells:
-        return "Only people were looked at: no judge took part.", "", "", ""
+        return "Only people were looked at: no judge took part.", "", "", "", ""
     judges = list(dict.fromkeys(cell["judge"] for cell in cells))
     if {cell["verdict"] for cell in cells} == {UNDECIDED}:
-        return _undecided(cells, judges), "", "", ""
+        return _undecided(cells, judges), "", "", "", ""
     claim = _claim(run, cells, judges)
-    helps, avoid = _helps(run, cells, judges), _avoid(run, cells, judges)
-    return claim, helps, avoid, _disagreement(run, cells)
+    helps, useless = _helps(run, cells, judges), avoid(run, cells, judges)
+    # of a single case it is the reason already
+    unanswered = silent(cells, judges) if len(cells) > 1 else ""
+    return claim, helps, useless, _disagreement(run, cells), unanswered
 
 
 def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -105,28 +109,51 @@ def _claim(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     if INFORMATIVE in verdicts:
         if all(alone(cell) or cell["verdict"] == UNDECIDED for cell in cells):
             return _one_person(run, cells)
-        if len(cells) == 1:
-            return _why_not(run, cells[0])
-        if all(
-            cell.get("not_like") or cell["verdict"] in (UNINFORMATIVE, DISAGREE) for cell in cells
-        ):
-            whom = (
-                f"{within(judges[0])} nowhere"
-                if len(judges) == 1
-                else f"None of the {len(judges)} judges"
-            )
-            return f"{whom} {AGREES}."
-        return f"{_nowhere(judges)} shown to {AGREE}."
+        return _why_not(run, cells[0]) if len(cells) == 1 else _not_like(run, cells, judges)
     if UNINFORMATIVE in verdicts:
-        return f"{_nowhere(judges)} shown to do better than always giving the same answer."
+        return _no_better(run, cells, judges)
     return ""
 
 
-def _nowhere(judges: Sequence[str]) -> str:
-    """`gpt-4 is nowhere` or `None of the 3 judges is`, to be gone on with."""
+def falls_short(cell: Mapping[str, Any]) -> bool:
+    """Whether the judge is shown to agree with people less than they agree with each other."""
+    return bool(cell.get("not_like")) or (cell["verdict"] == UNINFORMATIVE and not alone(cell))
+
+
+def _not_like(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+    """No judge is shown to be like a person: how often it is shown not to be, how often this is
+    open.
+    """
+    less = [cell for cell in cells if falls_short(cell)]
+    still_open = [cell for cell in cells if cell not in less and cell["verdict"] != DISAGREE]
+    whom = within(judges[0]) if len(judges) == 1 else f"any of the {len(judges)} judges"
+    if not less:
+        return f"Whether {whom} {AGREES} is still open{_unless_all(run, still_open, cells)}."
+    if not still_open and len(judges) == 1:
+        return f"{whom} {LESS}{of_cells(run, less, cells)}."
+    if not still_open:
+        return f"None of the {len(judges)} judges {AGREES}."
+    rest = f"{count_of(less, cells)}; in {len(still_open):,} this is still open"
     if len(judges) == 1:
-        return f"{within(judges[0])} is nowhere"
-    return f"None of the {len(judges)} judges is"
+        return f"{whom} {LESS} {rest}."
+    return f"None of the {len(judges)} judges is shown to {AGREE}: a judge agrees less {rest}."
+
+
+def _unless_all(run: AuditRun, some: Cells, cells: Cells) -> str:
+    """` in 3 of 4 cases`, or these by name; empty if these are all."""
+    return of_cells(run, some, cells) if len(some) < len(cells) else ""
+
+
+def _no_better(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+    """No judge is shown to do better than a constant answer."""
+    useless = [cell for cell in cells if cell["verdict"] == UNINFORMATIVE]
+    if len(judges) == 1:
+        claim = "is hardly better than always giving the same answer"
+        if all(TURNED in str(cell["reason"]) for cell in useless):
+            claim = TURNED.removeprefix("it ")
+        return f"{within(judges[0])} {claim}{_unless_all(run, useless, cells)}."
+    does = "is shown to be" if len(useless) < len(cells) else "is much"
+    return f"None of the {len(judges)} judges {does} better than always giving the same answer."
 
 
 def _undecided(cells: Cells, judges: Sequence[str]) -> str:
@@ -154,11 +181,13 @@ def _one_person(run: AuditRun, cells: Cells) -> str:
 
 def _why_not(run: AuditRun, cell: Mapping[str, Any]) -> str:
     """A single case: not like a person, or not shown to be, and for which reason."""
-    does = "does not" if cell.get("not_like") else "is not shown to"
-    claim = f"{within(cell['judge'])} {does} {AGREE} {place(run, cell)}"
+    judge = within(cell["judge"])
     if once(cell):
-        return f"{claim}: it is like a person once recalibrated."
-    return f"{claim}: {cell.get('plainly') or 'it ' + knows(cell)}."
+        return f"{judge} {AGREES} {place(run, cell)}, but only once its scores are recalibrated."
+    claim = f"{judge} is not shown to {AGREE} {place(run, cell)}"
+    if cell.get("not_like"):
+        claim = f"{judge} {LESS} {place(run, cell)}"
+    return f"{claim}. {capital(cell.get('plainly') or 'it ' + knows(cell))}."
 
 
 def _helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
@@ -167,32 +196,48 @@ def _helps(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
     good = any(cell["verdict"] == LIKE_A_PERSON for cell in cells)
     if not helpful or (good and len(judges) > 1):
         return ""
-    if len(judges) == 1:
-        also = "also " if good else ""
-        return f"To rank outputs it may {also}help{of_cells(run, helpful, cells)}."
-    return f"To rank outputs {_who_may_help(run, helpful, cells, judges)}."
+    if len(judges) > 1:
+        return f"{_who_may_help(run, helpful, cells, judges)}{_misses_bad(helpful)}."
+    where = of_cells(run, helpful, cells)
+    less = [cell for cell in cells if falls_short(cell)]
+    if less == helpful and len(less) < len(cells) and not good:
+        where = " there"  # the claim has named them
+    return (
+        f"It can {'also' if good else 'still'} help to rank outputs{where}{_misses_bad(helpful)}."
+    )
+
+
+def _misses_bad(helpful: Cells) -> str:
+    """How often a judge that may help does not find the bad outputs."""
+    blind = [cell for cell in helpful if cell.get("misses_bad")]
+    if not blind:
+        return ""
+    if len(blind) == len(helpful):
+        return ", but not to find the bad ones"
+    if len({cell["judge"] for cell in helpful}) == 1:
+        return f", but in {len(blind):,} of these not to find the bad ones"
+    return f"; in {len(blind):,} of all these cases not to find the bad ones"
 
 
 def _who_may_help(run: AuditRun, helpful: Cells, cells: Cells, judges: Sequence[str]) -> str:
     """Which of several judges may help, and where or how often."""
     often, of_all = (Counter(cell["judge"] for cell in some) for some in (helpful, cells))
     best = max(often, key=often.__getitem__)
-    who = _how_many_of(often, judges)
+    who = "Each of them" if len(often) == len(judges) else _how_many_of(often)
+    claim = f"{who} can still help to rank outputs"
     if len(set(map(case, cells))) == 1:
-        return f"{who} may help"
+        return claim
     if len(often) == 1:
-        return f"{who} may help{of_cells(run, helpful, of_judge(best, cells))}"
+        return f"{claim}{of_cells(run, helpful, of_judge(best, cells))}"
     as_good = [each for each in often if (often[each], of_all[each]) == (often[best], of_all[best])]
     where = count_of(of_judge(best, helpful), of_judge(best, cells))
     if len(as_good) == len(often):
-        return f"{who} may help {where}"
-    return f"{who} may help somewhere, {_how_many_of(as_good, ())} {where}"
+        return f"{claim} {where}"
+    return f"{claim} somewhere, {_how_many_of(as_good)} most often: {where}"
 
 
-def _how_many_of(some: Collection[str], judges: Sequence[str]) -> str:
-    """`each of them`, their names where they are few, or how many."""
-    if len(some) == len(judges):
-        return "each of them"
+def _how_many_of(some: Collection[str]) -> str:
+    """Names where they are few, or how many of them."""
     if len(some) <= MOST_NAMED:
         return listed([within(judge) for judge in some])
     return f"{len(some):,} of them"
@@ -228,20 +273,27 @@ def _good(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
             who = f"{within(best)} {does} {in_words(run, good, of_best)}"
         return _looked_at_alone(who, own, cells)
     if len(wins) > 1:
-        return f"{_several(run, named, judges, does)}{_by_own(own)}."
+        return f"{_several(run, named, judges, does)}{_only_alone(own)}."
     where = in_words(run, good, of_best) + _expected_wrong(run, good)
     if own_of_best := of_judge(best, own):
-        where += f", and {in_words(run, own_of_best, of_best)} by its own verdict only"
+        where += f", and {in_words(run, own_of_best, of_best)} only if looked at alone"
     if len(judges) == 1:
         return f"{within(best)} {does} {where}."
-    others = _by_own([cell for cell in own if cell["judge"] != best])
-    return f"{within(best)} {does} {where}{others}{_of_the_others(len(judges) - 1)}."
+    rest = [cell for cell in cells if cell["judge"] != best]
+    others = _only_alone([cell for cell in own if cell["judge"] != best])
+    return f"{within(best)} {does} {where}{others}{_of_the_others(rest)}."
 
 
-def _of_the_others(number: int) -> str:
-    """What is said of judges beside those that are named."""
-    others = "other judge" if number == 1 else f"other {number} judges"
-    return f"; of the {others} this is not shown" if number else ""
+def _of_the_others(rest: Cells) -> str:
+    """What is said of judges beside those that are named; empty if there are none."""
+    judges = {cell["judge"] for cell in rest}
+    if not judges:
+        return ""
+    one_other = len(judges) == 1
+    if all(falls_short(cell) or cell["verdict"] == DISAGREE for cell in rest):
+        none = "the other judge does not" if one_other else f"none of the other {len(judges)} does"
+        return f"; {none}"
+    return f"; for the other {'judge' if one_other else f'{len(judges)} judges'} this is not shown"
 
 
 def _several(run: AuditRun, good: Cells, judges: Sequence[str], does: str) -> str:
@@ -250,7 +302,8 @@ def _several(run: AuditRun, good: Cells, judges: Sequence[str], does: str) -> st
     for cell in good:
         of_each.setdefault(cell["judge"], []).append(cell)
     if len(of_each) <= MOST_NAMED + 1 and max(map(len, of_each.values())) <= MOST_NAMED:
-        return _each_by_name(run, of_each, does) + _of_the_others(len(judges) - len(of_each))
+        rest = [cell for cell in run.judged if cell["judge"] not in of_each]
+        return _each_by_name(run, of_each, does) + _of_the_others(rest)
     return _most_often(run, of_each, judges, does)
 
 
@@ -291,20 +344,20 @@ def _expected_wrong(run: AuditRun, good: Cells) -> str:
     if len(good) <= MOST_NAMED or "together" not in run.tables:
         return ""
     several = len({cell["criterion"] for cell in good}) > 1
-    of_these = "each at most {:.0%} expected" if several else "which at most {:.0%} are expected"
-    return f", of {of_these.format(ERROR)} to be named wrongly"
+    of_each = " (for each criterion)" if several else ""
+    return f", of which at most {ERROR:.0%}{of_each} are expected to be wrong"
 
 
 def _looked_at_alone(claim: str, own: Cells, cells: Cells) -> str:
     """The claim, which does not hold when all cases are looked at together."""
-    alone = "" if len(own) == 1 else "each "
-    return f"{claim}, {alone}looked at alone: of {len(cells):,} cases some may look so by luck."
+    alone = "looked at alone" if len(own) == 1 else "if each case is looked at alone"
+    return f"{claim}, {alone}; among {len(cells):,} cases some may look so by luck."
 
 
-def _by_own(own: Cells) -> str:
-    """`; in 2 more cases by their own verdict only`, as the table has them; empty without any."""
-    whose = "its" if len(own) == 1 else "their"
-    return f"; {plural(len(own), 'more case')} by {whose} own verdict only" if own else ""
+def _only_alone(own: Cells) -> str:
+    """`; in 2 more cases only if each is looked at alone`; empty without any."""
+    each = "looked at" if len(own) == 1 else "each is looked at"
+    return f"; in {plural(len(own), 'more case')} only if {each} alone" if own else ""
 
 
 def _phrase(run: AuditRun) -> str:
@@ -316,60 +369,3 @@ def _phrase(run: AuditRun) -> str:
         if run.best_verdict == LIKE_A_PERSON
         else f"is {run.best_verdict} (by the rules before version 0.2)"
     )
-
-
-def _avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
-    """Where not to use a judge: where it is shown to know hardly more than a constant. Empty where
-    that is nowhere.
-    """
-    useless = [cell for cell in cells if cell["verdict"] == UNINFORMATIVE]
-    if not useless:
-        return ""
-    if len(judges) == 1:
-        return _avoid_it(run, useless, cells)
-    if len(useless) == len(cells):
-        return "Do not use them."
-    useless_of = Counter(cell["judge"] for cell in useless)
-    cells_of = Counter(cell["judge"] for cell in cells if cell["verdict"] != DISAGREE)
-    everywhere = [judge for judge in judges if useless_of[judge] == cells_of[judge]]
-    none = [] if everywhere else _all_useless(useless, cells)
-    rest = [cell for cell in useless if case(cell) not in map(case, none)]
-    sentence = f"Use none of them {for_words(run, none)}." if none else ""
-    return f"{sentence} {_avoid_some(run, rest, cells, everywhere)}".strip()
-
-
-def _avoid_it(run: AuditRun, useless: Cells, cells: Cells) -> str:
-    """Where not to use the one judge."""
-    doubt = ""
-    if all(TURNED in str(cell["reason"]) for cell in useless):
-        doubt = f" as it is: {TURNED}"
-    if len(useless) == len(cells):
-        return f"Do not use it{doubt}."
-    if len(useless) > MOST_NAMED:
-        return f"Do not use it where it is uninformative: {count_of(useless, cells)}."
-    return f"Do not use it {for_words(run, useless)}{doubt}."
-
-
-def _all_useless(useless: Cells, cells: Cells) -> Cells:
-    """A cell of each place where all judges are useless; nothing where these are many."""
-    often, judged = Counter(map(case, useless)), Counter(map(case, cells))
-    cell_at = {case(cell): cell for cell in useless if often[case(cell)] == judged[case(cell)]}
-    return list(cell_at.values()) if len(cell_at) <= MOST_NAMED else []
-
-
-def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequence[str]) -> str:
-    """Which of several judges not to use, and where. everywhere: those of no use at all."""
-    if not useless:
-        return ""
-    somewhere = [cell for cell in useless if cell["judge"] not in everywhere]
-    if len(everywhere) > MOST_NAMED:
-        return f"Do not use a judge where it is uninformative: {count_of(useless, cells)}."
-    parts = [listed([within(judge) for judge in everywhere])] if everywhere else []
-    if len(somewhere) > MOST_NAMED:
-        others = [cell for cell in cells if cell["judge"] not in everywhere]
-        another = "another" if everywhere else "a judge"
-        parts.append(f"{another} where it is uninformative: {count_of(somewhere, others)}")
-    else:
-        for judge in dict.fromkeys(cell["judge"] for cell in somewhere):
-            parts.append(f"{within(judge)} {for_words(run, of_judge(judge, somewhere))}")
-    return f"Do not use {', nor '.join(parts)}."

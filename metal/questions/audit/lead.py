@@ -15,7 +15,7 @@ from metal.auditing.verdict import (
     UNDECIDED,
     UNINFORMATIVE,
 )
-from metal.data.text import capital, percent, plural, within
+from metal.data.text import capital, listed, percent, plural, within
 from metal.questions.audit.headline import knows, rank
 from metal.questions.audit.holds import Cells, stands_together, surest
 from metal.questions.audit.places import MOST_NAMED, each_place
@@ -32,12 +32,15 @@ def lead(run: AuditRun) -> str:
     if len(cells) < 2:
         return ""
     counts = Counter(map(_counted_as, cells))
+    if not counts[LIKE_A_PERSON]:  # the headline has counted these apart
+        counts[INFORMATIVE] = counts.pop(OPEN, 0) + counts.pop(DIFFERS, 0)
     who = "it" if len({cell["judge"] for cell in cells}) == 1 else "a judge"
     says = {
         LIKE_A_PERSON: f"{who} is {run.best_verdict}",
         ONCE_ONLY: f"{who} is {run.best_verdict} once recalibrated",
-        INFORMATIVE: f"{who} is informative, and not shown to be {run.best_verdict}",
-        DIFFERS: f"{who} is informative, and not like a person",
+        INFORMATIVE: f"{who} is informative (better than always giving the same answer)",
+        OPEN: f"{who} is informative, and may be like a person or not",
+        DIFFERS: f"{who} is informative, and shown not to be like a person",
         UNINFORMATIVE: f"{who} does hardly better than always giving the same answer",
         DISAGREE: "people disagree among themselves",
         UNDECIDED: "nothing can be said yet",
@@ -45,22 +48,32 @@ def lead(run: AuditRun) -> str:
     parts = [
         f"in {counts[verdict]:,} {words}" for verdict, words in says.items() if counts[verdict]
     ]
-    words = [f"Of {len(cells):,} cases, {'; '.join(parts)}."]
+    words = [f"Of {len(cells):,} cases{_each_a(cells)}, {'; '.join(parts)}."]
     if len(parts) == 1:
         every = "both" if len(cells) == 2 else f"all {len(cells):,}"
-        words = [f"In {every} cases {says[next(iter(counts))]}."]
+        words = [f"In {every} cases{_each_a(cells)} {says[next(iter(counts))]}."]
     words += [surest_in_words(run), _list_in_words(run, cells), _luck(run)]
     return " ".join(filter(None, words))
 
 
-ONCE_ONLY, DIFFERS = "once", "differs"
+ONCE_ONLY, OPEN, DIFFERS = "once", "open", "differs"
+
+
+def _each_a(cells: Cells) -> str:
+    """` (one for each judge and language)`: what the cases differ in."""
+    differ = [
+        key for key in ("judge", "criterion", "language") if len({cell[key] for cell in cells}) > 1
+    ]
+    return f" (one for each {listed(differ)})"
 
 
 def _counted_as(cell: Mapping[str, Any]) -> str:
     """The verdict of a cell; of an informative judge also whether it is shown to differ."""
     if once(cell):
         return ONCE_ONLY
-    return DIFFERS if cell.get("not_like") else str(cell["verdict"])
+    if cell["verdict"] == INFORMATIVE:
+        return DIFFERS if cell.get("not_like") else OPEN
+    return str(cell["verdict"])
 
 
 def _list_in_words(run: AuditRun, cells: Cells) -> str:
@@ -73,21 +86,20 @@ def _list_in_words(run: AuditRun, cells: Cells) -> str:
     words = []
     if len(named) > MOST_NAMED:
         words.append(
-            f"{capital(LIKE_A_PERSON)} when all are looked at together: {_named(run, named)}"
+            f"{capital(LIKE_A_PERSON)} with all cases looked at together: {_named(run, named)}"
         )
     elif named:
         words.append(
-            f"Of cases named so, at most {ERROR:.0%} are expected to be named wrongly (which says"
-            " nothing of how often the judge errs)"
+            f"At most {ERROR:.0%} of the cases called {LIKE_A_PERSON} are expected not to be (this"
+            " is not how often the judge errs)"
         )
     if own:
-        whose = "its" if len(own) == 1 else "their"
-        number = plural(len(own), "other") if named else f"{len(own):,}"
+        each = "" if len(own) == 1 else " if each case is"
         words.append(
-            f"{number} by {whose} own verdict only: {_named(run, own)};"
+            f"{capital(LIKE_A_PERSON)} only{each} looked at alone: {_named(run, own)};"
             " have more outputs rated there before you rely on it"
         )
-    return f"{'; '.join(words)}." if words else ""
+    return f"{'. '.join(words)}." if words else ""
 
 
 def _named(run: AuditRun, cells: Cells) -> str:
@@ -106,8 +118,8 @@ def _luck(run: AuditRun) -> str:
         return ""
     points = plural(round(100 * most), "percentage point")
     return (
-        f"Picking the best of several judges flatters it: allow for up to {points} of what it"
-        " keeps."
+        "The best of several judges looks a little better than it is: take up to"
+        f" {points} off the share it keeps."
     )
 
 
@@ -124,10 +136,11 @@ def surest_in_words(run: AuditRun) -> str:
     if most:
         it = "it" if single else within(most["judge"])
         kept = f"{it} keeps at least {percent(most['kept_at_least'])} of what a person knows"
+        every = "both" if most["cells"] == 2 else f"all {most['cells']:,}"
         return (
-            f"Surest of {most['cells']:,} cases: {case_of(run, most)}, where {kept}, all cases"
-            " looked at together."
+            f"Surest case: {case_of(run, most)}, where {kept}, even with {every} cases looked at"
+            " together."
         )
     nearest = min(cells, key=partial(rank, end="_low"))  # a wide interval makes no best case
     it = "it" if single else within(nearest["judge"])
-    return f"In the best case, {case_of(run, nearest)}, {it} {knows(nearest)}."
+    return f"Best case: {case_of(run, nearest)}, where {it} {knows(nearest)}."

@@ -132,6 +132,7 @@ DESCRIBED: Tables = {
         *unshown("sources", "reason", "left_out", "signature"),
         Column("plainly", shown=False, later=True),
         Column("not_like", shown=False, later=True),
+        Column("misses_bad", shown=False, later=True),
         *(Column(name, shown=False, later=True) for name in LATER),
     ),
     "differences": (

@@ -1,0 +1,86 @@
+"""Where not to use a judge, and who left questions open: the end of an audit's headline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from metal.auditing.clauses import MIN_COVERAGE
+from metal.auditing.verdict import DISAGREE, TURNED, UNINFORMATIVE
+from metal.data.text import coverage, listed, within
+from metal.questions.audit.holds import Cells, of_judge
+from metal.questions.audit.places import MOST_NAMED, case, count_of, for_words
+from metal.questions.audit.run import AuditRun
+
+
+def avoid(run: AuditRun, cells: Cells, judges: Sequence[str]) -> str:
+    """Where not to use a judge: where it is shown to know hardly more than a constant. Empty where
+    that is nowhere.
+    """
+    useless = [cell for cell in cells if cell["verdict"] == UNINFORMATIVE]
+    if not useless:
+        return ""
+    if len(judges) == 1:
+        return _avoid_it(run, useless, cells)
+    if len(useless) == len(cells):
+        return "Do not use them."
+    useless_of = Counter(cell["judge"] for cell in useless)
+    cells_of = Counter(cell["judge"] for cell in cells if cell["verdict"] != DISAGREE)
+    everywhere = [judge for judge in judges if useless_of[judge] == cells_of[judge]]
+    none = [] if everywhere else _all_useless(useless, cells)
+    rest = [cell for cell in useless if case(cell) not in map(case, none)]
+    sentence = f"Use none of them {for_words(run, none)}." if none else ""
+    return f"{sentence} {_avoid_some(run, rest, cells, everywhere)}".strip()
+
+
+def _avoid_it(run: AuditRun, useless: Cells, cells: Cells) -> str:
+    """Where not to use the one judge."""
+    turned = all(TURNED in str(cell["reason"]) for cell in useless)
+    if len(useless) == len(cells):
+        return "Do not use it as it is." if turned else "Do not use it."
+    doubt = f" as it is: {TURNED}" if turned else ""
+    if {cell["verdict"] for cell in cells} == {UNINFORMATIVE, DISAGREE}:
+        return f"Do not use it there{' as it is' * turned}."
+    if len(useless) > MOST_NAMED:
+        return f"Do not use it {count_of(useless, cells)}, those marked uninformative."
+    return f"Do not use it {for_words(run, useless)}{doubt}."
+
+
+def _all_useless(useless: Cells, cells: Cells) -> Cells:
+    """A cell of each place where all judges are useless; nothing where these are many."""
+    often, judged = Counter(map(case, useless)), Counter(map(case, cells))
+    cell_at = {case(cell): cell for cell in useless if often[case(cell)] == judged[case(cell)]}
+    return list(cell_at.values()) if len(cell_at) <= MOST_NAMED else []
+
+
+def _avoid_some(run: AuditRun, useless: Cells, cells: Cells, everywhere: Sequence[str]) -> str:
+    """Which of several judges not to use, and where. everywhere: those of no use at all."""
+    if not useless:
+        return ""
+    somewhere = [cell for cell in useless if cell["judge"] not in everywhere]
+    if len(everywhere) > MOST_NAMED:
+        return f"Do not use a judge {count_of(useless, cells)}, those marked uninformative."
+    parts = [f"{listed([within(judge) for judge in everywhere])} at all"] if everywhere else []
+    if len(somewhere) > MOST_NAMED:
+        others = [cell for cell in cells if cell["judge"] not in everywhere]
+        judge = "another judge" if everywhere else "a judge"
+        parts.append(f"{judge} {count_of(somewhere, others)}, those marked uninformative")
+    else:
+        for judge in dict.fromkeys(cell["judge"] for cell in somewhere):
+            parts.append(f"{within(judge)} {for_words(run, of_judge(judge, somewhere))}")
+    return f"Do not use {', nor '.join(parts)}."
+
+
+def silent(cells: Cells, judges: Sequence[str]) -> str:
+    """Which judges left many questions open."""
+    asked, answered = (
+        Counter({judge: sum(cell[key] for cell in of_judge(judge, cells)) for judge in judges})
+        for key in ("asked", "answered")
+    )
+    often = [judge for judge in judges if answered[judge] < MIN_COVERAGE * asked[judge]]
+    if not often:
+        return ""
+    if len(often) > 1:
+        return f"{len(often)} judges answered less than {MIN_COVERAGE:.0%} of their questions."
+    share = coverage(answered[often[0]] / asked[often[0]])
+    return f"{within(often[0])} answered only {share} of its questions."
