@@ -276,7 +276,7 @@ def test_a_dataset_folder_is_read_without_the_readers_of_tables() -> None:
 
 
 def test_an_audit_loads_no_scipy(tmp_path: Path) -> None:
-    audit = f"metal.audit('datasets/demo').save({str(tmp_path / 'run')!r})"
+    audit = f"metal.audit('datasets/demo', languages='en').save({str(tmp_path / 'run')!r})"
     assert (
         run(f"import sys, metal; {audit}; print('scipy' in sys.modules)").splitlines()[-1]
         == "False"

@@ -127,7 +127,13 @@ def columns() -> dict[str, set[str]]:
     return described
 
 
-def keys(tree: ast.AST) -> Iterator[tuple[int, str]]:
+@cache
+def keys(source: str) -> tuple[tuple[int, str], ...]:
+    """Those of a module, by its text."""
+    return tuple(_keys(ast.parse(source)))
+
+
+def _keys(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Line and text of each key: `row["KEY"]`, `rows[["KEY", ...]]`, `row.get("KEY")`, `run.rows(
     "TABLE", KEY=...)`, `rows.groupby("KEY")`.
     """
@@ -181,7 +187,7 @@ def unknown(path: Path, source: str) -> list[str]:
     question = question if room == "questions" else ""
     known = allowed(room, question) | others(f"{room}/{question}".rstrip("/"))
     place = path.relative_to(PACKAGE)
-    return [f"{place}:{line} {key}" for line, key in keys(ast.parse(source)) if key not in known]
+    return [f"{place}:{line} {key}" for line, key in keys(source) if key not in known]
 
 
 MODULES = [path for room in ROOMS for path in sorted((PACKAGE / room).rglob("*.py"))]
@@ -196,7 +202,7 @@ def test_no_key_is_allowed_that_nobody_uses() -> None:
     for path in MODULES:
         room, question, *_ = path.relative_to(PACKAGE).parts
         folder = f"{room}/{question}" if room == "questions" else room
-        used[folder] |= {key for _, key in keys(ast.parse(path.read_text()))}
+        used[folder] |= {key for _, key in keys(path.read_text())}
     for folder in OTHERS:
         needed = used[folder] - allowed(*f"{folder}/".split("/")[:2])
         assert others(folder) - needed == set(), folder
@@ -206,7 +212,7 @@ def test_a_misspelt_column_is_found() -> None:
     """Each key of each module, one at a time with its last two letters exchanged, or one more."""
     planted = found = 0
     for path in MODULES:
-        for _, key in keys(ast.parse(path.read_text())):
+        for _, key in keys(path.read_text()):
             exchanged = f"{key[:-2]}{key[-1:]}{key[-2:-1]}"
             slip = exchanged if exchanged != key else f"{key}x"
             planted += 1

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.test_architecture import nodes as nodes_of
+
 PRODUCT = Path(__file__).resolve().parents[1] / "metal"
 MOST_BRANCHES = 15
 MOST_PARAMETERS = 12
@@ -17,6 +19,7 @@ BRANCHING = (
 )
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 Functions = ast.FunctionDef | ast.AsyncFunctionDef
+Nodes = tuple[ast.AST, ...]
 Finding = tuple[int, str]  # line, what stands there
 
 
@@ -34,15 +37,15 @@ def branches(function: ast.AST) -> int:
     return number
 
 
-def branching(tree: ast.Module) -> Iterator[Finding]:
-    for node in ast.walk(tree):
+def branching(nodes: Nodes) -> Iterator[Finding]:
+    for node in nodes:
         if isinstance(node, Functions) and branches(node) > MOST_BRANCHES:
             yield node.lineno, f"{node.name} has {branches(node)} branches"
 
 
-def conditionals(tree: ast.Module) -> Iterator[Finding]:
+def conditionals(nodes: Nodes) -> Iterator[Finding]:
     """Conditional expressions inside another, and statements with several."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, ast.stmt) or isinstance(node, Functions | ast.ClassDef):
             continue
         heads = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
@@ -51,19 +54,19 @@ def conditionals(tree: ast.Module) -> Iterator[Finding]:
             yield node.lineno, f"{number} conditional expressions in one statement"
 
 
-def comprehensions(tree: ast.Module) -> Iterator[Finding]:
-    for node in ast.walk(tree):
+def comprehensions(nodes: Nodes) -> Iterator[Finding]:
+    for node in nodes:
         if isinstance(node, COMPREHENSIONS):
             clauses = len(node.generators) + sum(len(each.ifs) for each in node.generators)
             if clauses > 2:
                 yield node.lineno, f"a comprehension of {clauses} clauses"
 
 
-def parameters(tree: ast.Module) -> Iterator[Finding]:
+def parameters(nodes: Nodes) -> Iterator[Finding]:
     """Functions with more parameters than a caller can keep apart; public ones and options, whose
     parameters are a command's, may have them.
     """
-    for node in ast.walk(tree):
+    for node in nodes:
         if not isinstance(node, Functions) or any(
             _declares_options(d) for d in node.decorator_list
         ):
@@ -79,10 +82,10 @@ def _declares_options(decorator: ast.expr) -> bool:
 
 
 @pytest.mark.parametrize("rule", [branching, conditionals, comprehensions, parameters])
-def test_code_stays_plain(rule: Callable[[ast.Module], Iterator[Finding]]) -> None:
+def test_code_stays_plain(rule: Callable[[Nodes], Iterator[Finding]]) -> None:
     found = [
         f"{path.relative_to(PRODUCT.parent)}:{line}: {what}"
         for path in sorted(PRODUCT.rglob("*.py"))
-        for line, what in rule(ast.parse(path.read_text(encoding="utf-8")))
+        for line, what in rule(nodes_of(path))
     ]
     assert found == []
