@@ -83,7 +83,7 @@ def joined(table: pd.DataFrame) -> pd.DataFrame:
         ({"score": [0, None, 0, 3]}, "row 3: no score and no reason (1 such row)"),
         (
             {"output": ["o1", "o2", "o1", "o1"]},
-            "row 5: rater 'B' rates output 'o1' on c a second time (first in row 4;",
+            "row 5: rater 'B' rates output 'o1' on c",
         ),
         ({"output": ["o1", "o2", "o9", "o9"]}, "row 4: output 'o9' does not exist (2 such rows)"),
     ],
@@ -344,7 +344,7 @@ def test_names() -> None:
     [
         ("hindi", "'hi'"),
         ("english", "'en'"),
-        ("xx-yy-zz", "a code such as sw or zh-Hant"),
+        ("xx-yy-zz", "such as sw or zh-Hant"),
         ("", "a code such as sw"),
     ],
 )
