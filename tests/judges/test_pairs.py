@@ -121,7 +121,7 @@ def test_which_pairs() -> None:
     assert max(by_pair.values()) - min(by_pair.values()) <= 2  # who has met less often meets first
     with pytest.raises(UnknownName, match="all, swiss, random:N, languages, or the generator"):
         compared(dataset, "alphabet")
-    with pytest.raises(UsageError, match="these are pairs already; leave it out"):
+    with pytest.raises(UsageError, match="pairs already"):
         compared(pairs_of_texts(), "all")
 
 
@@ -239,7 +239,7 @@ def test_a_judge_that_loves_the_first_place(tmp_path: Path) -> None:
     audit.save(tmp_path / "audit")
     page = (tmp_path / "audit" / "report.html").read_text()
     assert "Beware of the order" in page
-    assert "lover chooses what is shown first in" in page
+    assert "is shown first in" in page
     assert "Who wins the pairs" in page
     for language in ("en", "hi"):
         assert f"first place {rows.loc[('lover', language), 'first_place']:.0%}" in page
@@ -288,9 +288,9 @@ def test_a_judge_of_pairs_stands_on_the_board_beside_itself(tmp_path: Path) -> N
     )
     assert {"J", "J-pairs"} < set(board.tables["raters"]["rater"])
     assert re.search(r"J has r 0\.\d\d .+ one by one and r 0\.\d\d .+ in pairs", board.report())
-    with pytest.raises(DataError, match="'J-pairs' is in the dataset already"):
+    with pytest.raises(DataError, match=r"'J-pairs'.*already"):
         with_comparisons(both, pairs.folder, made_pairs(pairs.folder) or Path())
-    with pytest.raises(DataError, match="of outputs that are not in the dataset"):
+    with pytest.raises(DataError, match="not in the dataset"):
         metal.billboard(DEMO, pairs)
 
 
@@ -390,6 +390,6 @@ def test_pairs_across_languages_say_which_language_wins(
         " (34%) on"
     )
     page = (bias.save(tmp_path / "bias") / "report.html").read_text(encoding="utf-8")
-    assert "share of comparisons that a language wins" in page
-    with pytest.raises(UsageError, match="no generator has outputs for a content in two languages"):
+    assert "that a language wins" in page
+    with pytest.raises(UsageError, match="in two languages"):
         compared(made(), "languages")

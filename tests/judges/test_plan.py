@@ -323,9 +323,9 @@ def test_only_chosen_outputs_are_to_be_rated() -> None:
         assert len(drawn) == min(sample, 6)
         assert all(output.chosen for output in drawn)
     unchosen = {name: replace(output, chosen=False) for name, output in outputs.items()}
-    with pytest.raises(UsageError, match="none of the outputs is chosen"):
+    with pytest.raises(UsageError, match="outputs is chosen"):
         choose_outputs(unchosen)
-    with pytest.raises(UsageError, match="none of the outputs has a text"):
+    with pytest.raises(UsageError, match="outputs has a text"):
         choose_outputs(
             {name: replace(output, chosen=False, text="") for name, output in outputs.items()}
         )

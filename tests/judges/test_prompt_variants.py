@@ -60,7 +60,7 @@ def test_references_are_shown_in_fences_and_are_part_of_the_name(
 ) -> None:
     run = metal.judge(referenced, "openai:gpt-4o", with_reference=True, out=tmp_path / "run", **ASK)
     assert set(run.ratings["rater"]) == {"openai:gpt-4o/detailed-reference"}
-    assert any("judged without a reference" in warning for warning in run.job.warnings)
+    assert any("without a reference" in warning for warning in run.job.warnings)
     data = load_dataset(referenced)
     for question in run.job.plan.questions(run.job.plan.models[0]):
         own, text = data.outputs[question.output.output].text, question.message.user
@@ -101,7 +101,7 @@ def test_without_references_it_is_refused(server: LlmServer, tmp_path: Path) -> 
     demo = load_dataset(DEMO)
     bare = {name: replace(source, references=()) for name, source in demo.sources.items()}
     save_dataset(replace(demo, sources=bare), tmp_path / "bare")
-    with pytest.raises(UsageError, match="has no references to show"):
+    with pytest.raises(UsageError, match="no references to show"):
         metal.judge(
             tmp_path / "bare", "openai:gpt-4o", with_reference=True, out=tmp_path / "run", **ASK
         )
@@ -430,7 +430,7 @@ def test_a_criterion_that_compares_with_the_reference_is_judged_with_it(
 ) -> None:
     metal.criterion_new("fluency", referenced, template="summarization")
     ask: dict[str, Any] = {"criteria": "fluency", "languages": "en", "dry_run": True}
-    with pytest.raises(UsageError, match="fluency compares with the reference"):
+    with pytest.raises(UsageError, match="fluency compares"):
         metal.judge(referenced, "openai:gpt-4o", out=tmp_path / "run", **ask)
     job = metal.judge(
         referenced, "openai:gpt-4o", with_reference=True, out=tmp_path / "run", **ask
@@ -466,7 +466,7 @@ def test_examples_are_held_out(server: LlmServer, tmp_path: Path) -> None:
         "openai:gpt-4o/simple-4-shot",
         "openai:gpt-4o/detailed-4-shot",
     }
-    assert any("are examples, or share their sources" in warning for warning in run.job.warnings)
+    assert any("are examples" in warning for warning in run.job.warnings)
     drawn = plan.prompts[0].examples
     assert set(drawn) == {"en", "es"}
     for language, examples in drawn.items():
@@ -536,7 +536,7 @@ def test_a_text_that_is_an_example_is_not_judged_elsewhere() -> None:
         ({"examples": 2, "prompt_language": "de"}, "prompts in English"),
         (
             {"examples": 2, "criteria": "helpfulness"},
-            "no output in en has a rating by people of helpfulness",
+            "in en .* of helpfulness",
         ),
     ],
 )
@@ -654,9 +654,7 @@ def test_a_table_without_a_question_is_asked_for_one(
 ) -> None:
     """`overall` of a table is not the shipped criterion that compares with references."""
     for more in ({}, {"criteria": "overall"}, {"prompt": "simple"}):
-        with pytest.raises(
-            UsageError, match="neither a question nor a description; give `question`"
-        ):
+        with pytest.raises(UsageError, match="give `question`"):
             metal.judge(answers, "openai:gpt-4o", out=tmp_path / "run", **more)
     assert not (tmp_path / "run").exists()
 
@@ -665,9 +663,7 @@ def test_a_question_is_about_one_criterion_of_a_judge_with_a_prompt(
     server: LlmServer, tmp_path: Path
 ) -> None:
     ask: dict[str, Any] = {"out": tmp_path / "run", "dry_run": True, "languages": "en"}
-    with pytest.raises(
-        UsageError, match=r"about one criterion, and there are .*say which with `criteria`"
-    ):
+    with pytest.raises(UsageError, match=r"about one criterion.*`criteria`"):
         metal.judge(DEMO, "openai:gpt-4o", question=HELPS, **ask)
     with pytest.raises(UsageError, match="`question` is empty"):
         metal.judge(DEMO, "openai:gpt-4o", question="  ", criteria="task_quality", **ask)

@@ -49,6 +49,7 @@ from metal.raters.judges.templates import load_template
 from tests.cli.runs import KEY
 from tests.conftest import TASK_QUALITY, offer
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
+from tests.saying import tells
 
 # The providers' own packages warn of their own future.
 pytestmark = [
@@ -280,7 +281,7 @@ def test_nobody_there_is_not_reached(name: str) -> None:
     url = f"http://127.0.0.1:{port}"
     nobody = SimpleNamespace(url=url, openai_url=f"{url}/v1")
     failure = failed(name, cast(LlmServer, nobody))
-    assert str(failure) == f"cannot reach {url}: connection refused, no server listens there"
+    assert tells(str(failure), f"{url}:", "connection refused")
 
 
 @pytest.mark.parametrize("name", DIRECT)
@@ -289,10 +290,7 @@ def test_a_host_that_nobody_knows_is_not_reached(name: str) -> None:
         url="http://no-such-host.invalid", openai_url="http://no-such-host.invalid/v1"
     )
     failure = failed(name, cast(LlmServer, nobody))
-    assert (
-        str(failure)
-        == "cannot reach http://no-such-host.invalid: the host's name is not known (DNS)"
-    )
+    assert tells(str(failure), "no-such-host.invalid", "(DNS)")
 
 
 @pytest.fixture
@@ -341,9 +339,7 @@ def test_an_untrusted_certificate_is_told(name: str, untrusted: str) -> None:
     nobody = SimpleNamespace(url=untrusted, openai_url=f"{untrusted}/v1")
     failure = failed(name, cast(LlmServer, nobody))
     assert failure.kind == calls.UNREACHED
-    assert str(failure).startswith(
-        f"cannot reach {untrusted}: its certificate is not trusted (self"
-    )
+    assert tells(str(failure), f"{untrusted}:", "not trusted (self")
 
 
 @pytest.mark.parametrize("name", ["openai:gpt-4o", "gemini:gemini-2.5-pro", "anthropic:claude-one"])
@@ -737,9 +733,7 @@ def test_it_is_listed_with_what_it_lacks(site: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_what_it_cannot_do_is_told(site: Path) -> None:
-    with pytest.raises(
-        UsageError, match=r"echo has no batch service; .*openai.* Ask it without `batch=True`"
-    ):
+    with pytest.raises(UsageError, match=r"echo has no batch.*openai.*`batch=True`"):
         open_batch_client(find_model("echo:1", {}))
     with pytest.raises(
         UsageError, match=r"needy:x needs nothing_of_this_name, which is not installed"

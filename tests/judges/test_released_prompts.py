@@ -127,7 +127,7 @@ def test_faults(release: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         text.replace("SYSTEM", "X"),
     ):
         constants.write_text(wrong, encoding="utf-8")
-        with pytest.raises(DataError, match=r"constants\.py.*Take the file from the release again"):
+        with pytest.raises(DataError, match=r"constants\.py.*from the release again"):
             load_template("detailed", [release, PROMPTS])
     constants.write_text(text, encoding="utf-8")
     monkeypatch.setitem(sys.modules, "langchain_core.output_parsers", None)

@@ -178,9 +178,9 @@ def test_a_number_is_a_score_on_a_criterion_without_levels(
         (
             "vllm-score:m",
             "ordinal",
-            "quality has levels .0, 1, 2.; read people's ratings as numbers without",
+            "quality has levels .0, 1, 2.",
         ),
-        ("vllm-classify:m,openai:gpt-4o", "ordinal", "get no prompt; give them a run of their own"),
+        ("vllm-classify:m,openai:gpt-4o", "ordinal", "get no prompt"),
     ],
 )
 def test_what_cannot_be_is_said_before_anything_is_sent(
@@ -191,7 +191,7 @@ def test_what_cannot_be_is_said_before_anything_is_sent(
 
 
 def test_a_head_gives_one_score_an_output() -> None:
-    with pytest.raises(UsageError, match="say on which criterion it is, with `criteria`"):
+    with pytest.raises(UsageError, match=r"criterion it is.*`criteria`"):
         metal.judge("datasets/demo", "vllm-classify:m", base_url="http://127.0.0.1:9", dry_run=True)
     with pytest.raises(UsageError, match="leave out `together`"):
         metal.judge(
@@ -201,7 +201,7 @@ def test_a_head_gives_one_score_an_output() -> None:
             together=True,
             dry_run=True,
         )
-    with pytest.raises(UsageError, match="gives scores, it writes nothing"):
+    with pytest.raises(UsageError, match=r"gives scores.*writes nothing"):
         metal.generate(
             "datasets/demo", "vllm-reward:m", base_url="http://127.0.0.1:9", dry_run=True
         )
@@ -235,7 +235,7 @@ def asked(server: HeadServer, provider: str, measure: str, source: str = "questi
         ("vllm-classify", "ordinal", {"probs": [0.5]}, calls.UNFIT,
             "gives one number, and the criterion has 3 levels"),
         ("vllm-classify", "interval", {"probs": [0.5, 0.5]}, calls.UNFIT,
-            "2 classes, and the criterion has no levels"),
+            "criterion has no levels"),
         ("vllm-classify", "ordinal", {"probs": [0.9, 0.8, 0.1]}, calls.UNFIT, "no probabilities"),
         ("vllm-classify", "ordinal", {"probs": [2.0, -1.5, 0.5]}, calls.UNFIT, "no probabilities"),
         ("vllm-classify", "ordinal", {"probs": ["a", "b", "c"]}, calls.NO_NUMBER,
@@ -305,7 +305,7 @@ def test_what_lies_beyond_the_ends_of_a_scale_is_lost_for_nobody(tmp_path: Path)
     for judge in ("vllm-reward:m", "vllm-classify:m"):
         with pytest.raises(
             UsageError,
-            match=r"quality has ends \(0 to 2\); read people's ratings as numbers without",
+            match=r"quality has ends \(0 to 2\)",
         ):
             metal.judge(tmp_path / "data", judge, base_url="http://127.0.0.1:9/v1", dry_run=True)
 
