@@ -15,6 +15,7 @@ from metal.raters.metrics import Item, Metric, find_metric
 from metal.raters.metrics.conformance import SAMPLES, Trial, conformance
 from metal.raters.metrics.contract import Answer
 from tests.metrics.test_metrics import CORE
+from tests.saying import tells
 
 
 def clock() -> Callable[[], float]:
@@ -56,7 +57,7 @@ def test_a_metric_without_fault() -> None:
     assert result["identity"].words == "identical texts reach 1 in all 45 languages"
     assert result["empty texts"].words == "no score, because the output is empty, no reference"
     # 4.5 s over 45 sentences
-    assert result["speed"].words == "100 ms per sentence, loading included"
+    assert tells(result["speed"].words, "100 ms per sentence")
 
 
 def test_identity_missed_in_scripts_that_a_tokenizer_does_not_know() -> None:
@@ -67,10 +68,8 @@ def test_identity_missed_in_scripts_that_a_tokenizer_does_not_know() -> None:
         metric(lambda item: theirs.score(item.references[0], item.text)["rouge1"].fmeasure)
     )
     assert result["identity"].holds is False
-    assert (
-        result["identity"].words
-        == "identical texts do not reach 1 in am, ar, bn, my, zh, zh-Hant, gu, hi and 17 more; in"
-        " the first it is 0"
+    assert tells(
+        result["identity"].words, "in am, ar, bn, my, zh, zh-Hant, gu, hi and 17 more;", "it is 0"
     )
     assert result["direction"].holds is False
 
@@ -92,7 +91,7 @@ NUMBERS = count()
 FAULTY = {
     "no score in one language": (
         metric(lambda item: "too foreign" if item.language == "yo" else equal(item)),
-        ("identity", "identical texts do not reach 1 in yo; in the first it is missing"),
+        ("identity", ".*not reach 1 in yo;.* is missing"),
     ),
     "a mean over references": (
         metric(mean, multi_reference=True),
@@ -105,19 +104,19 @@ FAULTY = {
     "never a score": (metric(lambda item: "never"), ("range", "no sentence has a score")),
     "a need not declared": (
         metric(lambda item: float(item.text == item.references[0]), needs=()),
-        ("empty texts", ".* says it does not need is missing: IndexError.*"),
+        ("empty texts", ".* not need is missing: IndexError.*"),
     ),
     "no letters": (
         metric(lambda item: len(item.references) / sum(letter.isalpha() for letter in item.text)),
-        ("odd texts", "stops at one of them: ZeroDivisionError: division by zero"),
+        ("odd texts", "stops .*: ZeroDivisionError: .*"),
     ),
     "another score each time": (
         metric(lambda item: float(next(NUMBERS)), high=None),
-        ("determinism", "the same texts get other scores a second time"),
+        ("determinism", ".*other scores a second time"),
     ),
     "texts before count": (
         Metric("ranks", "", ranks, "1", low=0.0, high=1.0),
-        ("determinism", "a score depends on which texts are scored before or beside it"),
+        ("determinism", ".*before or beside it"),
     ),
 }
 

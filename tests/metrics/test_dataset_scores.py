@@ -35,6 +35,7 @@ from metal.raters.metrics.dataset_scores import (
     with_metric_score,
 )
 from tests.conftest import TASK_QUALITY
+from tests.saying import tells
 
 
 def dataset(
@@ -90,11 +91,9 @@ def test_an_output_that_is_a_reference_is_never_compared_with_itself() -> None:
     outputs = list(made.outputs.values())
     chrf = find_metric("chrf")
     scores = by_output(score_outputs(chrf, made, outputs))
-    assert scores["s2/people"] == "the output is the only reference"
+    assert tells(scores["s2/people"], "is the only reference")
     assert scores["s1/b"] < 30
-    assert about_references([chrf], made, outputs) == [
-        "1 output ('s2/people') equal to a reference: not compared with that one"
-    ]
+    assert tells(about_references([chrf], made, outputs), "1 output ('s2/people')", "not compared")
     assert about_references([find_metric("compression")], made, outputs) == []
     upper = replace(cafe, text="CAFÉ au lait")
     assert isinstance(
@@ -170,7 +169,7 @@ def test_which_outputs_are_scored() -> None:
             "has no references, which chrf, rouge-l are compared with; add them",
         ),
         ({"references": (" ",)}, "x", "has no references"),
-        ({"text": ""}, "x", "no texts of its sources, which novelty is compared with"),
+        ({"text": ""}, "x", "no texts .* which novelty is"),
     ],
 )
 def test_nothing_to_compare_with(source: dict[str, Any], text: str, message: str) -> None:
@@ -323,8 +322,8 @@ def test_no_score(made: Dataset, cell: object) -> None:
             "comet.csv row 3: score 'high' is not a finite number",
         ),
         ({"output": ["b"], "score": ["inf"]}, "score 'inf' is not a finite number"),
-        ({"output": ["b"], "scores": [1]}, "no scores of outputs (columns found: output, scores)"),
-        ({"source": ["s"], "score": [1]}, "or source, generator and score"),
+        ({"output": ["b"], "scores": [1]}, "(columns found: output, scores)"),
+        ({"source": ["s"], "score": [1]}, "source, generator and"),
         ({"output": [], "score": []}, "no rows below the header"),
     ],
 )
@@ -338,7 +337,5 @@ def test_faults(made: Dataset, columns: dict[str, list[Any]], message: str) -> N
 def test_two_outputs_of_one_source_and_generator() -> None:
     outputs = [Output(name, "s", "g", "en") for name in "ab"]
     made = assemble(Card("made"), [TASK_QUALITY], [Source("s", "en")], outputs, [], facts_from([]))
-    with pytest.raises(
-        UsageError, match="2 outputs of source 's' by 'g'; name outputs in a column `output`"
-    ):
+    with pytest.raises(UsageError, match=r"2 outputs of source 's' by 'g'.*`output`"):
         read(made, source=["s"], generator=["g"], score=[1])
