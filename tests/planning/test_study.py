@@ -19,6 +19,7 @@ from metal.questions.design.plans import SCORE
 from metal.questions.design.settings import DesignSettings, Prices
 from metal.questions.design.study import ALL, COLUMNS, DesignTables, design
 from tests.planning.studies import BINARY, LIKERT, study
+from tests.saying import tells
 
 
 def few(**settings: object) -> DesignSettings:
@@ -174,9 +175,8 @@ def test_a_language_needs_what_its_dearest_criterion_needs(found: DesignTables) 
 
 
 def test_too_little_pay_is_warned_of(found: DesignTables) -> None:
-    warning = "$0.20 for 60 seconds is $12.00 an hour, below $15.00: people are paid too little"
-    assert found.warnings[0].startswith(warning)
-    assert found.warnings[0].endswith("pay $0.25 a task or more")
+    pay = ("$0.20 for 60 seconds", "$12.00 an hour, below $15.00", "pay $0.25 a task")
+    assert tells(found.warnings[0], *pay)
 
 
 def test_the_same_again_and_no_figure_hangs_on_others(data: Dataset, found: DesignTables) -> None:
@@ -219,7 +219,7 @@ def test_one_person_only() -> None:
     found = design(study(people=("A",)), few())
     assert any("one person only" in warning for warning in found.warnings)
     multi = found.tables["designs"].query("labelling == 'multilabelling'")
-    assert set(multi["undefined"]) == {"items have one label: there is nothing to combine"}
+    assert set(multi["undefined"].str.contains("one label")) == {True}
     assert multi["sd"].isna().all()
     good = asked(found, LIKE_A_PERSON)
     assert good["items_needed"].isna().all()
@@ -281,7 +281,7 @@ def test_what_cannot_be_done_is_said(
 def test_people_who_rated_nothing() -> None:
     data = study(sources=4)
     data.ratings.loc[data.ratings["kind"] == "human", "score"] = np.nan
-    with pytest.raises(UsageError, match="rated nothing of what was asked for"):
+    with pytest.raises(UsageError, match="nothing of what was"):
         design(data, few())
 
 
