@@ -138,7 +138,7 @@ def test_with_anchors_a_gap_is_the_judge_s_own() -> None:
         .tables["language_bias"]
         .set_index("language")
     )
-    assert set(table["by"]) == {"people made comparable by anchors"}
+    assert set(table["by"].str.contains("by anchors")) == {True}
     assert table.loc["hi", "gap"] == pytest.approx(0.5, abs=0.2)
     assert table.loc["hi", "lean_low"] < 0 < table.loc["hi", "lean_high"]
     assert table.loc["hi", "lean"] == pytest.approx(0, abs=0.15)
@@ -147,7 +147,7 @@ def test_with_anchors_a_gap_is_the_judge_s_own() -> None:
 
 def test_what_cannot_be_planned_is_said_in_a_line(tmp_path: Path) -> None:
     read(rated(own=20).drop(columns="content").assign(content="")).save(tmp_path / "own")
-    with pytest.raises(UsageError, match="no content has an output in each of en, hi"):
+    with pytest.raises(UsageError, match="in each of en, hi"):
         metal.design_anchors(tmp_path / "own")
     frame = rated(own=0, anchors=20)
     read(frame[frame["rater"].str.endswith("A") & (frame["source"] < "en-a15")]).save(

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -26,6 +25,7 @@ from metal.questions.drift.page import answer, sections
 from metal.questions.drift.store import WatchFile
 from metal.questions.drift.watching import Key
 from tests.report.checks import Visiting, check_saved
+from tests.saying import tells
 
 LANGUAGES = ("en", "hi", "ta")
 OUTPUTS = 150
@@ -90,7 +90,7 @@ def test_a_judge_that_got_worse_in_one_language(tmp_path: Path, visit: Visiting)
     assert row["difference_low"] < -0.3 < row["difference_high"] < -0.15
     # who is right no more says something else
     assert row["flips"] == pytest.approx(-row["difference"])
-    assert "floor: the judge was asked once before" in row["undefined"]
+    assert tells(row["undefined"], "floor:", "asked once")
     identity = sections(result)[-1].tables[0]
     assert {tuple(cell.text for cell in part[2:]) for part in identity.rows} == {
         ("–", "–", "Not on record")
@@ -145,7 +145,7 @@ def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
         assert " in Hindi (answers 94%" in headline(result)
         silence, step = cards(result)
         assert silence.words.endswith("A loss beyond 5% is likely, but not sure.")
-        assert step.words == "See why answers are missing in Hindi (ratings)."
+        assert tells(step.words, "missing in Hindi")
         assert row["why"].startswith("answers 94%, before 100%, −6% [−1")
         assert row["needed"] > OUTPUTS
         with pytest.raises(
@@ -175,7 +175,7 @@ def test_judges_of_other_names_are_paired_where_that_is_clear() -> None:
     before, now = table(answers(name="old")), table(answers(name="new"))
     assert set(metal.diff(now, before).tables["drift"]["before"]) == {"old"}
     both = table(answers(name="new"), answers(0.1, name="newer"))
-    with pytest.raises(UsageError, match=r'say which belong together with `judges="new=old"`'):
+    with pytest.raises(UsageError, match='`judges="new=old"`'):
         metal.diff(both, before)
     assert set(metal.diff(both, before, judges="newer=old").tables["drift"]["judge"]) == {"newer"}
     with pytest.raises(UnknownName, match="judge 'newest' is not known"):
@@ -196,11 +196,11 @@ def test_an_audit_is_held_against_its_data(tmp_path: Path, monkeypatch: pytest.M
     audit = metal.audit("now", resamples=100)
     assert says(metal.diff(audit, metal.open_run("runs/last-week")))["hi"] == "worse"
     table(answers(0.1)).save("before", force=True)
-    with pytest.raises(UsageError, match="last-week: its ratings changed since it was made"):
+    with pytest.raises(UsageError, match=r"last-week:.*changed"):
         metal.diff(audit, "runs/last-week")
     with pytest.raises(
         UsageError,
-        match=r"was made from world, which is not here; say where the dataset is with `data`",
+        match=r"world.*`data`",
     ):
         metal.diff(metal.audit(now, resamples=100), before)
     lost = replace_texts(before)
@@ -325,10 +325,7 @@ def test_a_gate_says_so_by_its_exit_code(anchors: Path) -> None:
     assert "What to do next: Do not use j in Hindi as before" in printed
     assert "metal audit anchors worse" in printed
     words = [card.words for card in cards(metal.gate("gate.toml", worse))]
-    assert (
-        "Model, prompt and parameters are the same; schema is not recorded, so the cause is"
-        " unknown." in words
-    )
+    assert tells(words, "schema is not", "unknown")
     again = CliRunner().invoke(command_line, ["gate", "gate.toml", str(same), "--json"])
     assert json.loads(again.stdout)["verdict"] == "equivalent"
 
@@ -338,9 +335,7 @@ def test_another_judge_is_another_judge(anchors: Path) -> None:
     gate = metal.gate("gate.toml", prompt)
     assert (gate.verdict, gate.exit_code) == ("different", 1)
     assert "prompt changed from simple, ratings 1a2b to simple, ratings ffff" in gate.junit()
-    assert headline(gate).endswith(
-        "Changed since the baseline: prompt (simple, ratings 1a2b → simple, ratings ffff)."
-    )
+    assert headline(gate).endswith("prompt (simple, ratings 1a2b → simple, ratings ffff).")
     (next_step,) = (card for card in cards(gate) if card.command)
     assert 'write expected = ["prompt"] above [margins] in gate.toml' in next_step.words
     assert next_step.command == "metal gate gate.toml prompt"
@@ -404,12 +399,8 @@ def test_a_gate_reads_a_passport_and_stands_in_an_audit(anchors: Path) -> None:
     assert passed.verdict == "equivalent"
     lines = metal.audit("anchors", same, passed, resamples=100).records("remarks")
     assert {line["language"] for line in lines} == set(LANGUAGES)
-    assert lines[0]["line"].startswith(
-        "equivalent beside baseline: agreement with people changed by "
-    )
-    with pytest.raises(
-        UsageError, match="the prompt of j on overall is not the one that was audited"
-    ):
+    assert tells(lines[0]["line"], "equivalent", "baseline", "changed by")
+    with pytest.raises(UsageError, match="prompt of j on overall"):
         metal.gate(
             "gate.toml", judge_run(Path("prompt"), Path("anchors"), prompt_hash={"overall": "ffff"})
         )
@@ -417,9 +408,7 @@ def test_a_gate_reads_a_passport_and_stands_in_an_audit(anchors: Path) -> None:
     with pytest.raises(UsageError, match="expired on 2020-06-29"):
         metal.gate("gate.toml", same)
     gate.write_text(gate.read_text().replace('"passport/passport.json"', "3"))
-    with pytest.raises(
-        DataError, match=r'passport is 3\. Write a path, passport = "passport\.json"'
-    ):
+    with pytest.raises(DataError, match=r'passport is 3\..*passport = "passport\.json"'):
         metal.gate("gate.toml", same)
 
 
@@ -442,7 +431,7 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         (("anchors_hash", "least_hash"), "setting of bad.toml 'least_hash' is not known"),
         (
             ('baseline_hash = "', "expected = []\n#"),
-            "no baseline_hash, without which a change since",
+            "no baseline_hash",
         ),
         (('anchors = "anchors"', 'anchors = "none"'), "no such file or folder"),
     ):
@@ -457,20 +446,18 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         metal.gate_init("anchors", "baseline")
     with pytest.raises(
         UsageError,
-        match=r"j was asked once for the baseline; make it with `metal\.judge\(repeat=2\)`",
+        match=r"j was asked once.*`metal\.judge\(repeat=2\)`",
     ):
         metal.gate_init("anchors", same, out="once.toml")
     rows = pd.read_parquet("same/ratings.parquet")
     rows[~rows["output"].astype(str).str.contains("ta")].to_parquet("same/ratings.parquet")
     with pytest.raises(UsageError, match=r"in Tamil .* and not now"):
         metal.gate("gate.toml", same)
-    with pytest.raises(
-        UsageError, match=r"anchors holds what a gate compares with \(gates\.jsonl\)"
-    ):
+    with pytest.raises(UsageError, match=r"anchors.*\(gates\.jsonl\)"):
         table(answers(name="A9")).save("anchors", force=True)
     shutil.rmtree("anchors")
     table(answers(name="A9")).save("anchors")
-    with pytest.raises(UsageError, match="the anchors anchors changed since the gate was written"):
+    with pytest.raises(UsageError, match="anchors anchors changed"):
         metal.gate("gate.toml", same)
 
 
@@ -508,16 +495,12 @@ def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:
         judged / "ratings.parquet"
     )
     watch = metal.gate_watch("gate.toml", judged, data="system", state="system.jsonl")
-    assert watch.headline.startswith(
-        "The system drifted, and its judge did not: English (ratings, after "
-    )
+    assert tells(watch.headline, "drifted", "English (ratings, after")
     named = ("--data", "system", "--state", "again.jsonl")
     code, printed = run("gate", "watch", "gate.toml", str(judged), *named)
     assert (code, printed.split("\n")[0][:40]) == (1, watch.headline[:40])
     metal.gate_init("anchors", "baseline", out="wide.toml", margin=0.1)
-    with pytest.raises(
-        UsageError, match=r"watch.jsonl watches another judge, other languages or other levels"
-    ):
+    with pytest.raises(UsageError, match=r"watch\.jsonl.*another judge"):
         metal.gate_watch("wide.toml", "bad")
 
 
@@ -525,24 +508,14 @@ def test_gate_init_says_what_it_will_see(anchors: Path) -> None:
     promise, judge, system, passes = metal.gate_init(
         "anchors", "baseline", out="wide.toml", margin=0.1
     )
-    assert (
-        promise
-        == "If the judge agrees with people as on the anchors, or better, the chance of any "
-        "false alarm, ever, in any of 6 streams, is at most 5%."
-    )
+    assert tells(promise, "in any of 6 streams", "at most 5%")
     # about 125 of 150 right; alpha / 12: L about .74, above .83 - .1: 2 x .1
-    assert re.match(
-        r"A watch will find a loss of agreement with people of about 20%\. To find a loss of 20%"
-        r" takes anchors",
-        judge,
-    )
-    assert judge.endswith("sources in each language; there are 150.")
+    find = "To find a loss of 20%"
+    assert tells(judge, "A watch", "about 20%.", find, "anchors", "sources", "there are 150.")
     assert "the system's mean score" in system
-    assert passes.startswith(
-        "A PASS, where nothing changed, takes about 72 anchors in each language"
-    )
+    assert tells(passes, "A PASS", "about 72 anchors")
     # and the mean's margin is 5%
-    assert passes.endswith("the unchanged judge gives another answer to 0% of them.")
+    assert tells(passes, "unchanged judge", "0% of them.")
     _, planned, *_ = metal.gate_init(
         "anchors", "baseline", out="planned.toml", loss=0.1, streams=40
     )
@@ -551,9 +524,7 @@ def test_gate_init_says_what_it_will_see(anchors: Path) -> None:
         "gate", "init", "anchors", "baseline", "--out", "printed.toml", "--margin", "1%"
     )
     assert code == 0
-    assert "or better, the chance of any false alarm, ever, in any of 6 streams" in " ".join(
-        printed.split()
-    )
+    assert tells(printed, "false alarm", "in any of 6 streams")
     assert "Too few anchors in 3 of 3 cases (ratings in English," in printed
     with pytest.raises(UsageError, match="streams 2: the baseline has 6; give as many, or more"):
         metal.gate_init("anchors", "baseline", out="few.toml", streams=2)
@@ -573,7 +544,7 @@ def test_a_gate_declared_before_there_were_streams(anchors: Path) -> None:
     Path("fewer.toml").write_text(text.replace("streams = 6", "streams = 5"), encoding="utf-8")
     with pytest.raises(
         UsageError,
-        match=r"6 streams to watch, but the promise of fewer.toml holds for 5",
+        match=r"6 streams.*fewer\.toml.*5",
     ):
         metal.gate_watch("fewer.toml", same)
     assert not Path("watch.jsonl").exists()

@@ -11,6 +11,7 @@ import metal
 from metal.questions.jury.answer import cards, headline
 from metal.questions.jury.page import answer
 from tests.report.checks import Visiting, check_saved
+from tests.saying import tells
 
 
 def test_the_page_and_the_run_again(tmp_path: Path, visit: Visiting) -> None:
@@ -44,12 +45,12 @@ def test_the_page_and_the_run_again(tmp_path: Path, visit: Visiting) -> None:
     assert table["better"].to_dict() == {"en": "yes", "hi": "unclear", "sw": ""}
     html = check_saved(visit, made, tmp_path / "run", "overview", "figures", "methods")
     assert metal.open_run(tmp_path / "run").ratings.equals(made.ratings)
-    assert "better than its best member in 1 of 2 cases, most clearly on" in html
+    assert tells(html, "best member", "in 1 of 2 cases")
     assert " in Hindi its 3 members count as" in html
-    assert "no output that the jury and people rated (" in html
+    assert "jury and people rated (" in html
     assert [card.command for card in cards(made)][-1] == "metal audit DATASET JURY"
     alone = metal.jury(data, judges="J2", resamples=200)
-    assert headline(alone) == "A jury of one is that judge, J2: name two or more to compare."
+    assert tells(headline(alone), "J2: name two or more")
     agreement = alone.tables["jury"]["agreement"].dropna()
     assert [cell.text for cell in answer(alone).rows[0][1:3]] == [
         f"{share:.0%}" for share in agreement

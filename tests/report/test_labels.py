@@ -20,6 +20,7 @@ from metal.questions.design.labels.page import answer
 from metal.stats.significance import t_quantile
 from tests import DEMO
 from tests.report.checks import Visiting, check_saved
+from tests.saying import tells
 
 
 def rated(
@@ -115,11 +116,11 @@ def test_languages_that_cannot_be_planned_are_counted() -> None:
 
 def test_what_cannot_be_planned_says_why() -> None:
     (why,) = metal.design_labels(read(rated(labelled=6))).tables["labels"]["undefined"]
-    assert "6 sources with people and judge, 10 needed" in why
+    assert tells(why, "6 sources", "10 needed")
     (why,) = metal.design_labels(read(rated(rho=0.9)), half_width=0.005).tables["labels"][
         "undefined"
     ]
-    assert "without a judge, and there are 300 sources" in why
+    assert tells(why, "without a judge", "there are 300 sources")
     for options, words in (
         ({"half_width": 0.7}, "above 0 and below 0.5"),
         ({"budget": 10.0}, "need `pay`"),
@@ -152,7 +153,7 @@ def test_equal_probabilities(folder: Path) -> None:
     metal.sample_labels(folder, labels=40)
     assert first < {json.loads(line)["source"] for line in drawn.file.read_text().splitlines()}
     before = drawn.file.read_bytes()
-    with pytest.raises(UsageError, match="earlier sources: keep `seed`"):
+    with pytest.raises(UsageError, match="keep `seed`"):
         metal.sample_labels(folder, labels=30)
     with pytest.raises(UsageError, match="earlier sources"):
         metal.sample_labels(folder, labels=40, seed=1)
@@ -161,7 +162,7 @@ def test_equal_probabilities(folder: Path) -> None:
     languages = [json.loads(line)["language"] for line in drawn.file.read_text().splitlines()]
     assert [languages.count(code) for code in ("en", "hi")] == [40, 60]
     (warning,) = metal.sample_labels(folder, labels=100_000).warnings
-    assert re.fullmatch(r"fewer than 100,000 sources, so that all are drawn: .* \d+", warning)
+    assert re.fullmatch(r"fewer than 100,000 .* all are drawn: .* \d+", warning)
 
 
 def test_rare_scores_are_drawn_more_often_and_count_less(folder: Path) -> None:
@@ -186,7 +187,7 @@ def test_rare_scores_are_drawn_more_often_and_count_less(folder: Path) -> None:
     truth = people[people["language"] == "en"]["score"].mean() / 100
     assert row["corrected_low"] <= truth <= row["corrected_high"]
     assert made.manifest["settings"]["labelled"] == "drawn"
-    assert any("2 of 40 drawn sources have no label yet" in warning for warning in made.warnings)
+    assert any("2 of 40 drawn sources" in warning for warning in made.warnings)
     assert "drawn@" in made.signature
 
 
@@ -216,7 +217,7 @@ def test_only_drawn_sources_are_handed_out(tmp_path: Path) -> None:
 def test_what_cannot_be_drawn_says_why(folder: Path) -> None:
     with pytest.raises(UnknownName, match="gpt-5"):
         metal.sample_labels(folder, labels=10, judge="gpt-5")
-    with pytest.raises(UsageError, match="`labels` 0: use a whole number, 1 or more"):
+    with pytest.raises(UsageError, match=r"`labels` 0:.*1 or more"):
         metal.sample_labels(folder, labels=0)
     drawn = metal.sample_labels(folder, labels=10)
     drawn.file.write_text(drawn.file.read_text().replace("0.1", "1.5"))

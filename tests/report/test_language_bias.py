@@ -19,6 +19,7 @@ from metal.errors import UsageError
 from metal.show.pages import headline, screen, tables
 from metal.show.view import TableView
 from tests.report.checks import Visiting, check_saved
+from tests.saying import tells
 
 
 def parallel(lean: int, hostile: str = "") -> metal.Dataset:
@@ -142,12 +143,8 @@ def test_conditions_are_compared_with_what_they_were_made_from() -> None:
         both.card, *parts, tidy_facts(facts.loc[facts["output"] != without, list(FACTS)])
     )
     bias = metal.bias_language(fewer)
-    assert bias.warnings == (
-        (
-            "j: 1 output made from one that it did not judge left out of the conditions:"
-            f" {without}/eu-rubric"
-        ),
-    )
+    assert len(bias.warnings) == 1
+    assert tells(bias.warnings, "j: 1 output", "left out", f"{without}/eu-rubric")
     assert bias.tables["conditions"]["pairs"].tolist() == [row["pairs"] - 1]
 
 
@@ -157,7 +154,7 @@ def test_what_cannot_be_asked_is_said_in_a_line() -> None:
         metal.bias_language(one)
     with pytest.raises(UsageError, match="no judges in the data"):
         metal.bias_language(pd.concat([one, one.assign(language="es")]))
-    with pytest.raises(UsageError, match="pivot 'fr' is not one of the languages"):
+    with pytest.raises(UsageError, match="pivot 'fr'"):
         metal.bias_language(parallel(0), pivot="fr")
 
 
@@ -167,11 +164,10 @@ def test_the_bundled_numbers(tmp_path: Path) -> None:
         command_line, ["bias", "language", "datasets/mlqe", "--out", str(tmp_path / "run")]
     )
     assert ran.exit_code == 0, ran.output
-    assert (
-        "Compared with these people, mixtral-8x7b is most lenient in English to Chinese (+0.53)"
-        in " ".join(ran.output.split())
+    assert tells(
+        " ".join(ran.output.split()), "mixtral-8x7b", "most lenient", "English to Chinese (+0.53)"
     )
-    assert "it is not shown to tell good from bad." in " ".join(ran.output.split())
+    assert "tell good from bad" in " ".join(ran.output.split())
     table = (
         metal.open_run(tmp_path / "run")
         .tables["language_bias"]
@@ -281,10 +277,7 @@ def test_nothing_to_compare_by_is_refused_and_low_reliability_is_said() -> None:
         for rater in ("A1", "A2")
     ]
     warnings = metal.bias_language(pd.DataFrame(judged + noise)).warnings
-    assert any(
-        "people's reliability is below 0.3 in English" in line and "ask more people" in line
-        for line in warnings
-    )
+    assert any("below 0.3 in English" in line and "ask more people" in line for line in warnings)
 
 
 @pytest.mark.reference

@@ -18,6 +18,7 @@ import metal
 from metal.data.files import bundled
 from metal.errors import UsageError
 from tests.llm_server import LlmServer, prompt_digest
+from tests.saying import tells
 
 OUTPUT = re.compile(
     r"----- OUTPUT (\w+) BEGINS -----\n(.*?)\n----- OUTPUT \1 ENDS -----", re.DOTALL
@@ -77,10 +78,7 @@ def test_instructions_in_the_language_of_the_text(asked: Path) -> None:
         judged = metal.judge(
             "data", "openai-compatible:j", out="text", prompt_language="text", **own
         )
-    assert any(
-        "no speaker has reviewed the prompts in Hindi and Spanish" in line
-        for line in judged.job.warnings
-    )
+    assert any(tells(line, "no speaker", "in Hindi and Spanish") for line in judged.job.warnings)
     about = {rater.rater: rater for rater in metal.open_run("text").raters.values()}[
         "openai-compatible:j/simple-text"
     ].about
@@ -130,7 +128,7 @@ def test_a_language_without_a_prompt_is_named(asked: Path) -> None:
             )
     frame["language"] = "en"
     metal.read(frame, levels={"task_quality": "0=Bad,1=Medium,2=Good"}).save(asked / "english")
-    with pytest.raises(UsageError, match="all outputs are in English, as the prompts are"):
+    with pytest.raises(UsageError, match="outputs are in English"):
         metal.judge("english", "openai:j", prompt="simple", prompt_language="text")
 
 
@@ -327,7 +325,7 @@ def test_missing_conditions_are_costed_and_made(asked: Path) -> None:
     ]
     assert any("-p simple --examples 2 --repeat 2" in command for command in shots["command"])
     pd.DataFrame({"id": ["x"], "text": ["y"]}).to_csv(asked / "mine.csv", index=False)
-    with pytest.raises(UsageError, match="no translation is of a text that is missing"):
+    with pytest.raises(UsageError, match="no translation"):
         metal.bias_plan("data", languages=["en", "es"], translations="mine.csv", out="both")
 
     def answer(prompt: str, body: object) -> str:

@@ -19,6 +19,7 @@ from metal.show.pages import charts, page, tables
 from tests.genie import people
 from tests.genie.people import always_best, metal
 from tests.report.checks import Visiting, check_page
+from tests.saying import tells
 
 ATTACK = '<script>window.pwned = 1</script><img src=x onerror="window.pwned = 1">'
 NOISY = f"mturk:{ATTACK} =1+1"
@@ -132,10 +133,10 @@ def test_without_test_questions_the_page_says_so(run: Path, tmp_path: Path) -> N
     metal("monitor", tmp_path / "sim", "--bootstrap", "100", "--out", tmp_path / "run")
     read = Monitor.read(tmp_path / "run")
     lines = facts(read)
-    assert lines["Looked at"] == "4 people who rated, none of whom was asked a test question."
+    assert tells(lines["Looked at"], "4 people who rated", "test question")
     assert "Noisy" not in lines
     assert "Without them" not in lines
-    assert "`metal annotate export --test-questions" in lines["Do not conclude"]
+    assert "--test-questions" in lines["Do not conclude"]
     assert [section.anchor for section in sections(read)] == [
         "beside",
         "agreement",

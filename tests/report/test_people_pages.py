@@ -39,6 +39,7 @@ from tests.report.checks import (
     check_page,
     check_quiet,
 )
+from tests.saying import tells
 
 
 def written(made: Dataset, folder: Path, **given: Any) -> Path:
@@ -118,7 +119,7 @@ def test_every_table_and_chart_has_its_figures(run: Leaderboard) -> None:
     assert views["map_languages"].columns == ("", "all languages", "Arabic", "English", "Hindi")
     assert views["map_criteria"].columns == ("", "overall", "quality", "errors")
     assert views["beside"].columns == ("generator", "people", "m1")
-    assert "Not asked for all criteria, and so only in the CSV: j1." in views["beside"].notes
+    assert tells(views["beside"].notes, "only in the CSV: j1.")
     (chart,) = charts(run)
     assert chart.svg.startswith("<svg")
     assert "good 0.894" in chart.alt
@@ -138,7 +139,7 @@ def test_a_page_says_once_who_is_first_and_what_a_score_is(run: Leaderboard) -> 
     assert not any("good" in words for words in facts(run).values())
     assert all(not chart.finding for chart in charts(run))
     html = page(run)
-    assert html.count("Score from 0 (worst) to 1 (best), with its 95% interval") == 1
+    assert html.count("0 (worst) to 1 (best)") == 1
     assert html.count("good is first in each of 3 languages.") == 1
 
 
@@ -150,21 +151,16 @@ def test_generators_of_other_people_and_pairs_that_differ_are_told(tmp_path: Pat
     folder = written(dataset(lines, groups=groups), tmp_path / "run")
     run = Leaderboard.read(folder)
     told = facts(run)
-    assert "cannot be compared with the others: rated by group expert only" in headline(run)
-    assert lead(run).startswith("First of those that can be compared is few, ")
-    assert (
-        "; 1 of 6 pairs of generators is shown to differ; 1 cannot be compared with most"
-        in told["How sure"]
-    )
+    assert tells(headline(run), "cannot be compared", "group expert only")
+    assert tells(lead(run), "First", "is few,")
+    assert tells(told["How sure"], "1 of 6 pairs", "1 cannot be compared")
     (ranking,) = (table for table in tables(run) if table.name == "ranking")
     place = ranking.columns.index("ranks")
     assert [line[place].text for line in ranking.rows] == ["1 to 4", "1 to 4", "1 to 3", "2 to 4"]
     assert any("ranks: rated by group expert only (odd)" in note for note in ranking.notes)
     html = (folder / "report.html").read_text(encoding="utf-8")
-    assert "a group with 10% or more in one rated nothing of the other" in html
-    assert (
-        "generators were rated by different groups of people" in html.partition('id="ranking"')[0]
-    )
+    assert "group with 10% or more" in html
+    assert "by different groups" in html.partition('id="ranking"')[0]
     assert "<b>crowd</b>" not in html
 
 
@@ -203,9 +199,9 @@ def test_a_bare_leaderboard_is_a_whole_page(tmp_path: Path) -> None:
     html = (written(dataset(ranked({"g": [3]})), tmp_path / "run") / "report.html").read_text(
         encoding="utf-8"
     )
-    assert "g is the only generator that people rated" in html
-    assert "No generator has two sources, so there is no standard error" in html
-    assert "No automatic metric scored these outputs" in html
+    assert "g is the only generator" in html
+    assert "no standard error" in html
+    assert "No automatic metric" in html
     assert 'id="languages"' not in html
     assert "interval: one source" not in html  # said in words: figure and reason
     assert "one source (g)" in html
@@ -223,7 +219,7 @@ def test_many_generators_and_languages_stay_small(run: Leaderboard) -> None:
     large = replace(run, tables={**run.tables, "leaderboard": pd.concat(parts)})
     html = page(large)
     assert len(html.encode()) < 1_500_000
-    left_out = "more are left out to keep this page small; <code>tables/leaderboard.csv</code> has"
+    left_out = "; <code>tables/leaderboard.csv</code> has"
     assert left_out in html
 
 
@@ -334,8 +330,8 @@ def test_what_the_overview_of_a_study_says(study_run: Path) -> None:
 def test_a_study_of_one_person_is_a_whole_page(tmp_path: Path) -> None:
     folder = written_design(study(sources=12, people=("A",), judges=()), tmp_path / "run")
     html = (folder / "report.html").read_text(encoding="utf-8")
-    assert "Items have one label, so there are no designs to compare." in html
-    assert "the pay for a task was not given" in html
+    assert tells(html, "one label", "no designs")
+    assert tells(html, "pay", "not given")
 
 
 def test_curves_are_dashed_and_hollow_beyond_the_data() -> None:

@@ -22,6 +22,7 @@ from metal.questions.audit import answer
 from metal.questions.bias.run import LanguageBias
 from metal.runs.run import DISQUALIFIES, VerdictLine
 from tests.report.checks import Visiting, check_names_are_text
+from tests.saying import tells
 
 DEMO, GOOD = bundled("datasets/demo"), "constructed:good"
 HERE = {"judge": GOOD, "language": "hi", "criterion": "hallucinations"}
@@ -114,9 +115,7 @@ def test_what_disqualifies_comes_first_and_what_bears_on_nothing_is_counted() ->
     assert first.title == "Other runs say"
     assert "hallucinations in Hindi: blind to swapped outputs: A .58 [.50, .66]" in first.words
     assert [
-        warning
-        for warning in run.warnings
-        if "1 line about what was not audited here: other hi" in warning
+        warning for warning in run.warnings if tells(warning, "1 line", "audited here: other hi")
     ]
     html = run.report()
     assert "blind to swapped outputs" in html

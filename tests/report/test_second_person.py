@@ -20,6 +20,7 @@ from metal.questions.audit.answer import cards, headline
 from metal.questions.audit.run import AuditRun
 from tests import pages
 from tests.report.conftest import written
+from tests.saying import tells
 
 
 @pytest.fixture
@@ -45,11 +46,9 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AuditRun:
 def test_no_judge_is_like_a_person_where_one_rated_and_the_commands_ask_a_second(
     alone: AuditRun,
 ) -> None:
-    assert headline(alone).startswith(
-        "Each output has one person's rating: no judge can be shown to be like a person. "
-    )
+    assert tells(headline(alone), "one person's rating:", "no judge")
     *_, todo = cards(alone)
-    assert todo.words == "Have a second person rate 60 items of each language:"
+    assert tells(todo.words, "a second person", "60 items of each")
     # what the fixture calls the dataset's path
     typed = todo.command.replace("made", "datasets/alone")
     for command in typed.split(" && "):
@@ -87,7 +86,7 @@ def test_what_an_audit_of_a_table_and_the_drawing_print_can_be_typed(
         shown.append(done.output)
     assert "nothing says what overall asks" in shown[-1]
     following = next(
-        line for line in shown[1].splitlines() if line.startswith("Next: metal annotate export")
+        line for line in shown[1].splitlines() if line.startswith("Next: metal annotate")
     )
     again = [*shlex.split(following.removeprefix("Next: "))[1:], "--out", "again"]
     done = CliRunner().invoke(command_line, again)
