@@ -172,5 +172,5 @@ def test_shares_of_classes_hold(share: float, sensitivity: float, specificity: f
 
 
 def test_a_judge_that_does_not_tell_the_class() -> None:
-    with pytest.raises(Undefined, match="do not show that the judge tells"):
+    with pytest.raises(Undefined, match=r"do not show.*judge tells"):
         rogan_gladen((0.4, 500), (0.5, 40), (0.6, 40))

@@ -349,11 +349,11 @@ def test_better_is_by_definition_also_with_gaps(people: np.ndarray, rater: np.nd
 
 def test_refusals() -> None:
     rng = np.random.default_rng(0)
-    with pytest.raises(Undefined, match="two generators were scored"):
+    with pytest.raises(Undefined, match="two generators were"):
         soft_pairwise_accuracy(np.array([[1.0, MISSING], [MISSING, 1.0]]), np.ones((2, 2)), rng)
     with pytest.raises(Undefined, match="two generators"):
         soft_pairwise_accuracy(np.ones((1, 3)), np.ones((1, 3)), rng)
-    with pytest.raises(Undefined, match="the rater scored all generators alike"):
+    with pytest.raises(Undefined, match="all generators alike"):
         soft_pairwise_accuracy(rng.normal(size=(3, 4)), np.tile(np.arange(4.0), (3, 1)), rng)
     with pytest.raises(Undefined, match="two generators"):
         calibrate_ties(np.ones((1, 3)), np.ones((1, 3)))
