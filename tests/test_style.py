@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -13,6 +16,10 @@ from tests.test_architecture import nodes as nodes_of
 PRODUCT = Path(__file__).resolve().parents[1] / "metal"
 MOST_BRANCHES = 15
 MOST_PARAMETERS = 12
+SHORT = 3  # lines of a helper's body
+# Private helpers of so few lines that are called once. Each was read: its name, or its docstring,
+# says what a comprehension or a condition at the call would not. Inline a new one instead.
+MOST_SHORT_HELPERS = 66
 BRANCHING = (
     *(ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.Assert),
     *(ast.IfExp, ast.comprehension, ast.match_case),
@@ -89,3 +96,40 @@ def test_code_stays_plain(rule: Callable[[Nodes], Iterator[Finding]]) -> None:
         for line, what in rule(nodes_of(path))
     ]
     assert found == []
+
+
+def short_helpers(trees: dict[Path, ast.Module]) -> Iterator[str]:
+    """Private functions of up to SHORT lines that one place calls and nothing else names."""
+    outside = " ".join(
+        path.read_text(encoding="utf-8") for path in PRODUCT.parent.glob("tests/**/*.py")
+    )
+    in_tests = set(re.findall(r"\b_[a-z]\w*", outside))
+    for path, tree in trees.items():
+        nodes = list(ast.walk(tree))
+        named = Counter(node.id for node in nodes if isinstance(node, ast.Name))
+        called = Counter(
+            node.func.id
+            for node in nodes
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        )
+        for function in filter(_is_short_and_private, tree.body):
+            name = function.name
+            inside = any(getattr(node, "id", "") == name for node in ast.walk(function))
+            if named[name] == called[name] == 1 and name not in in_tests and not inside:
+                yield f"{path.relative_to(PRODUCT.parent)}:{function.lineno}: {name}"
+
+
+def _is_short_and_private(node: ast.stmt) -> TypeGuard[ast.FunctionDef]:
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+        return False
+    body = node.body[1:] if ast.get_docstring(node) else node.body
+    short = bool(body) and (body[-1].end_lineno or 0) - body[0].lineno < SHORT
+    return short and node.name.startswith("_")
+
+
+def test_few_short_helpers_are_called_once() -> None:
+    trees = {
+        path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PRODUCT.rglob("*.py"))
+    }
+    found = list(short_helpers(trees))
+    assert len(found) <= MOST_SHORT_HELPERS, "\n".join(found)

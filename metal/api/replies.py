@@ -194,7 +194,9 @@ class _OpenedRun:
         dataset, notes = _dataset_of(run)
         judges = [name for name, rater in run.raters.items() if rater.kind == "llm"]
         rows = run.ratings[run.ratings["rater"].isin(judges)].rename(columns={"rater": "judge"})
-        rows = rows.assign(language=[_language(dataset, name) for name in rows["output"]])
+        asked = dataset.outputs if dataset else {}
+        languages = [asked[name].language if name in asked else "" for name in rows["output"]]
+        rows = rows.assign(language=languages)
         rows = rows.astype(dict.fromkeys(("output", "criterion", "judge", "reason"), object))
         by_people = _people(dataset).groupby(["output", "criterion"], observed=True)["score"]
         means = by_people.agg(["mean", "count"]).rename(
@@ -251,11 +253,6 @@ def _dataset_of(run: RatingsRun) -> tuple[Dataset | None, tuple[str, ...]]:
             " people's scores"
         ),
     )
-
-
-def _language(dataset: Dataset | None, output: str) -> str:
-    output_asked = dataset.outputs.get(output) if dataset else None
-    return output_asked.language if output_asked else ""
 
 
 def _people(dataset: Dataset | None) -> pd.DataFrame:

@@ -90,8 +90,9 @@ def scored_outputs(
         pd.factorize(pd.Series(units))[0],
     )
     language = np.array([languages.index(output.language) for output in outputs])
-    if not _shared(unit, language):  # each language has generators of its own
-        unit = content
+    unit_of_each_pair = np.unique(np.stack([unit, language]), axis=1)[0]
+    if len(np.unique(unit_of_each_pair)) == len(unit_of_each_pair):
+        unit = content  # each language has generators of its own
     return ScoredOutputs(
         criterion,
         matrix,
@@ -105,12 +106,6 @@ def scored_outputs(
         ),
         np.array([output.condition for output in outputs], dtype=object),
     )
-
-
-def _shared(unit: Codes, language: Codes) -> bool:
-    """Whether any unit occurs in two languages."""
-    pairs = np.unique(np.stack([unit, language]), axis=1)[0]
-    return len(np.unique(pairs)) < len(pairs)
 
 
 def says(shifts: Shifts | None, place: int, p: float, span: float, otherwise: str) -> str:

@@ -298,7 +298,8 @@ def _decide(beside: Standing, ranges: bool) -> Verdict:
     number = _number(beside, figures)
     if not open_clauses:
         figures["p_informative"] = min(figures["p_informative"], figures["p_like"])
-        return _said(beside, LIKE_A_PERSON, f"{number}; {_beside(beside)}", **figures)
+        lead = bounds(beside.below).text(signed)
+        return _said(beside, LIKE_A_PERSON, f"{number}; {lead} against a person", **figures)
     if isinstance(beside, ScoreStanding) and (once := recalibrated(beside)):
         return _said(beside, INFORMATIVE, f"{number}; {once}", **figures)
     if reason := _uninformative(beside):
@@ -388,10 +389,6 @@ def _number(beside: Standing, figures: dict[str, Any]) -> str:
         f"keeps {share.text(percent)} of a person's exact answers{over} and {order.text(percent)}"
         " of the order"
     )
-
-
-def _beside(beside: Standing) -> str:
-    return f"{bounds(beside.below).text(signed)} against a person"
 
 
 def _uninformative(beside: Standing) -> str:

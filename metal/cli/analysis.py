@@ -50,12 +50,6 @@ def save_of_run(
     return result, out
 
 
-def _by_option(kind: Kind) -> click.Option:
-    """The option for slices that are shown as well."""
-    about = f"Show {kind.sliced} as well (all are in the tables)."
-    return click.Option(["--by"], multiple=True, type=click.Choice(kind.slices), help=about)
-
-
 def show_run(
     run: Any,
     out: Path,
@@ -109,7 +103,11 @@ def analysis(
     own: options of the command alone, which `then` is called with after the run was shown.
     """
     function = load(kind.function)
-    slices = [_by_option(kind)] if kind.slices else []
+    slices = []
+    if kind.slices:
+        explained = f"Show {kind.sliced} as well (all are in the tables)."
+        choice = click.Choice(kind.slices)
+        slices = [click.Option(["--by"], multiple=True, type=choice, help=explained)]
 
     @verb(
         function,

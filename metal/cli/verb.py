@@ -192,7 +192,9 @@ def verb(
     arguments = [] if given else _arguments(function)
     first = [parameter for parameter in parameters if parameter not in _AT_THE_END]
     last = [parameter for parameter in parameters if parameter in _AT_THE_END]
-    texts = filter(None, [_help(function), inspect.cleandoc(more), _listed(examples)])
+    docstring = inspect.getdoc(function) or ""
+    summary = re.split(r"\n\n(?:Args|Returns|Raises|Example):\n", docstring)[0]
+    texts = filter(None, [summary, inspect.cleandoc(more), _listed(examples)])
 
     def make(body: Callable[..., None]) -> Verb:
         return cls(
@@ -394,9 +396,3 @@ def verb_of_function(name: str, function: Callable[..., Any]) -> click.Command:
         click.echo(function(**options))
 
     return command
-
-
-def _help(function: Callable[..., Any]) -> str:
-    """The docstring up to what it says of arguments and results."""
-    text = inspect.getdoc(function) or ""
-    return re.split(r"\n\n(?:Args|Returns|Raises|Example):\n", text)[0]

@@ -114,7 +114,8 @@ class JournaledRun:
                 )
         for key, record in first_records.items():
             if key not in same:
-                asked_as = record["judge"], record["prompt"], _criteria(record), record["sample"]
+                criteria = record["criteria"] if "criteria" in record else [record["criterion"]]
+                asked_as = record["judge"], record["prompt"], tuple(criteria), record["sample"]
                 asked, of = questions.get(asked_as, (None, None))
                 call = AskedCall(str(self.run), _judge(*asked_as[:2]), output, *asked_as[2:])
                 yield self._whole(call, key, asked, [_answered(each, of) for each in answers[key]])
@@ -190,10 +191,6 @@ class JournaledRun:
 
 def _judge(model: str, prompt: str) -> str:
     return f"{model}/{prompt}" if prompt else model
-
-
-def _criteria(record: Mapping[str, Any]) -> tuple[str, ...]:
-    return tuple(record["criteria"]) if "criteria" in record else (record["criterion"],)
 
 
 def _answered(record: Mapping[str, Any], model: Model | None) -> ReplyRecord:

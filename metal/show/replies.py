@@ -84,7 +84,8 @@ def _about(answer: ReplyRecord) -> str:
     """What is known of an answer: when, how long, tokens, cost, model."""
     title = f"no reply: {answer.failure}" if answer.failure else "reply"
     if answer.ask > 1:
-        title += f", asked for the {_ordinal(answer.ask)} time"
+        ordinal = {2: "second", 3: "third"}.get(answer.ask, f"{answer.ask}th")
+        title += f", asked for the {ordinal} time"
     parts = [title, answer.at[:19].replace("T", " ")]
     if answer.seconds is not None:
         parts.append(f"{answer.seconds:.2f} s")
@@ -99,10 +100,6 @@ def _about(answer: ReplyRecord) -> str:
     if answer.reused:
         parts.append("taken from another run")
     return "; ".join(filter(None, parts))
-
-
-def _ordinal(number: int) -> str:
-    return {2: "second", 3: "third"}.get(number, f"{number}th")
 
 
 def _score(rating: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -185,7 +186,7 @@ def corrected_rows(
             means = source_means(cell, judge, writers, chances_of(dataset, cell, drawn))
             compared = generators or sorted(set(writers))
             of = {name: means[name] for name in compared if name in means}
-            judged = [_names(each, ~np.isnan(each.judge)) for each in of.values()]
+            judged = [set(compress(each.names, ~np.isnan(each.judge))) for each in of.values()]
             shared = set.intersection(*judged) if len(of) == len(compared) else set()
             every = set.union(*judged) if judged else set()
             for name in compared:
@@ -232,10 +233,6 @@ def with_corrected(
         "; ".join(filter(None, both)) for both in zip(table["undefined"], why, strict=True)
     ]
     return table.assign(**columns, undefined=undefined)
-
-
-def _names(means: SourceMeans, rows: Any) -> set[int]:
-    return {name for name, kept in zip(means.names, rows, strict=True) if kept}
 
 
 def _kept(means: SourceMeans, shared: set[int]) -> SourceMeans:

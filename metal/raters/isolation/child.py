@@ -73,7 +73,10 @@ def main(request: Mapping[str, Any]) -> None:
     sys.dont_write_bytecode = True
     answers = os.fdopen(request["answers"], "w", encoding="ascii")
     os.set_inheritable(answers.fileno(), False)
-    items = [_item(line) for line in sys.stdin.buffer]
+    items = [
+        Item(**{**fields, "references": tuple(fields["references"])})
+        for fields in map(json.loads, sys.stdin.buffer)
+    ]
     try:
         limits, readable = Limits(**request["limits"]), [Path(path) for path in request["readable"]]
         protections = confine(limits, Path.cwd(), readable, request["parent"], request["control"])
@@ -96,11 +99,6 @@ def main(request: Mapping[str, Any]) -> None:
     answers.write(text)
     answers.flush()
     os._exit(0)  # what the program left to be done at the end is not done
-
-
-def _item(line: bytes) -> Item:
-    fields = json.loads(line)
-    return Item(**{**fields, "references": tuple(fields["references"])})
 
 
 def _described(metric: Metric) -> dict[str, Any]:

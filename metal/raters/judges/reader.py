@@ -186,7 +186,8 @@ def read_part(
     if not counting:
         cut_off = objects[-1][0][1] == len(bare) and bare[-1] not in "}]"
         return ReplyVerdict(None, CUT_OFF if cut_off else LEFT_OUT)
-    written = "\n".join(json.dumps(_as_object(part)) for part in counting)
+    parts = (part if isinstance(part, dict) else {"score": part} for part in counting)
+    written = "\n".join(map(json.dumps, parts))
     return read_reply(written, scale, letters, numbered=numbered)
 
 
@@ -215,10 +216,6 @@ def _parts_that_count(
         if not (_WORD.search(prose, start) and (truncated or _WORD.search(prose, 0, start)))
     ]
     return at_the_ends or [part for _, part in parts if not truncated]
-
-
-def _as_object(part: object) -> Any:
-    return part if isinstance(part, dict) else {"score": part}
 
 
 @lru_cache(maxsize=64)
