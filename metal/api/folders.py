@@ -123,7 +123,7 @@ def _of_run_with_page(path: Path, kind: str) -> tuple[Any, Any, str]:
         tables = [table for table in run.tables.values() if "language" in table and len(table)]
         languages = None
         if tables:
-            languages = [language for language in tables[0]["language"].unique() if language]
+            languages = list(filter(None, tables[0]["language"].unique()))
         raters = dict(Counter(rater.kind for rater in run.raters.values()))
         return languages, raters, headline(run)
 

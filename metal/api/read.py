@@ -448,7 +448,7 @@ def load(
         from metal.boards.store import with_submissions
 
         dataset = with_submissions(dataset, folder)
-    runs = tuple(folder_of(run) for run in ratings)
+    runs = tuple(map(folder_of, ratings))
     digest = "" if dataset.folder else dataset.digest
     return Inputs(with_runs(dataset, runs), folder, runs, digest, dataset.origin, dataset.reading)
 
@@ -477,7 +477,7 @@ def with_runs(dataset: Dataset, runs: Sequence[Path]) -> Dataset:
         about = read_run_toml(run)
         added = [run]
         if about["command"] in ("audit", "billboard", "leaderboard") and about["datasets"]:
-            added = [Path(path) for path in about["datasets"][0].get("more", [])]
+            added = list(map(Path, about["datasets"][0].get("more", [])))
         for folder in added:
             dataset = with_ratings(dataset, folder)
     return dataset

@@ -48,7 +48,7 @@ class Replies:
         return {
             "replies": self.table,
             "total": self.total,
-            "calls": [asdict(call) for call in self.calls],
+            "calls": list(map(asdict, self.calls)),
             "notes": list(self.notes),
         }
 
@@ -108,7 +108,7 @@ def replies(
     Example:
         metal.replies("runs/news-judges", unread=True)
     """
-    opened = [_OpenedRun.of(folder) for folder in _judges_runs(Path(run))]
+    opened = list(map(_OpenedRun.of, _judges_runs(Path(run))))
     table = pd.concat([each.table for each in opened], ignore_index=True)
     notes = [note for each in opened for note in each.notes]
     judges = {name: each for opened_run in opened for name, each in opened_run.models.items()}

@@ -151,9 +151,7 @@ def sample(
         revision=revision,
         language=asked[0] if len(asked) == 1 else "",
     )
-    codes = list(
-        dict.fromkeys(passages.resolve(language) for language in asked or passages.languages)
-    )
+    codes = list(dict.fromkeys(map(passages.resolve, asked or passages.languages)))
     if not codes:
         raise UsageError(
             f'`source="{source}"`: name its languages with `languages`, e.g. `languages=["en",'
@@ -200,7 +198,7 @@ def _criteria_named(criteria: Sequence[str]) -> list[Criterion]:
             raise UnknownName(
                 "criterion", name, METAL_CRITERIA, "Others go into dataset.toml by hand"
             )
-    return [metal_criterion(name) for name in criteria or METAL_CRITERIA]
+    return list(map(metal_criterion, criteria or METAL_CRITERIA))
 
 
 def _check_drawn(

@@ -61,7 +61,7 @@ def _unread(dataset: Dataset) -> Iterator[Finding]:
     """Columns that differ between ratings of one output, or hold answers, and were not read."""
     columns = dataset.extra.get("reading", {}).get("unread", ())
     if columns:
-        listed = first_few([repr(column) for column in columns], SHOWN)
+        listed = first_few(list(map(repr, columns)), SHOWN)
         yield Finding(
             "unread-columns",
             f"not read: {listed}, though ratings differ by it; if it is a rater, a criterion or a"

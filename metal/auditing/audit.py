@@ -173,7 +173,7 @@ def _class_rows(
 ) -> Iterator[tuple[str, Iterable[dict[str, Any]]]]:
     """The rows of a judge whose answers are classes, and the table they belong to."""
     judged, mistakes = JudgedItems(cell, of_judge.judge, bootstrap), Mistakes(by_class)
-    without = [cell.people.index(person) for person in of_judge.left_out]
+    without = list(map(cell.people.index, of_judge.left_out))
     in_verdict = Standing(cell, of_judge.judge, without) if without else by_class
     yield "judges", [judge_row(judged, in_verdict)]
     yield "by_class", class_rows(mistakes)

@@ -66,7 +66,7 @@ def _ratings(dataset: Dataset) -> pd.DataFrame:
         .rename("outputs")
     )
     joined = pd.concat([outputs, kinds, sizes], axis=1).fillna(0).astype(np.int64)
-    joined.columns = [str(name) for name in joined.columns]
+    joined.columns = list(map(str, joined.columns))
     return joined.sort_index().reset_index()
 
 

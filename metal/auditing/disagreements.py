@@ -130,7 +130,7 @@ def _distance(cell: AuditCell, first: Numbers, second: Numbers) -> Numbers:
 def _ratings(cell: AuditCell, items: Codes, dataset: Dataset) -> pa.Array:
     """For each item the ratings of all people and judges, people first."""
     names = [*cell.people, *cell.judges]
-    order = [cell.matrix.raters.index(name) for name in names]
+    order = list(map(cell.matrix.raters.index, names))
     places, codes = cell.matrix.places[items][:, order], cell.matrix.codes[items][:, order]
     rated = places >= 0
     rows = cell.rows[places[rated]]
@@ -143,7 +143,7 @@ def _ratings(cell: AuditCell, items: Codes, dataset: Dataset) -> pa.Array:
         _named(rater, [dataset.raters[name].kind for name in names]),
         _null_if_nan(table["score"].to_numpy()[rows]),
         _named(np.where((code < 0) | cell.continuous, cell.levels, code), labels),
-        _named(reasons.codes.to_numpy()[rows], [str(reason) for reason in reasons.categories]),
+        _named(reasons.codes.to_numpy()[rows], list(map(str, reasons.categories))),
         pa.array(table["comment"].iloc[rows], pa.string(), from_pandas=True),
     ]
     return _listed(rated, pa.StructArray.from_arrays(fields, fields=list(RATING)))

@@ -32,7 +32,7 @@ def picked_rows(
     shares = np.array([verdict.share_kept.value for verdict in judged])
     added: list[dict[int, float]] = []  # of each judge: source -> what it adds to the share
     for verdict in judged:
-        far = [cell.people.index(name) for name in verdict.left_out]
+        far = list(map(cell.people.index, verdict.left_out))
         sources, each = standing(cell.seen_by(verdict.judge), verdict.judge, far).share_by_source()
         added.append(dict(zip(sources.tolist(), np.nan_to_num(each).tolist(), strict=True)))
     every = sorted(set().union(*added))

@@ -91,9 +91,7 @@ class SeatedJudge:
     @cached_property
     def sums(self) -> ClassSums:
         """The sums of the classes, by source."""
-        weight, judge, people = (
-            self.by.rows(each) for each in (self.weight, self.weight * self.said, self.hits)
-        )
+        weight, judge, people = map(self.by.rows, (self.weight, self.weight * self.said, self.hits))
         return ClassSums(self.by, weight, judge, people, self.items_of_label)
 
     @cached_property

@@ -327,7 +327,7 @@ def _warnings(
             f"people of several groups ({named}) are the reference together;"
             ' `reference="group=NAME"` takes one'
         )
-    unlike = [cell for cell in cells if _scored_unlike(cell)]
+    unlike = list(filter(_scored_unlike, cells))
     if unlike:
         unlike_cells = ", ".join(where(dataset, cell) for cell in unlike)
         named = "every criterion" if len(unlike) == len(cells) else unlike_cells

@@ -385,7 +385,7 @@ def _cells(
         means, scale, each_against_others = combined(parts)
         if of_metrics:
             means[1:] = np.where(np.isnan(means[1:]), of_metrics.means[1:], means[1:])
-        means = np.stack([without_rounding(row) for row in means])
+        means = np.stack(list(map(without_rounding, means)))
         for language in [ALL_LANGUAGES, *languages] if len(languages) > 1 else languages:
             inside = (
                 np.isin(language_of, languages)

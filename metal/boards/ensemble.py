@@ -123,7 +123,7 @@ def board_ensemble(cell: BoardCell, settings: BoardSettings) -> BoardEnsemble:
     if len(names) < settings.nonzero:
         fewer = "; choose fewer with `nonzero`" if names else ""
         raise Undefined(f"{plural(len(names), 'metric')} to choose {settings.nonzero} from{fewer}")
-    table = np.stack([cell.of(name) for name in names], axis=1)
+    table = np.stack(list(map(cell.of, names)), axis=1)
     complete = cell.rated & ~np.isnan(table).any(axis=1)
     if len(np.unique(cell.generator[complete])) < 2:
         raise Undefined("fewer than two generators rated by people and by every metric")
@@ -210,9 +210,7 @@ def _without(
     """
     rest = [name for name in names if name != left]
     try:
-        moments = generator_moments(
-            metrics[:, [names.index(name) for name in rest]], target, generator
-        )
+        moments = generator_moments(metrics[:, list(map(names.index, rest))], target, generator)
         alpha, _ = _alpha(moments, settings)
         ensemble = fit_ensemble(moments, alpha)
         r = float(leave_one_out_correlation(moments, np.array([alpha]))[0])

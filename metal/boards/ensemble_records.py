@@ -46,7 +46,7 @@ def ensemble_record(
         "data": ensemble.digest,
         "intercept": ensemble.ensemble.intercept,
         "alpha": ensemble.alpha,
-        "alpha_intervals": [list(interval) for interval in ensemble.intervals],
+        "alpha_intervals": list(map(list, ensemble.intervals)),
         "pearson_unseen": ensemble.left_out if ensemble.left_out == ensemble.left_out else None,
         "members": [
             {
@@ -146,7 +146,7 @@ def find_ensemble(signature: str, records: Iterable[Mapping[str, Any]]) -> Mappi
         by_name.setdefault(str(record["ensemble"]), []).append(record)
     # version.1 is not 10
     part = re.compile(re.escape(signature) + ("(?![0-9])" if signature[-1:].isdigit() else ""))
-    names = [signature] if signature in by_name else [name for name in by_name if part.search(name)]
+    names = [signature] if signature in by_name else list(filter(part.search, by_name))
     if not names:
         raise UnknownName("ensemble", signature, list(by_name), "`metal.billboard(...)` makes them")
     if len(names) > 1:

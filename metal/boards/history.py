@@ -172,7 +172,7 @@ def board_at(base: Dataset, submissions: Sequence[Submission]) -> Dataset:
         )
     facts = parts[0]
     if any(map(len, parts)):
-        facts = tidy_facts(concat_facts([part for part in parts if len(part)]))
+        facts = tidy_facts(concat_facts(list(filter(len, parts))))
     facts = facts[~facts.duplicated(["output", "criterion", "rater"])].reset_index(drop=True)
     for name in ("output", "criterion", "rater"):  # names that do not occur are not categories
         facts[name] = facts[name].cat.remove_unused_categories()

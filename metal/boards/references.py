@@ -185,8 +185,8 @@ def _cells(
 
 
 def _most(texts: _Texts, choices: ReferenceSettings, dataset: Dataset) -> int:
-    counts = [len(references) for references in texts.references.values()]
-    numbers = [count for count in counts if count]
+    counts = list(map(len, texts.references.values()))
+    numbers = list(filter(None, counts))
     if not numbers:
         raise UsageError(
             f"dataset {dataset.card.name}: no source with rated outputs has references; "
@@ -253,9 +253,7 @@ def _score(
         for start in range(0, len(needed), BATCH):
             keys = needed[start : start + BATCH]
             progress(done, total)
-            of_metric |= dict(
-                zip(keys, scored(metric, [texts.item(key) for key in keys]), strict=True)
-            )
+            of_metric |= dict(zip(keys, scored(metric, list(map(texts.item, keys))), strict=True))
             done += len(keys)
     progress(total, total)
     return scores
@@ -331,7 +329,7 @@ def _row(cell: BoardCell, name: str, kind: str, drawn: Sequence[Numbers]) -> dic
 def _notes(
     cells: Sequence[BoardCell], texts: _Texts, choices: ReferenceSettings, most: int
 ) -> tuple[str, ...]:
-    counts = [len(references) for references in texts.references.values()]
+    counts = list(map(len, texts.references.values()))
     notes = []
     if empty := counts.count(0):
         notes.append(f"{empty:,} of {len(counts):,} sources have no reference and are left out")

@@ -101,7 +101,7 @@ class Instruction:
 
     @cached_property
     def _criteria(self) -> list[dict[str, str]]:
-        return [_described(rubric) for rubric in self.rubrics.values()]
+        return list(map(_described, self.rubrics.values()))
 
     @cached_property
     def _compiled(self) -> tuple[Any, ...]:

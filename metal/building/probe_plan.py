@@ -148,7 +148,7 @@ def _good(dataset: Dataset) -> set[str]:
         if shares
         else pd.Series(dtype=float)
     )
-    good = {str(name) for name in means.index[means >= 0.5]}
+    good = set(map(str, means.index[means >= 0.5]))
     better = {
         name for name, quality in quality_of(dataset).items() if quality in ("good", "reference")
     }
@@ -224,8 +224,8 @@ def _beside(dataset: Dataset, originals: Sequence[Output]) -> Iterator[tuple[Oth
         own.append(output.text)
     every = {language: Others(own) for language, own in texts.items()}
     names = [output.output.encode() for output in originals]
-    sums = np.array([zlib.crc32(name) for name in names])
-    sizes, size = np.unique([len(name) for name in names], return_inverse=True)
+    sums = np.array(list(map(zlib.crc32, names)))
+    sizes, size = np.unique(list(map(len, names)), return_inverse=True)
     for place, (output, content) in enumerate(zip(originals, contents, strict=True)):
         # Of other contents another one for each output: the least checksum of both names, joined by
         # a blank. Checksums

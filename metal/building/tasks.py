@@ -365,7 +365,7 @@ def assign(
             len(pool), raters, [0] * people, min(common, len(pool)), _rng(seed, language)
         )
         for number, kind in enumerate(hidden, 1):
-            start, loads = len(pool), [len(pile) for pile in piles]
+            start, loads = len(pool), list(map(len, piles))
             pool += [task for task in kind if task.language == language]
             more = _spread(
                 len(pool) - start, raters, loads, 0, _rng(seed, f"{language} hidden {number}")

@@ -34,7 +34,7 @@ def look() -> AtHand:
     datasets = [path.parent for path in sorted(folder.glob("*/dataset.toml"))]
     datasets += [path.parent for path in sorted(folder.glob("datasets/*/dataset.toml"))]
     files = [path for path in sorted(folder.iterdir()) if path.is_file() and is_table(path)]
-    passages = [path for path in files if _holds_passages(path)]
+    passages = list(filter(_holds_passages, files))
     tables = [path for path in files if path not in passages and path.suffix != ".txt"]
     if len(passages) == 1:
         source = str(passages[0])

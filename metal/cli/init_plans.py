@@ -129,7 +129,7 @@ HAVE = {
 
 def likeliest(here: AtHand) -> str:
     """The most likely starting point for somebody with this folder."""
-    rated_by = [kinds(path) for path in here.datasets]
+    rated_by = list(map(kinds, here.datasets))
     if any("human" in each for each in rated_by):
         return "judge"
     if here.datasets:

@@ -69,7 +69,7 @@ def _lines_on_reading(data: Path, report: Sequence[str], verbose: bool | None) -
         if verbose or number == 0 or "`" in note:
             notes.append(note)
     named = [in_flags(note, context.command, root) for note in notes or ["as it is"]]
-    cleaned = [console.clean(note) for note in (f"Read {data}: {named[0]}", *named[1:])]
+    cleaned = list(map(console.clean, (f"Read {data}: {named[0]}", *named[1:])))
     if not verbose:
         cleaned = [". ".join(name(note, MOST_LENGTH) for note in cleaned)]
     lines: list[str] = []

@@ -89,7 +89,7 @@ Installed packages can add metrics through the entry-point group metal.metrics.
 
 @verb(metal.metric_list, AS_JSON)
 def list_(as_json: bool) -> None:
-    metrics = [vars(metric) for metric in metal.metric_list()]
+    metrics = list(map(vars, metal.metric_list()))
     if as_json:
         print_json(metrics)
         return
@@ -97,9 +97,7 @@ def list_(as_json: bool) -> None:
         needs = f"Needs {' and '.join(metric['needs'])}." if metric["needs"] else ""
         lacking = f"To install: {metric['install']}." if metric["install"] else "Not installed."
         state = "" if metric["ready"] else lacking
-        text = console.clean(
-            " ".join(part for part in (f"{metric['summary']}.", needs, state) if part)
-        )
+        text = console.clean(" ".join(filter(None, (f"{metric['summary']}.", needs, state))))
         line = f"{console.clean(metric['name']):<{INDENT}}{text}"
         for part in textwrap.wrap(line, console.console().width, subsequent_indent=" " * INDENT):
             click.echo(part)
@@ -123,7 +121,7 @@ def check(metric: str, as_json: bool, **options: Any) -> None:
             "metric": console.clean(checked.metric.name),
             "signature": console.clean(checked.metric.signature),
         }
-        trials = [vars(finding) for finding in checked.findings]
+        trials = list(map(vars, checked.findings))
         print_json(described | {"trials": trials})
     else:
         summary = checked.metric.summary

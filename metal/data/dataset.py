@@ -373,7 +373,7 @@ def concat_facts(tables: list[pd.DataFrame]) -> pd.DataFrame:
     """Facts of several tables one after the other, names recoded to common categories."""
     columns: dict[str, Any] = {}
     # an empty table's categories have no type
-    tables = [table for table in tables if len(table)] or tables[:1]
+    tables = list(filter(len, tables)) or tables[:1]
     for name in ratings.facts_in([str(name) for table in tables for name in table]):
         parts = [table.get(name, pd.Series(np.nan, index=table.index)) for table in tables]
         named = isinstance(parts[0].dtype, pd.CategoricalDtype)

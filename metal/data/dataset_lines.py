@@ -261,7 +261,7 @@ def criterion_record(criterion: Criterion) -> dict[str, Any]:
     if not criterion.of_source:
         record["of_source"] = False
     if criterion.scale.levels:
-        record["levels"] = [_level_record(level) for level in criterion.scale.levels]
+        record["levels"] = list(map(_level_record, criterion.scale.levels))
     if criterion.scale.low is not None:
         record["range"] = [criterion.scale.low, criterion.scale.high]
     return record

@@ -79,7 +79,7 @@ def pair_in_capitals(text: str) -> str | None:
     official = get_official_languages(right, regional=True, de_facto=True)
     if left.lower() in [name.partition("_")[0] for name in official]:
         return None
-    return "-".join(langcodes.standardize_tag(side) for side in (left, right))
+    return "-".join(map(langcodes.standardize_tag, (left, right)))
 
 
 def sides(code: str) -> tuple[str, str]:
@@ -151,7 +151,7 @@ def find_language(name: str) -> str | None:
         return langcodes.standardize_tag(name.strip())  # `hi` for `hin`, `hi-IN` for `hi_IN`
     pair = _pair(name.strip())
     if pair:
-        return "-".join(langcodes.standardize_tag(side) for side in pair)  # `en-de` for `eng-deu`
+        return "-".join(map(langcodes.standardize_tag, pair))  # `en-de` for `eng-deu`
     by_name = _codes_by_name().get(folded.replace("_", " "))
     if by_name or is_language(name.strip()):
         return by_name or name.strip()

@@ -362,7 +362,7 @@ class CodeMatrix:
 
     def of(self, raters: Sequence[str]) -> np.ndarray[Any, np.dtype[Any]]:
         """The columns of these raters."""
-        return self.codes[:, [self.raters.index(rater) for rater in raters]]
+        return self.codes[:, list(map(self.raters.index, raters))]
 
 
 def code_matrix(rows: pd.DataFrame, criterion: Criterion) -> CodeMatrix:

@@ -463,5 +463,5 @@ class Manifest:
             "raters": list(self.raters),
             "settings": dict(self.settings),
             "libraries": dict(self.libraries),
-            "datasets": [dict(dataset) for dataset in self.datasets],
+            "datasets": list(map(dict, self.datasets)),
         } | ({"criteria": dict(self.criteria)} if self.criteria else {})

@@ -258,7 +258,7 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
 
 def counted(names: Sequence[str], singular: str) -> str:
     """`5 outputs ('a', 'b', 'c', ...)`: how many, and the first three of them."""
-    return f"{plural(len(names), singular)} ({first_few([repr(name) for name in names], 3)})"
+    return f"{plural(len(names), singular)} ({first_few(list(map(repr, names)), 3)})"
 
 
 def slugs(texts: Iterable[str]) -> dict[str, str]:

@@ -126,9 +126,7 @@ def reachable(host: str) -> bool:
 
     Always true with a proxy, which cannot be asked.
     """
-    if any(
-        os.environ.get(name) for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy")
-    ):
+    if any(map(os.environ.get, ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"))):
         return True
     try:
         socket.create_connection((host, 443), timeout=PATIENCE).close()

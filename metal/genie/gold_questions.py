@@ -139,7 +139,7 @@ def _shifted(ring: Sequence[Source]) -> Iterator[tuple[Source, Source]]:
     golds = [_normalised(gold(source)) for source in ring]
     different = set(golds)
     for place, source in enumerate(ring):
-        own = {_normalised(text) for text in source.references}
+        own = set(map(_normalised, source.references))
         if different <= own:
             continue
         others = ((place + step) % len(ring) for step in range(1, len(ring)))

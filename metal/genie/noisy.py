@@ -284,7 +284,7 @@ def simulate(
     is drawn (NaN from a single round); people flagged, noisy and in all. Every round is learned
     from by itself. The seeds are seed, seed + 1, ...
     """
-    chosen = [find_model(name) for name in dict.fromkeys(models)]
+    chosen = list(map(find_model, dict.fromkeys(models)))
     if min(len(chosen), seeds, rounds, workers) < 1 or mean_questions < 1:
         raise UsageError(
             "a simulation needs a model and at least 1 of seeds, rounds, workers and questions per"

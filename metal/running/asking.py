@@ -311,7 +311,7 @@ def _stop_on_interrupt(engine: Engine, callbacks: Callbacks) -> Callable[[], Non
     in flight are finished in silence. With nohup nothing happens.
     """
     loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    screens = [number for number in (1, 2) if os.isatty(number)]
+    screens = list(filter(os.isatty, (1, 2)))
 
     def interrupted() -> None:
         if engine.stopping.is_set() and task:

@@ -29,7 +29,7 @@ OF_TEXT = "text"  # as the language of the prompts: that of each output
 
 def prompt_folders(given: Iterable[str], dataset: Path | None) -> list[Path]:
     """Where prompts are looked for: the folders given, the dataset's own, METAL's."""
-    folders = [Path(name) for name in given]
+    folders = list(map(Path, given))
     for folder in folders:
         if not folder.is_dir():
             raise no_such(

@@ -54,7 +54,7 @@ def manifest(
     data: the digest of a table before that, so that another table of its name is told from it.
     reading: the options that it was read with, where the dataset does not say them.
     """
-    first, *more = [str(path) for path in paths]
+    first, *more = list(map(str, paths))
     described: dict[str, Any] = {
         "path": first,
         "identity": dataset.identity,

@@ -144,7 +144,7 @@ def _command_line(
         return unchanged
     if not isinstance(call, ast.Call):
         return unchanged
-    parts = [_word(argument) for argument in call.args]
+    parts = list(map(_word, call.args))
     for keyword in call.keywords:
         name = keyword.arg or ""
         parts += _typed(flags.get(name) or named(name), keyword.value)

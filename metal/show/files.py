@@ -204,7 +204,7 @@ def _lines(row: Sequence[Cell]) -> Iterator[str]:
 
 def _width(table: TableView) -> float:
     """About how many characters a row takes."""
-    cells = zip(*([Cell(column) for column in table.columns], *table.rows), strict=True)
+    cells = zip(*(list(map(Cell, table.columns)), *table.rows), strict=True)
     return sum(
         max(max(len(cell.text), 0.75 * len(cell.below)) for cell in column) + 2 for column in cells
     )

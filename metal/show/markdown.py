@@ -44,7 +44,7 @@ def _table(part: TableView) -> str:
     if part.turns and len(part.columns) > max(MOST_COLUMNS, len(part.rows)):
         part = part.turned()
     rows = [[_cell(cell.text, cell.below, cell.mark) for cell in row] for row in part.rows]
-    lines = [[one_line(column) for column in part.columns], ["---"] * len(part.columns), *rows]
+    lines = [list(map(one_line, part.columns)), ["---"] * len(part.columns), *rows]
     drawn = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return "\n\n".join([f"**{one_line(part.title)}**", drawn, *map(one_line, part.remarks)])
 

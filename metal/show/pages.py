@@ -131,7 +131,7 @@ def fitted(sections: Sequence[Section], room: Room) -> list[Section]:
             left=_left_out(dropped, parts[len(within) :]),
         )
 
-    return [fit(section) for section in sections]
+    return list(map(fit, sections))
 
 
 def _within_room(parts: tuple[Section, ...]) -> tuple[Section, ...]:
@@ -169,7 +169,7 @@ def document(
     only.
     """
     own_templates = templates()
-    light, dark = (_colours(place) for place in (0, 1))
+    light, dark = map(_colours, (0, 1))
     # paper is always light
     style = f"{light}@media screen and (prefers-color-scheme:dark){{{dark}}}{svg.STYLE}"
     style += "".join(source(own_templates, file) for file in styles)

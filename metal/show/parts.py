@@ -214,7 +214,7 @@ class Heat:
             key = "languages" if criterion == self.run.main else f"languages_{place + 1}"
             title = f"{self.words} by language: {self.run.criterion(criterion)}"
             maps.append(self.view(source, key, title, rows, "language", spoken, order, least))
-        return [view for view in maps if view]
+        return list(filter(None, maps))
 
     def by_criterion(self, source: str) -> TableView | None:
         """Criteria, in the language of the main ranking; None if there is only one."""

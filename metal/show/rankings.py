@@ -13,7 +13,7 @@ def people_in_words(run: RankingRun) -> str:
     groups = sorted(
         {run.raters[name].group for name in run.people_names if name in run.raters} - {""}
     )
-    by = f" ({listed([within(group) for group in groups])})" if groups else ""
+    by = f" ({listed(list(map(within, groups)))})" if groups else ""
     return people_counted(run) + by
 
 

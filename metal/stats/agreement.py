@@ -240,7 +240,7 @@ def raters_with(weights: Codes, rows: Codes, items: int) -> list[int]:
     """
     given = np.asarray(weights @ (rows >= 0))
     enough = np.flatnonzero(given >= items)
-    raters = [int(rater) for rater in (enough if len(enough) > 1 else range(rows.shape[1]))]
+    raters = list(map(int, enough if len(enough) > 1 else range(rows.shape[1])))
     if len(raters) > MOST_COMPARED:
         raters = sorted(sorted(raters, key=lambda rater: -int(given[rater]))[:STANDING_IN])
     return raters

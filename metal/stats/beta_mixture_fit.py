@@ -93,7 +93,7 @@ def fit_groups(
     batch = _Batch(groups, starts)
     for rows in batch.portions():
         _expectation_maximisation(batch, rows, tolerance, most_rounds)
-    return [batch.best(group) for group in range(len(groups))]
+    return list(map(batch.best, range(len(groups))))
 
 
 class _Batch:

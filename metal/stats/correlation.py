@@ -33,7 +33,7 @@ def pearson(x: Numbers, y: Numbers) -> float:
     >>> round(pearson(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 5.0])), 4)
     0.982
     """
-    x, y = (_shifted(side) for side in _pairs(x, y))
+    x, y = map(_shifted, _pairs(x, y))
     together = np.zeros(len(x), dtype=np.int64)
     columns = (np.ones(len(x)), x, y, x * x, y * y, x * y)
     return float(

@@ -50,7 +50,7 @@ class Shifts:
     @cached_property
     def p(self) -> Numbers:
         """(L,) two-sided, for a figure of 0."""
-        return np.array([self._p(place) for place in range(len(self.value))])
+        return np.array(list(map(self._p, range(len(self.value)))))
 
     def _p(self, place: int) -> float:
         value, variance, df = (float(each[place]) for each in (self.value, self.variance, self.df))

@@ -46,9 +46,7 @@ class ClassSums:
     @cached_property
     def recalls(self) -> tuple[Numbers, Numbers, Numbers]:
         """(levels,) weight, and the recalls of judge and people; NaN without weight."""
-        weight, judge, person = (
-            self.by.total(rows) for rows in (self.weight, self.judge, self.person)
-        )
+        weight, judge, person = map(self.by.total, (self.weight, self.judge, self.person))
         safe = np.where(weight > 0, weight, np.nan)
         return weight, judge / safe, person / safe
 

@@ -174,7 +174,7 @@ class ScoreSeats:
                 own / seats - low_own / safe
             )
 
-        judge, person = (float(each) for each in drops(self.by.total(rows)))
+        judge, person = map(float, drops(self.by.total(rows)))
         of_judge, of_person = drops(self.by.without(rows))
 
         def again(draws: Draws, alike: bool) -> tuple[Numbers, Numbers]:

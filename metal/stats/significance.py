@@ -183,7 +183,7 @@ def by_family(
         members.setdefault(family, []).append(place)
     for places in members.values():
         p[places] = adjust(p[places])
-    return [float(adjusted) for adjusted in p]
+    return list(map(float, p))
 
 
 def _in_rising_order(p_values: Any) -> tuple[Numbers, Codes, Numbers]:

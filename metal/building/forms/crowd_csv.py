@@ -99,7 +99,7 @@ def recognises(name: str, content: bytes) -> bool:
     if mturk.recognises(name, content):
         return False
     head = sheet.header_of(name, content)
-    names = [_folded(column) for column in head]
+    names = list(map(_folded, head))
     return "task" in names and "rater" not in names and bool(_rater_columns(head))
 
 
@@ -168,7 +168,7 @@ def _columns(name: str, head: Sequence[str], criteria: Mapping[str, Criterion]) 
 
 
 def _rater_columns(head: Sequence[str]) -> list[int]:
-    names = {_folded(column) for column in RATERS}
+    names = set(map(_folded, RATERS))
     return [at for at, column in enumerate(head) if _folded(column) in names]
 
 
@@ -182,7 +182,7 @@ def _folded(column: str) -> str:
 
 def is_participants(head: Sequence[str]) -> bool:
     """Whether these columns are those of Prolific's export of participants."""
-    names = {_folded(column) for column in head}
+    names = set(map(_folded, head))
     return {"participantid", "status"} <= names and "task" not in names
 
 
@@ -191,7 +191,7 @@ def read_participants(name: str, content: bytes) -> dict[str, Participant]:
     taken.
     """
     columns, rows = sheet.csv_table(name, content)
-    head = [_folded(column) for column in columns]
+    head = list(map(_folded, columns))
     participants: dict[str, Participant] = {}
     for number, row in rows:
         cells = dict(zip(head, [*map(sheet.unguarded, row), *[""] * len(head)], strict=False))

@@ -87,7 +87,7 @@ def note_on_english(assignments: Iterable[Assignment], dataset: Path) -> list[st
     own = dataset / "prompts" / "forms"
     return [
         "the form has not been translated into"
-        f" {listed([language_name(code) for code in lacking])}: raters will read it in English. To"
+        f" {listed(list(map(language_name, lacking)))}: raters will read it in English. To"
         f" translate it: copy {example} to {own / f'{lacking[0]}.toml'}, and write your words there"
     ]
 
@@ -97,7 +97,7 @@ def load_frame(language: str, folders: Sequence[Path]) -> Frame:
     files = [
         path for folder in folders if (path := folder / "forms" / f"{language}.toml").is_file()
     ]
-    read = [_read(path) for path in files]
+    read = list(map(_read, files))
     if not read:
         return Frame()
     unreviewed = any(frame["reviewed"] == "unreviewed" for frame in read)

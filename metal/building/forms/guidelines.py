@@ -79,7 +79,7 @@ def _descriptions(rubric: Rubric) -> list[str]:
     paragraphs: dict[str, None] = {}
     for text in texts:
         paragraphs |= dict.fromkeys(part.strip() for part in text.split("\n\n"))
-    return [paragraph for paragraph in paragraphs if paragraph]
+    return list(filter(None, paragraphs))
 
 
 def as_html(rubrics: Mapping[str, Rubric], template: TaskTemplate = METAL) -> str:

@@ -58,7 +58,7 @@ def write(assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:
     taken: set[str] = set()
     for assignment in assignments:
         stem = _file_stem(assignment.rater, taken)
-        questions = [_question(rubric) for rubric in assignment.rubrics.values()]
+        questions = list(map(_question, assignment.rubrics.values()))
         page = template.render(
             ours,
             assignment=assignment,
@@ -94,7 +94,7 @@ def _question(rubric: Rubric) -> dict[str, Any]:
     """A criterion as the page asks it: levels with their keys and texts, or the ends of a range."""
     criterion = rubric.criterion
     scale = criterion.scale
-    values = [_number(value) for value in scale.values]
+    values = list(map(_number, scale.values))
     keys = _keys(values)
     levels = []
     for value, key, level in zip(values, keys, scale.levels, strict=True):
@@ -138,7 +138,7 @@ def _keys(values: list[str]) -> list[str]:
         return values
     if len(values) > MOST_KEYS - 1:
         return [""] * len(values)
-    return [str(place) for place in range(1, len(values) + 1)]
+    return list(map(str, range(1, len(values) + 1)))
 
 
 def _data(assignment: Assignment, questions: list[dict[str, Any]], file: str) -> dict[str, Any]:

@@ -76,7 +76,7 @@ def crowd_rows(assignments: Sequence[Assignment]) -> list[dict[str, str]]:
 def about(assignment: Assignment, task: Task) -> list[str]:
     """The cells under `about_columns`: nothing in them reveals where the output comes from."""
     cells = (task.task, assignment.rater, task.language, task.title, task.source)
-    return [cut(cell) for cell in (*cells, *task.texts(assignment.template).values())]
+    return list(map(cut, (*cells, *task.texts(assignment.template).values())))
 
 
 def about_columns(template: TaskTemplate = METAL) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ def answers_from(
             "the file is empty",
             f"Its first row names the columns: {listed(header(criteria))}",
         )
-    place = columns(name, [unguarded(cell) for cell in filled[0][1]], criteria)
+    place = columns(name, list(map(unguarded, filled[0][1])), criteria)
     return answers_at(place, name, filled[1:], criteria)
 
 
@@ -203,7 +203,7 @@ def check_criteria(
     It stands between `first` and `last`, where criteria are, or its name is close to that of a
     missing criterion.
     """
-    ours = [column_of(criterion) for criterion in criteria]
+    ours = list(map(column_of, criteria))
     absent = [column for column in ours if column not in head]
     for at, column in enumerate(head):
         if not column or column in (*OURS, *ours):
@@ -252,7 +252,7 @@ def csv_table(name: str, content: bytes) -> tuple[list[str], list[tuple[int, lis
     spreadsheet.
     """
     rows = filled_rows(csv_rows(name, content))
-    return ([unguarded(cell) for cell in rows[0][1]], rows[1:]) if rows else ([], [])
+    return (list(map(unguarded, rows[0][1])), rows[1:]) if rows else ([], [])
 
 
 def header_of(name: str, content: bytes) -> list[str]:

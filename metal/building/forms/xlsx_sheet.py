@@ -213,7 +213,7 @@ def read(name: str, content: bytes, criteria: Mapping[str, Criterion]) -> list[A
                 f"not readable as an Excel workbook ({problem})",
                 "Open it and save it again as .xlsx",
             ) from None
-    chosen = pages.get(TASKS) or next((rows for rows in pages.values() if _has_tasks(rows)), None)
+    chosen = pages.get(TASKS) or next(filter(_has_tasks, pages.values()), None)
     if chosen is None:
         raise DataError(
             name,
@@ -236,14 +236,12 @@ def _pages(content: bytes) -> dict[str, list[list[str]]]:
     pages = {}
     for page in book.worksheets:
         page.reset_dimensions()  # the size that a file states is often wrong
-        pages[page.title] = [
-            [_text(value) for value in row] for row in page.iter_rows(values_only=True)
-        ]
+        pages[page.title] = [list(map(_text, row)) for row in page.iter_rows(values_only=True)]
     return pages
 
 
 def _has_tasks(rows: Iterable[Sequence[str]]) -> bool:
-    first = next((row for row in rows if any(row)), ())
+    first = next(filter(any, rows), ())
     return "task" in [cell.strip() for cell in first]
 
 

@@ -58,7 +58,7 @@ def _shuffled(
     """
     number = change_share(len(places), dose, what, least=2)
     for _ in range(ATTEMPTS):
-        moved = [int(place) for place in rng.permutation(rng.choice(places, number, replace=False))]
+        moved = list(map(int, rng.permutation(rng.choice(places, number, replace=False))))
         changed = list(pieces)
         for place, taken in zip(moved, [*moved[1:], moved[0]], strict=True):
             changed[place] = pieces[taken]

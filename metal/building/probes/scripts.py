@@ -47,7 +47,7 @@ def script_of(language: str) -> str:
 
 def clusters(text: str) -> list[str]:
     """The grapheme clusters of a text."""
-    return [str(cluster) for cluster in _CLUSTER.findall(text)]
+    return list(map(str, _CLUSTER.findall(text)))
 
 
 def words(text: str, language: str) -> tuple[list[str], list[int]]:

@@ -139,7 +139,7 @@ def language_in(board: str) -> str | None:
 
 def _board(folder: Path, language: str) -> Draft:
     files = sorted(folder.glob(f"*{BETWEEN}*.csv"))
-    read_files = [read_scores(file) for file in files]
+    read_files = list(map(read_scores, files))
     segments = _segments(read_files, files)
     place = pd.Index(segments)
     generators = list(dict.fromkeys(scores.generator for scores in read_files))
@@ -325,7 +325,7 @@ def _numbers(column: pd.Series, file: Path, remedy: str, *, places: bool = False
     try:
         values = texts.astype(np.float64)
     except ValueError:
-        values = np.array([_number(text) for text in texts])
+        values = np.array(list(map(_number, texts)))
     if places:
         wrong = ~((values >= 0) & (values < 2**53) & (values == np.floor(values)))
     else:

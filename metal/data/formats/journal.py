@@ -92,7 +92,7 @@ def _best_replies(file: Path) -> list[dict[str, Any]]:
 def _as_ratings(asked: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """A row for each reply, complete or not, without scores."""
     tidy = pd.DataFrame({name: [r[name] for r in asked] for name in ("output", "criterion")})
-    tidy["rater"] = [_name(record) for record in asked]
+    tidy["rater"] = list(map(_name, asked))
     tidy["score"] = np.nan
     replies: list[str | None] = []
     reasons: list[str] = []

@@ -78,7 +78,7 @@ def _rows(file: Path) -> dict[tuple[int, str], float]:
             f"no column {lacking[0]!r}",
             f"The columns are {' '.join(COLUMNS)}, with spaces or tabs",
         )
-    at = [header.index(name) for name in COLUMNS]
+    at = list(map(header.index, COLUMNS))
     scores: dict[tuple[int, str], float] = {}
     for number, line in enumerate(lines[1:], 2):
         if not line.strip():

@@ -25,7 +25,7 @@ def by_language(places: Sequence[AnswerColumn]) -> list[AnswerColumn]:
     for part in ("criterion", "rater"):
         for form in (_AT_THE_END, _AT_THE_START):
             named = [_with_language(place, part, form) for place in places]
-            parted = [place for place in named if place]
+            parted = list(filter(None, named))
             languages = {place.language for place in parted}
             if len(parted) < len(places) or len(languages) < 2:
                 continue

@@ -127,7 +127,7 @@ def turns_of(value: Any) -> list[tuple[str, str]]:
     """
     messages = _messages(value)
     speakers = [plain_text(turn.get("role") or turn.get("from") or "text") for turn in messages]
-    texts = ["\n".join(text for text in map(_text_in, _parts(turn)) if text) for turn in messages]
+    texts = ["\n".join(filter(None, map(_text_in, _parts(turn)))) for turn in messages]
     return [
         (_SPEAKERS.get(speaker, speaker), text)
         for speaker, text in zip(speakers, texts, strict=True)
@@ -206,7 +206,7 @@ def as_texts(column: pd.Series) -> pd.Series:
         categories = column.cat.categories
         if getattr(categories.dtype, "storage", "") == "pyarrow" and "" not in categories.tolist():
             return column  # what Arrow holds is UTF-8
-        names = [plain_text(value) for value in column.cat.categories.tolist()]
+        names = list(map(plain_text, column.cat.categories.tolist()))
         return _renamed(column, names)
     if column.dtype == object:
         column = column.map(lambda value: value if is_missing(value) else plain_text(value)).astype(

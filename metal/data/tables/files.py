@@ -278,12 +278,10 @@ def separator_of(text: str) -> str:
 
     def columns(separator: str) -> int:
         try:
-            rows = [row for row in csv.reader(io.StringIO(whole_rows), delimiter=separator) if row][
-                :50
-            ]
+            rows = list(filter(None, csv.reader(io.StringIO(whole_rows), delimiter=separator)))[:50]
         except csv.Error:
             return 0
-        widths = [len(row) for row in rows]
+        widths = list(map(len, rows))
         return widths[0] if 2 * sum(width > 1 for width in widths) > len(widths) else 0
 
     best = max(SEPARATORS, key=columns)

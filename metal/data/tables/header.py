@@ -77,7 +77,7 @@ def _may_be_two_rows(top: Sequence[str], sub: Sequence[str]) -> bool:
     """Whether the lower of two rows repeats names, none of them a number, and the upper does not
     name each column by itself.
     """
-    named = [name for name in sub if name]
+    named = list(filter(None, sub))
     if len(set(named)) == len(named) or any(map(_NUMBER.fullmatch, named)):
         return False
     return not all(top) or len(set(top)) < len(top)

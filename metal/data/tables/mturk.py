@@ -25,10 +25,10 @@ def without_administration(frame: pd.DataFrame, notes: list[str]) -> pd.DataFram
         f"Mechanical Turk: {rejected.sum():,} of {len(rejected):,} assignments were rejected and"
         " are left out"
     )
-    frame = frame.loc[~rejected, [column for column in frame.columns if KEPT.match(column)]].copy()
+    frame = frame.loc[~rejected, list(filter(KEPT.match, frame.columns))].copy()
     buttons: dict[str, dict[str, str]] = {}
     for column in frame.columns:
-        answers = {fold(text) for text in as_texts(frame[column]).cat.categories}
+        answers = set(map(fold, as_texts(frame[column]).cat.categories))
         if (match := CHOICE.fullmatch(column)) and answers <= {"true", "false"}:
             buttons.setdefault(match[1], {})[column] = match[2]
     for name, levels in buttons.items():

@@ -89,7 +89,7 @@ def _with_json_read(frame: pd.DataFrame) -> pd.DataFrame:
         if str(first)[:1] not in ("[", "{"):
             continue
         texts = as_texts(column)
-        read = [_read_json(text) for text in texts.cat.categories]
+        read = list(map(_read_json, texts.cat.categories))
         if None not in read:
             cells = [read[code] if code >= 0 else None for code in texts.cat.codes]
             cells_of[str(name)] = pd.Series(cells, index=frame.index, dtype=object)

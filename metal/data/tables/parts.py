@@ -44,7 +44,7 @@ def _by_path(columns: Sequence[str], paths: Paths) -> list[AnswerColumn]:
     helpfulness.
     """
     steps = {column: without_last_end(paths[column]) for column in columns}
-    depths = [_depth_of_rater(path) for path in steps.values()]
+    depths = list(map(_depth_of_rater, steps.values()))
     usual = next((depth for depth in depths if depth is not None), None)
     places = []
     for (column, path), at in zip(steps.items(), depths, strict=True):
@@ -98,7 +98,7 @@ def _grid(columns: Sequence[str]) -> list[AnswerColumn]:
     places = _pairs_of_parts(columns)
     if places:
         return places
-    on_criteria = [name for name in called_like_raters if CRITERION.search(name)]
+    on_criteria = list(filter(CRITERION.search, called_like_raters))
     for some, fewest in ((called_like_raters, 1), (on_criteria, 2)):
         places = _pairs_of_parts(some)
         if len({place.criterion for place in places if place.criterion}) >= fewest:

@@ -60,7 +60,7 @@ def with_repeats(
     in_order = tidy[KEY].assign(place=rounds).sort_values("place", kind="stable")
     time = in_order.groupby(KEY, observed=True, sort=False).cumcount().reindex(tidy.index)
     rater = tidy["rater"].astype(object)
-    persons = {name for name in tidy["rater"].cat.categories if is_person(name)}
+    persons = set(filter(is_person, tidy["rater"].cat.categories))
     later = (time > 0).to_numpy()
     of_people = later & rater.isin(persons).to_numpy()
     if of_people.any():

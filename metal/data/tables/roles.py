@@ -328,7 +328,7 @@ def _are_kinds(frame: pd.DataFrame, kind: pd.Series, rater: str) -> bool:
         bool(rater) and frame[[rater]].assign(kind=kind).drop_duplicates()[rater].duplicated().any()
     )
     return not several and bool(
-        {fold(word) for word in as_texts(kind).cat.categories} & {*KINDS, *KIND_WORDS}
+        set(map(fold, as_texts(kind).cat.categories)) & {*KINDS, *KIND_WORDS}
     )
 
 

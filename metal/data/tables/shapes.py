@@ -259,4 +259,4 @@ def _end_to_end(columns: Sequence[pd.Series]) -> Any:
         return np.concatenate(
             [column.to_numpy(dtype=np.float64, na_value=np.nan) for column in columns]
         )
-    return joined_categories([as_texts(column) for column in columns])
+    return joined_categories(list(map(as_texts, columns)))

@@ -43,7 +43,7 @@ def sheet_rows(
             headers = {}
             for sheet in reader.wb.worksheets:
                 top = list(sheet.iter_rows(max_row=LOOKED_AT, values_only=True))
-                above = titles_above([[_text(cell) for cell in row] for row in top])
+                above = titles_above([list(map(_text, row)) for row in top])
                 headers[sheet.title] = top[above : above + 2]
             title = _sheet_to_read(headers, name, notes)
             sheet = reader.wb[title]
@@ -94,7 +94,7 @@ def _filled_up(path: Path, cells: Iterable[Sequence[Any]], width: int) -> list[l
         # openpyxl gives a million rows for what is missing above a cell far below
         if row.count(None) == len(row):
             continue
-        texts = [_text(cell) for cell in row]
+        texts = list(map(_text, row))
         if not any(text is not None for text in texts):
             continue
         above = number - 1 - len(rows)

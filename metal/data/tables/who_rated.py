@@ -39,7 +39,7 @@ def are_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) -> bo
     if np.isfinite(numbers).all():
         decimals = bool(len(values)) and bool(numbers.mod(1).ne(0).any())
         return decimals or (plain(column) == "judge" and may_be_scores(frame, column, roles))
-    words = {fold(text) for text in values}
+    words = set(map(fold, values))
     if len(words) < 2 or min(map(len, words)) < 2:  # A, B and C are raters as often
         return False
     return order_of(words) is not None or (
@@ -53,7 +53,7 @@ def may_be_scores(frame: pd.DataFrame, column: str, roles: Mapping[str, str]) ->
     """
     if not is_person(column) or plain(column).endswith(_OF_IDS):
         return False
-    values = {fold(text) for text in as_texts(frame[column]).cat.categories}
+    values = set(map(fold, as_texts(frame[column]).cat.categories))
     if len(values) < 2 or not np.isfinite(as_numbers(pd.Series([*values]))).all():
         return False
     scored = _scored(frame, roles, column)
@@ -77,7 +77,7 @@ def _scored(frame: pd.DataFrame, roles: Mapping[str, str], column: str) -> set[s
             items = chain.from_iterable(cells)
             scored |= {fold(f"{item:g}") for item in items if isinstance(item, int | float)}
         elif holds_answers(frame[name]):
-            scored |= {fold(text) for text in as_texts(frame[name]).cat.categories}
+            scored |= set(map(fold, as_texts(frame[name]).cat.categories))
     return scored
 
 
@@ -258,7 +258,7 @@ def check_no_judge_beside(
         return
     judges = judges_columns(frame, roles.values())
     raters = as_texts(frame[roles["rater"]]).cat.categories
-    if not judges or all(MODEL.search(name) for name in raters):
+    if not judges or all(map(MODEL.search, raters)):
         return
     people = (
         [roles["score"]]

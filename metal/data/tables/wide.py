@@ -381,7 +381,7 @@ def _in_parts(places: Sequence[AnswerColumn]) -> list[str]:
     """The one template that reads rater and criterion from the names of all columns; none where
     there is none.
     """
-    templates = {as_wide(place) for place in places}
+    templates = set(map(as_wide, places))
     in_two_parts = all(place.rater and place.criterion for place in places)
     return [*templates] if in_two_parts and len(templates) == 1 else []
 

@@ -142,7 +142,7 @@ def _unknown_order(
     name: str, words: Mapping[str, int], place_of: Callable[[str], str]
 ) -> UnknownOrder:
     """The error for words that no order holds, or that several hold and rank differently."""
-    listed = first_few([_shown(word) for word in words], 5)
+    listed = first_few(list(map(_shown, words)), 5)
     problem = f"answers in words whose order METAL does not know ({listed})"
     rankings: dict[str, str] = {}
     for order, ranks in fitting_orders(list(words)):

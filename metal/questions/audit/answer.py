@@ -224,7 +224,7 @@ def _next(run: AuditRun, cells: Cells) -> Remark:
             "Let a judge rate the same outputs:",
             f"metal judge {data_of(run)} --judge MODEL",
         )
-    if all(alone(cell) for cell in cells):
+    if all(map(alone, cells)):
         return _second_person(run)
     undecided = [
         cell
@@ -273,4 +273,4 @@ def _hardly_confirmed(run: AuditRun, cells: Cells) -> Remark | None:
 
 def _confirmed(doubt: tuple[dict[str, Any], str]) -> float:
     shares = doubt[0]["confirmed"], doubt[0]["confirmed_bad"]
-    return float(min(share for share in shares if known(share)))
+    return float(min(filter(known, shares)))

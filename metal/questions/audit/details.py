@@ -129,11 +129,7 @@ def _detail(
         "l": key[2],
         "n": differing[key],
         "f": figures,
-        "t": [
-            table
-            for table in (_classes(run, rows["by_class"]), _confusion(rows["confusion"]))
-            if table
-        ],
+        "t": list(filter(None, (_classes(run, rows["by_class"]), _confusion(rows["confusion"])))),
     }
 
 

@@ -57,7 +57,7 @@ def in_notebook(run: AuditRun) -> str:
 def _matrix(run: AuditRun, judge: JudgeVerdicts) -> Markup:
     """Criteria in rows, languages in columns."""
     criteria = [name(criterion.title) for criterion in judged_criteria(run)]
-    languages = [name(language) for language in headings(run.languages)]
+    languages = list(map(name, headings(run.languages)))
     rows = [chain(["<td></td>"], map(_head, languages))]
     rows += [
         chain([_head(title)], map(_cell, cells))

@@ -255,9 +255,7 @@ def criterion_table(run: AuditRun, criterion: Criterion) -> TableView:
     ]
     for column in run.columns("people"):
         if column.name in OF_PEOPLE:
-            rows.append(
-                [f"people: {column.title}", *(column.text(row) for row in of_people.values())]
-            )
+            rows.append([f"people: {column.title}", *map(column.text, of_people.values())])
     if of_judges:
         columns = {column.name: column for column in run.columns("judges")}
         majority = columns["majority_f1"]

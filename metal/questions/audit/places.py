@@ -70,7 +70,7 @@ def _alike(by_criterion: Mapping[str, Sequence[str]]) -> float:
     """The number of languages, where these are the same for all of several criteria; else
     infinite.
     """
-    languages = {tuple(names) for names in by_criterion.values()}
+    languages = set(map(tuple, by_criterion.values()))
     if len(by_criterion) < 2 or len(languages) > 1:
         return math.inf
     return len(languages.pop())

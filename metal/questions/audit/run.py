@@ -386,7 +386,7 @@ class AuditRun(Run):
         joined = (
             self.tables["verdicts"].drop(columns="signature").merge(figures, on=keys, how="left")
         )
-        joined["verdict"] = [today(verdict) for verdict in joined["verdict"]]
+        joined["verdict"] = list(map(today, joined["verdict"]))
         joined["kind"] = [self.raters[judge].kind for judge in joined["judge"]]
         cells = [
             {str(key): value for key, value in row.items()} for row in joined.to_dict("records")

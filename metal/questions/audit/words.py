@@ -105,7 +105,7 @@ def _most_trusted(
         names = (
             f"{len(keys)} {many} alike"
             if len(keys) > MOST_NAMED
-            else listed([called(key) for key in keys])
+            else listed(list(map(called, keys)))
         )
         return f"{link}{names} ({percent(share)}{of})"
 
@@ -123,7 +123,7 @@ def _prompts(run: AuditRun) -> str:
     if not rows:
         return ""
     compared = f"{len(rows)} differences between prompts of one model"
-    proven = [row for row in rows if significant(row)]
+    proven = list(filter(significant, rows))
     if not proven:
         return f"None of {compared} is significant, which proves no equality."
     ahead = [row["first" if row["difference"] > 0 else "second"] for row in proven]

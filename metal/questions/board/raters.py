@@ -289,7 +289,7 @@ def crowd_sections(run: Billboard) -> tuple[Section, ...]:
     ):
         return ()
     (answer,) = run.records("crowd_answers", criterion=run.main, language=run.language)
-    charts = tuple(chart for chart in [_crowd_chart(run)] if chart)
+    charts = tuple(filter(None, [_crowd_chart(run)]))
     main = Section(
         "",
         "Judge or crowd?",

@@ -348,7 +348,7 @@ def _differences(
     for first, second in combinations(by_generator, 2):
         ours, theirs = by_generator[first], by_generator[second]
         shared = sorted(set(ours.names) & set(theirs.names))
-        rows = [[each.names.index(name) for name in shared] for each in (ours, theirs)]
+        rows = [list(map(each.names.index, shared)) for each in (ours, theirs)]
         panel = ours.people[rows[0]] - theirs.people[rows[1]]
         judged = ours.judge[rows[0]] - theirs.judge[rows[1]]
         if int((~np.isnan(panel) & ~np.isnan(judged)).sum()) >= LEAST:

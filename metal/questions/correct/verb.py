@@ -150,9 +150,7 @@ def _doubts(
     """What to know of how people's sources were chosen."""
     rated = dataset.ratings[(dataset.ratings["kind"] == "human") & dataset.ratings["score"].notna()]
     languages = {dataset.sources[source].language for source in drawn if source in dataset.sources}
-    of_people = {
-        str(source) for source in rated.loc[rated["language"].isin(languages), "source"].unique()
-    }
+    of_people = set(map(str, rated.loc[rated["language"].isin(languages), "source"].unique()))
     if others := len(of_people - {*drawn}):
         yield f"{others:,} sources that people rated were not drawn: their labels do not count"
     if waiting := len({*drawn} - of_people):

@@ -86,7 +86,7 @@ class Check:
             }
         plain |= {name: records(table) for name, table in self.tables.items()}
         plain["test_questions"] = list(self.test_questions)
-        return plain | {"warnings": [vars(finding) for finding in self.findings]}
+        return plain | {"warnings": list(map(vars, self.findings))}
 
 
 @documented

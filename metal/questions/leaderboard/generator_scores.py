@@ -239,7 +239,7 @@ def rank(
     low, high = pairs.ranks()
     given = _counted(scores, outputs, asked, items, generator_codes)
     alone, mixed = _untested(means["score"], pairs.p, names, people, given["ratings"])
-    order = [int(at) for at in np.argsort(-means["score"], kind="stable")]
+    order = list(map(int, np.argsort(-means["score"], kind="stable")))
     sources = (counts > 0).sum(axis=1)
     reasons = [
         ["interval: one source", "standard error: one source"] if number == 1 else []

@@ -151,7 +151,7 @@ def _beside_notes(rows: Sequence[Row], elsewhere: Sequence[str]) -> list[str]:
             "A percentage: it scored only so many of these outputs, so its mean rests on others."
         )
     if elsewhere:
-        named = places([within(rater) for rater in elsewhere])
+        named = places(list(map(within, elsewhere)))
         notes.append(f"Not asked for all criteria, and so only in the CSV: {named}.")
     return notes
 

@@ -120,7 +120,7 @@ def _sure(run: Leaderboard, rows: list[dict[str, Any]]) -> str:
 
 def first_by_language(run: Leaderboard) -> str:
     """Who is first in each language, where there are several of both."""
-    each = [code for code in run.languages if code]
+    each = list(filter(None, run.languages))
     if len(each) < 2 or run.tables["leaderboard"]["generator"].nunique() < 2:
         return ""
     first: dict[str, list[str]] = {}

@@ -59,7 +59,7 @@ def issue(audit: AuditRun, issued: date, days: int) -> dict[str, Any]:
         "data": {key: audit.data[key] for key in ("name", "identity", "digest")},
         "signature": audit.signature,
         "settings": dict(audit.manifest["settings"]),
-        "runs": [dict(run) for run in audit.manifest.get("beside", ())],
+        "runs": list(map(dict, audit.manifest.get("beside", ()))),
         "judges": judges,
         "about_sha256": HASH_NOTE,
     }

@@ -141,7 +141,7 @@ def answer_table(run: Monitor) -> TableView:
         for rater in run.noisy
     ]
     apart = worst_first(run)
-    rows += [_row(run, row) for row in [row for row in apart if _disagrees(row)] or apart]
+    rows += [_row(run, row) for row in list(filter(_disagrees, apart)) or apart]
     columns = ("who", "what stands out", "what to do")
     title = "Who stands out, the worst first"
     return TableView.of(

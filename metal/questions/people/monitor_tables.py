@@ -257,7 +257,7 @@ def monitor_tables(
         )
     behaviour_rows: list[Any] = beside.to_dict("records")
     beside["stands_out"] = ["; ".join(stands_out(row)) for row in behaviour_rows]
-    beside["not_compared"] = [not_compared(row) for row in behaviour_rows]
+    beside["not_compared"] = list(map(not_compared, behaviour_rows))
     agreement_rows = [
         {**row, "without_noisy": False} for row in (agreement(dataset) if people else ())
     ]

@@ -185,7 +185,7 @@ def beside_section(run: Monitor) -> Section | None:
         TableView.of_figures(run, "behaviour", "All criteria together", overall, heads=3),
         *_why("not_compared", "Who cannot be compared", ("rater", "language", "why"), uncompared),
     ]
-    charts = tuple(chart for chart in (_colleagues_chart(overall),) if chart)
+    charts = tuple(filter(None, (_colleagues_chart(overall),)))
     each, key = [row for row in rows if row["criterion"] != ALL_CRITERIA], "behaviour_by_criterion"
     further = TableView.of_figures(run, "behaviour", "By criterion", each, name=key, heads=3)
     return Section(

@@ -151,4 +151,4 @@ def rejected(p_values: Sequence[float], q: float) -> list[bool]:
     """Which hypotheses Benjamini and Yekutieli's procedure rejects, by statsmodels."""
     from statsmodels.stats.multitest import multipletests
 
-    return [bool(each) for each in multipletests(p_values, alpha=q, method="fdr_by")[0]]
+    return list(map(bool, multipletests(p_values, alpha=q, method="fdr_by")[0]))

@@ -44,7 +44,7 @@ class Means:
         if criterion != OVERALL:
             (part,) = (each for each in self._rated if each.name == criterion)
             return _rounded(self._of_part(part, raters))
-        ends = [_ends(part) for part in self._rated]
+        ends = list(map(_ends, self._rated))
         shares = len(set(ends)) > 1
         total = pd.Series(0.0, self.language.index)
         for part, (low, high) in zip(self._rated, ends, strict=True):

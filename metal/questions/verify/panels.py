@@ -46,7 +46,7 @@ class Panel:
     @property
     def levels(self) -> list[float]:
         """The values of the scale's levels, in its order; none of scores without levels."""
-        return [float(value) for value in self.criterion.scale.values]
+        return list(map(float, self.criterion.scale.values))
 
     @property
     def ordered(self) -> bool:

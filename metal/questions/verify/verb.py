@@ -105,7 +105,7 @@ def _data_of(opened: Run, folder: Path, data: Any) -> Dataset:
     path = data if data is not None else of_run["path"]
     if data is None and not Path(path).exists():
         raise UsageError(f"{folder}: its data {path} are not here; say where with `data`")
-    runs = [Path(more) for more in of_run.get("more", ())]
+    runs = list(map(Path, of_run.get("more", ())))
     if any(map(made_pairs, runs)) and opened.command == "billboard":
         raise UsageError(f"{folder}: boards with judges of pairs are not recomputed")
     inputs = load(path, runs, reading_of(folder))

@@ -112,7 +112,7 @@ def _lines(name: str, reply: ChildReply, limits: Limits, expected: int) -> list[
     failed as a whole.
     """
     # the last has no end, and so is none
-    lines = [_value(line) for line in reply.answers.split(b"\n")[:-1]]
+    lines = list(map(_value, reply.answers.split(b"\n")[:-1]))
     problem = _problem(lines, reply, limits, expected)
     if problem or reply.left:
         raise UsageError(f"metric {name}: " + "; ".join(filter(None, (problem, reply.left))))
@@ -192,7 +192,7 @@ def _clean(text: str, most: int = REASON) -> str:
 
 def _described(name: str, digest: str, fields: Mapping[str, Any], score: Any) -> Metric:
     """Read a metric's description of itself. Raises DataError if it is not valid."""
-    low, high, needs, claimed = (fields.get(key) for key in ("low", "high", "needs", "signature"))
+    low, high, needs, claimed = map(fields.get, ("low", "high", "needs", "signature"))
     for end in (low, high):
         if end is not None and (isinstance(end, bool) or not isinstance(_answer(end), float)):
             raise _odd(name, "a range that is not two numbers")

@@ -105,9 +105,7 @@ def _asked(
 def child_path() -> list[str]:
     """Where the child looks for packages: absolute, METAL's own folder among it."""
     return list(
-        dict.fromkeys(
-            [os.path.abspath(entry) for entry in sys.path] + [str(Path(metal.__path__[0]).parent)]
-        )
+        dict.fromkeys([*map(os.path.abspath, sys.path), str(Path(metal.__path__[0]).parent)])
     )
 
 

@@ -78,7 +78,7 @@ def main(request: Mapping[str, Any]) -> None:
         for fields in map(json.loads, sys.stdin.buffer)
     ]
     try:
-        limits, readable = Limits(**request["limits"]), [Path(path) for path in request["readable"]]
+        limits, readable = Limits(**request["limits"]), list(map(Path, request["readable"]))
         protections = confine(limits, Path.cwd(), readable, request["parent"], request["control"])
         if request["action"] == "protections":
             lines: list[Any] = [{"protections": protections}]
@@ -209,7 +209,7 @@ def python_folders() -> list[Path]:
     """Where Python, installed packages and METAL lie. Other folders on Python's path may hold
     anybody's files.
     """
-    prefixes = [Path(prefix) for prefix in {sys.prefix, sys.base_prefix, sys.exec_prefix}]
+    prefixes = list(map(Path, {sys.prefix, sys.base_prefix, sys.exec_prefix}))
     installed = {*site.getsitepackages(), site.getusersitepackages()}
     packages = [
         Path(entry)

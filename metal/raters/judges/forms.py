@@ -349,7 +349,7 @@ def label_pattern(labels: tuple[str, ...]) -> Any:
     """A label as a verdict: after a noun of judging and a link, alone on a line, at the beginning;
     or (group `bold`) in bold, alone on a line after a name.
     """
-    alternatives = "|".join(regex.escape(label) for label in sorted(labels, key=len, reverse=True))
+    alternatives = "|".join(map(regex.escape, sorted(labels, key=len, reverse=True)))
     label = rf"(?P<label>{alternatives})"
     return regex.compile(
         rf"(?:(?<!{_NEGATION}){_FINAL}\b{_SCORE_NOUN}\b[\"'*_`)\]]*{_PLAIN_WORDS_BETWEEN}{_LINK}{_OPENING_MARKS}{label}\b"
@@ -380,7 +380,7 @@ def letter_pattern(letters: tuple[str, ...]) -> Any:
     """A capital letter as a verdict: `Answer: B`, `[RESULT] B`, or `B)` and `B` at the beginning of
     a line.
     """
-    letter = rf"(?P<letter>[{''.join(regex.escape(letter) for letter in letters)}])"
+    letter = rf"(?P<letter>[{''.join(map(regex.escape, letters))}])"
     nouns = r"(?i:\b(?:answer|choice|option|verdict|score|rating|grade))\b"
     asked = rf"(?:{nouns}[^\w\n]{{0,4}}(?:\s*(?i:is|would be)\s+)?|\[RESULT\])[^\w\n]{{0,4}}"
     return regex.compile(

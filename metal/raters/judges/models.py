@@ -406,7 +406,7 @@ def _read_price(entry: Any, place: str) -> Price | None:
         return None
     table = entry if isinstance(entry, dict) else {}
     check_known(f"{place}: price: key", table, ("input", "output"))
-    amounts: list[Any] = [table.get(key) for key in ("input", "output")]
+    amounts: list[Any] = list(map(table.get, ("input", "output")))
     if not all(
         type(dollars) in (int, float) and 0 <= dollars < float("inf") for dollars in amounts
     ):

@@ -57,11 +57,11 @@ def thoughts(provider: str, model: str, parameters: Mapping[str, Any]) -> float:
     """About how many tokens a model thinks before an answer: as listed, unless its parameters say
     whether it does.
     """
-    outer = [parameters.get(name) for name in THINKING]
+    outer = list(map(parameters.get, THINKING))
     inner: list[Any] = []
     for each in outer:
         if isinstance(each, dict):
-            inner += [each.get(name) for name in THINKING]
+            inner += list(map(each.get, THINKING))
     if stated := [
         each
         for each in (*outer, *inner)

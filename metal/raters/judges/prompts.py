@@ -116,7 +116,7 @@ class Prompt:
         if self.template.roles or self.template.languages:
             content.append(self.template.variables(rubric, self.rubrics[criterion].released))
         if self.template.together:
-            content += [[rubric_variables(each) for each in self.rubrics.values()]]
+            content += [list(map(rubric_variables, self.rubrics.values()))]
         content += [
             [language, self._shown_examples(criterion, language)]
             for language in sorted(self.examples)
@@ -310,7 +310,7 @@ def compiled(path: Path, texts: Iterable[str], remedy: str) -> tuple[Any, ...]:
         undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
     )
     try:
-        return tuple(environment.from_string(text) for text in texts)
+        return tuple(map(environment.from_string, texts))
     except jinja2.TemplateError as error:
         raise DataError(path, f"METAL cannot fill this template ({error})", remedy) from None
 

@@ -141,7 +141,7 @@ def key_from_environment(names: Iterable[str], whose: str) -> str:
     """The key in the first of these environment variables that is set. Raises UsageError when none
     is.
     """
-    wanted = [name for name in names if name]
+    wanted = list(filter(None, names))
     for name in wanted:
         if os.environ.get(name, "").strip():
             # a line break that came from a file does not belong to it

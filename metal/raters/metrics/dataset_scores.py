@@ -50,7 +50,7 @@ class Scores:
     @property
     def outputs(self) -> list[str]:
         """The outputs that were asked about."""
-        return [str(name) for name in self.facts["output"]]
+        return list(map(str, self.facts["output"]))
 
 
 def with_metric_score(dataset: Dataset) -> Dataset:
@@ -225,7 +225,7 @@ def facts(name: str, outputs: Sequence[str], scores: Any, reasons: Sequence[str]
                 "criterion": pd.Categorical.from_codes(rows, pd.Index([METRIC_SCORE.name])),
                 "rater": pd.Categorical.from_codes(rows, pd.Index([name])),
                 "score": scores,
-                "reason": [whole_text(reason) for reason in reasons],
+                "reason": list(map(whole_text, reasons)),
             }
         )
     )
@@ -333,9 +333,7 @@ def outside_scores(
         raise DataError(table.path, f"no scores of outputs (columns found: {listed})", WANTED)
     if table.frame.empty:
         raise DataError(table.path, "no rows below the header", WANTED)
-    cells = {
-        role: [_text(cell) for cell in table.frame[column]] for role, column in columns.items()
-    }
+    cells = {role: list(map(_text, table.frame[column])) for role, column in columns.items()}
     names = _outputs(table, cells, dataset)
     scores = np.array([_number(cell, table.row(at)) for at, cell in enumerate(cells["score"])])
     if rater.about.get("negated"):
@@ -382,11 +380,11 @@ def given_scores(
     """
     columns = {str(name).strip(): str(name) for name in frame.columns}
     metrics = _check_metrics(columns, dataset, path)
-    sources = [_text(cell) for cell in frame[columns["source"]]]
+    sources = list(map(_text, frame[columns["source"]]))
     _check_sources(sources, outputs, path)
     scores_of_metrics = []
     for name in metrics:
-        cells = [_text(cell) for cell in frame[columns[name]]]
+        cells = list(map(_text, frame[columns[name]]))
         numbers = [_number(cell, f"{path} row {row}") for row, cell in enumerate(cells, 2)]
         scores = dict(zip(sources, numbers, strict=True))
         column = np.array([scores.get(output.source, math.nan) for output in outputs])
@@ -486,7 +484,7 @@ def _asked_in(
     pairs = list(zip(cells["source"], cells["generator"], strict=True))
     by_pair = _by_pair(dataset, pairs)
     asked = [f"{source} by {generator}" for source, generator in pairs]
-    return asked, [by_pair.get(pair) for pair in pairs]
+    return asked, list(map(by_pair.get, pairs))
 
 
 def _pairs(dataset: Dataset) -> list[tuple[str, str]]:
@@ -506,4 +504,4 @@ def _by_pair(dataset: Dataset, asked: Iterable[tuple[str, str]]) -> dict[tuple[s
 
 def first_names(names: Sequence[str]) -> str:
     """The first three of some names, quoted."""
-    return first_few([repr(name) for name in names], 3)
+    return first_few(list(map(repr, names)), 3)

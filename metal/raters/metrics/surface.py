@@ -139,7 +139,7 @@ def _metric(
     high: float | None = 100.0,
 ) -> Metric:
     def scores(items: Sequence[Item]) -> list[Answer]:
-        return [score(item) for item in items]
+        return list(map(score, items))
 
     return Metric(
         name,
@@ -170,7 +170,7 @@ def _signature(scorer: Any) -> str:
 
 @cache
 def _has_mecab() -> bool:
-    return all(importlib.util.find_spec(library) for library in ("MeCab", "ipadic"))
+    return all(map(importlib.util.find_spec, ("MeCab", "ipadic")))
 
 
 BLEU = MetricFactory("BLEU of a text, 0 to 100 (sacrebleu)", open_bleu)

@@ -183,9 +183,7 @@ def length_ratio(output: str, others: Sequence[str]) -> Answer:
     does not count.
     """
     made = _characters(output)
-    closest = min(
-        (_characters(other) for other in others), key=lambda length: (abs(length - made), length)
-    )
+    closest = min(map(_characters, others), key=lambda length: (abs(length - made), length))
     return made / closest
 
 
@@ -286,7 +284,7 @@ def _metric(
     return Metric(
         name,
         summary,
-        lambda items: [measure(item) for item in items],
+        lambda items: list(map(measure, items)),
         f"{name}|{unit}|unicode:NFC|version:1",
         needs=(needs,),
         direction=direction,

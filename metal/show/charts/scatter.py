@@ -135,7 +135,7 @@ def _panel(
     frame = svg.rect(left, top, SIDE, SIDE, class_="grid")
     parts += _bands(left, top, corner, frame) if same_scale else [frame]
     parts += _labels(x, y, people)
-    widest = _radius({x(score) for score in scores}, {y(score) for score in theirs})
+    widest = _radius(set(map(x, scores)), set(map(y, theirs)))
     edge = corner + 1e-6
     for score, their, outputs in sorted(panel.pairs, key=lambda pair: -pair[2]):
         px, py = x(score), y(their)

@@ -253,9 +253,7 @@ def _fitted(part: TableView, width: int) -> list[tuple[TableView, list[int]]]:
     Either as it stands or with its rows as columns; as several tables of as many columns each where
     neither fits.
     """
-    joined = replace(
-        part, rows=tuple(tuple(_on_one_line(cell) for cell in row) for row in part.rows)
-    )
+    joined = replace(part, rows=tuple(tuple(map(_on_one_line, row)) for row in part.rows))
     most = max(len(part.columns), len(part.rows) + 1) - part.heads
     forms = [(joined, False), (part, False), (joined, True)]
     for tables, (form, wraps), turns in product(range(1, most + 1), forms, (False, True)):

@@ -41,7 +41,7 @@ AT_ONCE = 2  # shards that a worker asks: when one comes to its end, the other s
 def check_ray() -> None:
     """Raises MissingExtra when Ray Data is not installed; nothing is imported."""
     # fsspec: of ray[data]
-    if not all(importlib.util.find_spec(library) for library in ("ray", "fsspec")):
+    if not all(map(importlib.util.find_spec, ("ray", "fsspec"))):
         raise MissingExtra('`engine="ray"`', "ray")
 
 
@@ -157,7 +157,7 @@ def judge_shards(model: Model, shards: Shards, coordinator: Any, workers: int) -
     import ray.data
     from ray.data import ActorPoolStrategy
 
-    paths = [shards.path(number) for number in shards.numbers[model.name]]
+    paths = list(map(shards.path, shards.numbers[model.name]))
     requests = ray.data.read_datasource(
         _shard_source(paths), override_num_blocks=len(paths), num_cpus=0, concurrency=1
     )

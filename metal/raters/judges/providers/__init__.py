@@ -196,7 +196,7 @@ def _check_installed(libraries: tuple[str, ...], extra: str, what: str) -> None:
 
 def _installed(libraries: tuple[str, ...]) -> bool:
     try:
-        return all(importlib.util.find_spec(library) for library in libraries)
+        return all(map(importlib.util.find_spec, libraries))
     except ImportError:  # the package above it is missing
         return False
 

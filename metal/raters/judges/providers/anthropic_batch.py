@@ -92,7 +92,7 @@ class AnthropicBatch(BatchConnection):
             lines = Path(uploaded).read_bytes().splitlines()
         except FileNotFoundError:
             raise CallFailed(calls.SERVER, "the file of requests is gone") from None
-        requests = [json.loads(line) for line in lines]
+        requests = list(map(json.loads, lines))
         for request in requests:
             request["custom_id"] += f"-{token}"
         seconds = PATIENCE + sum(map(len, lines)) / BYTES_A_SECOND
@@ -132,7 +132,7 @@ class AnthropicBatch(BatchConnection):
         while True:
             page = await self._get(_PATH, {"limit": _PAGE} | ({"after_id": after} if after else {}))
             data = page.get("data")
-            batches = [as_object(batch) for batch in data] if isinstance(data, list) else []
+            batches = list(map(as_object, data)) if isinstance(data, list) else []
             for batch in batches:
                 yield batch
             after = str(batches[-1].get("id") or "") if batches else ""

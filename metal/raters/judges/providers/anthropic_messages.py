@@ -123,12 +123,11 @@ def read_body(body: bytes) -> Reply:
         raise error_in_reply(error, body)
     if not isinstance(blocks, list):
         return Reply("", calls.NO_CHOICES, one_line_json(body))
-    parts = [as_object(block) for block in blocks]
+    parts = list(map(as_object, blocks))
     usage = as_object(content.get("usage"))
-    asked = [
-        usage.get(name)
-        for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-    ]
+    asked = list(
+        map(usage.get, ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"))
+    )
     counted = [count for count in asked if type(count) is int]
     answered = usage.get("output_tokens")  # thoughts included
     tokens_out = answered if type(answered) is int else None

@@ -148,7 +148,7 @@ def first_choice(choices: object) -> dict[str, Any]:
     """The first of a reply's choices by their index, wherever it stands; empty if there is
     none.
     """
-    listed = [as_object(choice) for choice in choices] if isinstance(choices, list) else []
+    listed = list(map(as_object, choices)) if isinstance(choices, list) else []
     places = [place if type(place := choice.get("index")) is int else 0 for choice in listed]
     return listed[places.index(min(places))] if listed else {}
 
