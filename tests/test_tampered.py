@@ -83,7 +83,7 @@ def test_a_run_of_judges_that_lost_its_ratings(folder: Path) -> None:
     metal.judge(folder, "majority", out=judged)
     metal.audit(folder, judged, resamples=100)
     pd.read_parquet(judged / "ratings.parquet").iloc[:3].to_parquet(judged / "ratings.parquet")
-    with pytest.raises(DataError, match=r"ratings\.parquet: 3 ratings, where run.toml says 8"):
+    with pytest.raises(DataError, match=r"ratings\.parquet: 3 ratings.*8"):
         metal.audit(folder, judged, resamples=100)
 
 
@@ -93,9 +93,7 @@ def test_a_table_of_a_run_that_is_about_something_else(tmp_path: Path) -> None:
     page = (place / "report.html").read_bytes()
     path = place / "tables" / "together.parquet"
     pd.read_parquet(path).assign(criterion="x").to_parquet(path)
-    with pytest.raises(
-        DataError, match=r"audit: its parts do not fit together .*Run `metal audit` again"
-    ):
+    with pytest.raises(DataError, match=r"audit:.*Run `metal audit` again"):
         metal.report(place)
     assert (place / "report.html").read_bytes() == page
     assert "cannot be read: " in next(
@@ -204,9 +202,7 @@ def test_a_batch_counts_once_whatever_the_file_says(tmp_path: Path) -> None:
         [*lines[:2], lines[3], lines[2], *lines[4:]],
     ):
         path.write_text("\n".join(spoiled) + "\n", encoding="utf-8")
-        with pytest.raises(
-            DataError, match=r"watch\.jsonl line \d+: does not follow from the lines before it"
-        ):
+        with pytest.raises(DataError, match=r"watch\.jsonl line \d+: does not"):
             WatchFile(path, 0.05, LEAST, 2)
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert WatchFile(path, 0.05, LEAST, 2).streams == watch.streams
@@ -230,8 +226,6 @@ def test_a_file_of_the_earlier_rule_is_not_continued(tmp_path: Path) -> None:
     path = tmp_path / "watch.jsonl"
     head = {"watch": 1, "alpha": 0.05, "least": [[list(key), 0.7] for key in KEYS]}
     path.write_text(json.dumps(head) + "\n", encoding="utf-8")
-    with pytest.raises(
-        UsageError, match=r"begun by an earlier METAL, .* begin a new file with another `state`"
-    ):
+    with pytest.raises(UsageError, match=r"an earlier METAL.*another `state`"):
         WatchFile(path, 0.05, LEAST, 2)
     assert json.loads(path.read_text(encoding="utf-8")) == head
