@@ -83,7 +83,7 @@ def test_there_and_back_some_at_a_time(server: LabelStudioServer) -> None:
     sides = {task["data"]["first_text"][:4] for task in server.tasks}
     assert sides == {"made", "gold"}
     done = pull()
-    assert "Nobody has submitted an answer yet." in done.output
+    assert "Nobody has submitted" in done.output
     assert not scores("overall")
 
     rate(server, 1, 2)
@@ -111,7 +111,7 @@ def test_what_somebody_changed_needs_replace(server: LabelStudioServer) -> None:
     server.annotate(server.in_project(1)[0], {"overall": "3", "fluency": "3"})
     refused = pull()
     assert isinstance(refused.exception, MetalError)
-    assert "Pass `replace=True` if the new one counts" in str(refused.exception)
+    assert "`replace=True`" in str(refused.exception)
     assert pull("--replace").exit_code == 0
     assert list(scores("overall").values()) == [3.0]
 
@@ -133,7 +133,7 @@ def test_the_export_of_another_dataset(server: LabelStudioServer) -> None:
     path = Path("mine/annotation/tasks.jsonl")
     path.write_text('{"task": "t1", "output": "o1"}\n')
     refused = push(server)
-    assert "is none of mine; is it the export of another dataset?" in str(refused.exception)
+    assert "another dataset?" in str(refused.exception)
     path.unlink()
     assert "begin with `metal.annotate_export(...)`" in str(push(server).exception)
     assert not server.calls
@@ -143,4 +143,4 @@ def test_the_export_of_another_dataset(server: LabelStudioServer) -> None:
 def test_a_server_elsewhere_without_encryption_is_warned_of(server: LabelStudioServer) -> None:
     refused = run("annotate", "push", "label-studio", "mine", "--url", "http://host.invalid:1")
     assert "warning: http://host.invalid:1 is not encrypted" in refused.output
-    assert "Is Label Studio running there?" in str(refused.exception)
+    assert "Is Label Studio running" in str(refused.exception)

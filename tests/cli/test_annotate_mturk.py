@@ -20,6 +20,7 @@ from metal.building.crowdsourcing.mturk_campaign import MTurkCampaign
 from metal.data.dataset import load_dataset
 from tests.cli.forks import SLOWEST, Metal, environment
 from tests.cli.mturk_crowd import AWS, HIDDEN, KEY_ID, SAID, SECRET, Crowd
+from tests.saying import tells
 
 # ---------------------------------------------------------------- there and back
 
@@ -114,7 +115,7 @@ def test_a_running_campaign_is_pulled_again_and_again(crowd: Crowd) -> None:
     crowd.server.review(gone, "Rejected")
     words = crowd.pull()
     assert "Fetched 2 new assignments" in words
-    assert "1 rejected assignments left out" in words
+    assert "1 rejected assignment" in words
     assert len(crowd.ratings()) == 6
     assert before.items() <= crowd.ratings().items()
     answers = (crowd.folder / "mine" / "annotation" / "answers.jsonl").read_text(encoding="utf-8")
@@ -314,7 +315,7 @@ def test_a_hit_that_was_deleted_keeps_its_answers(crowd: Crowd) -> None:
     crowd.pull()
     del crowd.server.hits[first]
     crowd.server.submit(second, "A1", SAID)
-    assert "no longer on Mechanical Turk: 1 task;" in crowd.pull()
+    assert tells(crowd.pull(), "no longer", "1 task;")
     assert len(crowd.ratings()) == 6
 
 
@@ -323,7 +324,7 @@ def test_production_needs_to_be_asked_for_and_confirmed(
 ) -> None:
     assert "pass `yes=True`" in crowd.refused(*crowd.pushing, "--production")
     real = [*crowd.pushing[:-1], mturk.ENDPOINTS["production"]]
-    assert "is the real Mechanical Turk; pass `production=True`" in crowd.refused(*real)
+    assert "`production=True`" in crowd.refused(*real)
     monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
     monkeypatch.setattr(click, "confirm", lambda text: "production, for up to $2.40" not in text)
     assert crowd.refused(*crowd.pushing, "--production") == "nothing was sent"
@@ -358,9 +359,7 @@ def test_too_long_a_task_is_named_before_anything_is_posted(crowd: Crowd) -> Non
     task = rows[place].split(",")[0]
     rows[place] = rows[place].replace("Nr. 1", "ب" * 70_000)
     table.write_text("\n".join(rows), encoding="utf-8")
-    assert re.search(
-        rf"task {task}: the page and its texts are 1\d\d,\d+ bytes", crowd.refused(*crowd.pushing)
-    )
+    assert re.search(rf"task {task}: .* 1\d\d,\d+ bytes", crowd.refused(*crowd.pushing))
     assert not crowd.server.hits
 
 
@@ -372,20 +371,15 @@ def test_tasks_of_another_dataset(crowd: Crowd) -> None:
     table.write_text("\n".join([*rows, rows[-1].replace("t", "x", 1)]), encoding="utf-8")
     assert "not in this dataset" in crowd.refused(*crowd.pushing)
     table.write_text("\n".join([*rows, "t1,a"]), encoding="utf-8")
-    assert "tasks-en.csv row 5: not a row as it was exported" in crowd.refused(*crowd.pushing)
+    assert tells(crowd.refused(*crowd.pushing), "tasks-en.csv row 5:", "as it was")
 
 
 def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:
     crowd.push()
     asks_more = [*crowd.pushing, "--minutes", "5"]
-    assert (
-        "campaign 'out' was begun with other settings (duration was 1800, now 300)"
-        in crowd.refused(*asks_more)
-    )
+    assert tells(crowd.refused(*asks_more), "campaign 'out'", "(duration was 1800, now 300)")
     starting = [*asks_more, "--start", "Mon-Fri 10:00 America/Los_Angeles"]
-    assert "was begun with other settings" in crowd.refused(
-        *starting
-    )  # at once, not when it starts
+    assert "other settings" in crowd.refused(*starting)  # at once, not when it starts
     assert "cannot name a campaign" in crowd.refused(*crowd.pushing, "--name", "../x")
     assert "cannot name a campaign" in crowd.refused(
         "annotate", "pull", "mturk", "mine", "--name", "../out"
@@ -398,12 +392,12 @@ def test_a_campaign_asks_the_same_throughout(crowd: Crowd) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--reward", "0.255"), "not a sum in USD and whole cents"),
+        (("--reward", "0.255"), "whole cents"),
         (("--reward", "-1"), "not a sum in USD"),
         (("--country", "Kenya"), "'Kenya' is not a code"),
         (("--qualification", "a/b"), "is not ID or ID=LOWEST"),
         (("-l", "sw"), "no tasks in 'sw'"),
-        (("--endpoint-url", "http://me:password@127.0.0.1"), "without a name or password"),
+        (("--endpoint-url", "http://me:password@127.0.0.1"), "name or password"),
         (("--print-start",), "`print_start` needs `start`"),
     ],
 )
@@ -439,7 +433,7 @@ class Time:
 def test_a_push_waits_for_its_start(crowd: Crowd, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Time(monkeypatch)
     words = crowd.push("--start", PACIFIC)
-    assert "Start: Friday 2024-03-08 10:00 PST, in 1 min 30 s" in words
+    assert tells(words, "Friday 2024-03-08 10:00 PST", "1 min 30 s")
     assert clock.now == datetime(2024, 3, 8, 18, tzinfo=UTC)
     hits = MTurkCampaign.open(crowd.folder / "mine").hits().values()
     assert {each["at"] for each in hits} == {"2024-03-08T18:00:00+00:00"}

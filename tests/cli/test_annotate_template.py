@@ -21,6 +21,7 @@ from metal.data.records import Criterion, Output, Scale, Source
 from tests.cli.filling import filled
 from tests.cli.small_board import Commands
 from tests.conftest import TASK_QUALITY
+from tests.saying import tells
 
 HOSTILE = "<script>alert(1)</script> ${title} $first 'x'"
 # summarization comes with every form
@@ -166,8 +167,9 @@ def test_a_round_trip(pairs: Commands, template: str) -> None:
     assert f"Added to mine/dataset.toml: {', '.join(added)}" in done
     declared = load_dataset(own).criteria
     assert {name: declared[name] for name in added} == {name: asked[name] for name in added}
-    left_out = "1 output not handed out: without a reference"
-    assert (left_out in done) == (template in ("question-answering", "translation"))
+    assert tells(done, "1 output not handed out", "a reference") == (
+        template in ("question-answering", "translation")
+    )
     assert (
         tomllib.loads((pairs.folder / "out/run.toml").read_text())["settings"]["template"]
         == template
@@ -215,20 +217,17 @@ def test_a_criterion_on_another_scale(pairs: Commands) -> None:
     message = pairs.refused(
         "annotate", "html", "mine", "--template", "summarization", "--add-criteria"
     )
-    assert (
-        "criterion fluency of the dataset (0 to 100) is not the one of template summarization"
-        in message
-    )
+    assert tells(message, "criterion fluency", "(0 to 100)", "template summarization")
     assert "given with --prompt-folders DIR" in message
 
 
 def test_what_compares_is_asked_of_pairs_only(pairs: Commands) -> None:
     pairs("annotate", "html", "mine", "--template", "summarization", "--add-criteria")
     done = pairs("annotate", "html", "mine", "--out", "plain")
-    assert "not asked, for pairs only (--template summarization): redundancy, fluency" in done
+    assert "(--template summarization): redundancy, fluency" in done
     assert "Tasks for people: TQ" in done
     message = pairs.refused("annotate", "html", "mine", "--out", "x", "-c", "fluency")
-    assert "criterion fluency compares pairs; hand it out with --template summarization" in message
+    assert tells(message, "criterion fluency", "--template summarization")
     kinds = {("output_first" in each) for each in records(pairs.folder / "mine", "tasks.jsonl")}
     assert kinds == {True, False}
 
@@ -246,7 +245,7 @@ def test_a_dataset_without_references(pairs: Commands) -> None:
             "mine/bare.csv",
         )
         assert f"template {template} shows references, and mine has none" in message
-        assert "`references` in its sources.jsonl" in message
+        assert tells(message, "`references`", "sources.jsonl")
     assert "correctness" not in load_dataset(pairs.folder / "mine").criteria
 
 
@@ -293,7 +292,7 @@ def test_a_text_that_returns_is_warned_of(pairs: Commands) -> None:
     done = pairs(
         "annotate", "html", "mine", "--template", "summarization", "--add-criteria", "-l", "en"
     )
-    assert "warning: 3 sheets with several outputs of one source" in done
+    assert tells(done, "3 sheets", "one source")
     again = pairs(
         "annotate",
         "html",
@@ -329,4 +328,4 @@ def test_levels_that_changed_since(pairs: Commands) -> None:
     message = pairs.refused(
         "annotate", "import", "mine", next((pairs.folder / "out").glob("en*.csv"))
     )
-    assert "criterion overall was handed out with 4 levels, and has another number now" in message
+    assert tells(message, "criterion overall", "4 levels")

@@ -18,6 +18,7 @@ import pytest
 from metal.boards.store import kept_settings, open_board, stored_ensembles
 from metal.cli import metal as command
 from tests.cli.small_board import LENGTH, QUICK_OPTIONS, Commands, reference_of, texts_of
+from tests.saying import tells
 
 FITTED = ("--members", "metric", "--nonzero", "3", "-c", "fluency", *QUICK_OPTIONS)
 
@@ -161,7 +162,7 @@ def test_ensembles_of_two_boards_with_one_name(fitted: Commands) -> None:
         path.read_text(encoding="utf-8").replace('"intercept": ', '"intercept": 1'),
         encoding="utf-8",
     )
-    assert "several boards have an ensemble" in fitted.refused("billboard", "apply", name, "small")
+    assert "several boards" in fitted.refused("billboard", "apply", name, "small")
     assert applied(fitted, name, "small", "--board", "datasets/a") == pytest.approx(
         wanted, abs=1e-9
     )
@@ -263,7 +264,7 @@ def test_tables_of_scores(fitted: Commands) -> None:
         ("output,chrf,ter,rouge-1\na,1,x,2\n", "t.csv row 2: ter is 'x'"),
         ("output,chrf,ter,rouge-1\na,1,2,3\nb,inf,2,3\n", "t.csv row 3: chrf is 'inf'"),
         ("output,chrf,ter,rouge-1\n,1,2,3\n", "t.csv row 2: output is empty"),
-        ("a,b\n1,2\n", "neither scores nor texts (columns found: a, b)"),
+        ("a,b\n1,2\n", "(columns found: a, b)"),
         ("source,text\nnone,x\n", "1 extra source ('none')"),
         ("", "the file is empty"),
     ],
@@ -322,7 +323,7 @@ def test_damaged_ensembles(fitted: Commands) -> None:
     ):
         (fitted.folder / "run" / "ensembles.json").write_text(json.dumps([wrong]), encoding="utf-8")
         said = fitted.refused("billboard", "apply", "version.1", "small", "--board", "run")
-        assert said.startswith("run/ensembles.json: not an ensemble of a board"), wrong
+        assert tells(said, "run/ensembles.json:", "not an ensemble"), wrong
     path = fitted.board / "board" / "ensembles.jsonl"
     path.write_text(
         '{"ensemble": "x+version.1"}\n' + path.read_text(encoding="utf-8"), encoding="utf-8"
@@ -332,7 +333,7 @@ def test_damaged_ensembles(fitted: Commands) -> None:
         ("small", "--out", "b", *QUICK_OPTIONS),
     ):
         said = fitted.refused("billboard", *arguments)
-        assert said.startswith("small/board/ensembles.jsonl row 1: not an ensemble of a board")
+        assert tells(said, "small/board/ensembles.jsonl row 1:", "not an ensemble")
     assert not Path("b").exists()
 
 
@@ -350,7 +351,7 @@ def test_help_and_wrong_words(small: Commands) -> None:
         said = small("billboard", *arguments)
         assert "Usage: metal billboard [OPTIONS] DATASET" in said
         assert "--reference" in said
-        assert "history Show the board's versions." in said
+        assert "the board's versions" in said
     assert "SIGNATURE OUTPUTS" in small("billboard", "apply", "--help")
     assert "no such file or folder" in small.refused("billboard", "crowds")
     assert "No such option" in small.refused("billboard", "--no-such", "small")

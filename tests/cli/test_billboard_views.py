@@ -61,14 +61,14 @@ def test_crowd_in_a_terminal(folder: Path) -> None:
     done = run(crowd, folder / "board", *FAST)
     assert done.stdout.startswith("Judge: judge ")
     assert "Against the people (expert): quality, all languages\n" in done.stdout
-    assert "With -v also: 2 more cases (a criterion in a language)." in done.stdout
+    assert "With -v also: 2 more" in done.stdout
     done = run(crowd, folder / "board", *FAST, "-v")
     lines = done.stdout.splitlines()
     assert "\x1b" not in done.stdout
     assert max(len(line) for line in lines if not line.startswith("Signature")) <= 80
     for language in ("all languages", "English", "Swahili"):
         assert f"Against the people (expert): quality, {language}\n" in done.stdout
-    assert "one person against the others" in done.stdout
+    assert "one person against" in done.stdout
     overview = done.stdout.partition("Judge or crowd?")[2].splitlines()
     assert overview[1].split() == ["all", "languages", "English", "Swahili"]
     assert overview[3].split()[0] == "quality"
@@ -173,7 +173,7 @@ def test_references_in_a_terminal(folder: Path) -> None:
     )
     lines = done.stdout.splitlines()
     assert max(len(line) for line in lines if not line.startswith("Signature")) <= 80
-    assert "quality, English: agreement with the people (expert)" in done.stdout
+    assert "with the people (expert)" in done.stdout
     assert "from 1 to 3 references; never above m." in words(done.stdout)
 
 

@@ -167,9 +167,7 @@ def test_what_was_withdrawn_is_gone_and_still_in_the_old_versions(small: Command
     assert "'new' is not known" in small.refused("submit", "withdraw", "small", "new")
     # it came with the dataset
     assert "'chrf' is not known" in small.refused("submit", "withdraw", "small", "chrf")
-    assert "What came with the dataset stays" in small.refused(
-        "submit", "withdraw", "small", "near"
-    )
+    assert "came with the dataset" in small.refused("submit", "withdraw", "small", "near")
     assert "versions 1 to 5" in small.refused("billboard", "small", "--at", "6")
     assert small.refused("billboard", "small", "--at", "0")
     assert len(whole(small.board)) == 5
@@ -492,7 +490,7 @@ def test_a_damaged_line_is_an_error_with_its_row(small: Commands) -> None:
         path.write_bytes(first + line + _entry(version=3))
         said = small.refused("submit", "withdraw", "small", "x")
         assert said.startswith("small/board/history.jsonl row 2: "), said
-        assert "Take the file from a backup" in said
+        assert "from a backup" in said
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from metal.errors import UsageError
 from tests.cli.forks import Metal, environment
 from tests.cli.runs import snapshot
 from tests.conftest import TASK_QUALITY
+from tests.saying import tells
 
 FAST = ("--resamples", "100")
 # Verb -> the words that write `out` from the data, or from other data than before.
@@ -196,7 +197,7 @@ def test_a_run_does_not_replace_peoples_ratings(force: Metal) -> None:
     assert "one is a dataset; it is not replaced" in force.refused(
         "audit", "one.csv", "--out", "one", "--force"
     )
-    assert "one is a dataset; to add scores" in force.refused(
+    assert "one is a dataset; to add" in force.refused(
         "score", "two", "-m", "chrf", "--out", "one", "--force"
     )
     assert snapshot(force.cwd) == before
@@ -213,10 +214,10 @@ def test_a_dataset_that_was_forgotten_is_asked_for(force: Metal) -> None:
     ("file", "content", "holds"),
     [
         ("annotation/answers.jsonl", "{}\n", "answers of people"),
-        ("annotation/given.jsonl", "{}\n", "tasks handed out to people"),
+        ("annotation/given.jsonl", "{}\n", "tasks handed out"),
         ("annotation/campaigns/first/card.toml", "", "campaigns"),
         ("board/history.jsonl", "{}\n", "a board's history"),
-        ("gates.jsonl", "{}\n", "what a gate compares with"),
+        ("gates.jsonl", "{}\n", "what a gate compares"),
     ],
 )
 def test_an_import_replaces_its_own_dataset_unless_people_or_a_board_added_to_it(
@@ -253,9 +254,10 @@ def test_an_audit_done_again_keeps_what_a_user_put_beside_it(force: Metal) -> No
         assert not force("audit", "one", *FAST, "--out", "a").err.count("replaced")
     assert not (force.cwd / "a.replaced").exists()
     (force.cwd / "a" / "notes.txt").write_text("by hand")
-    assert (
-        "a was replaced; to bring it back: mv a a.new && mv a.replaced a"
-        in force("audit", "one", *FAST, "--out", "a").err
+    assert tells(
+        force("audit", "one", *FAST, "--out", "a").err,
+        "a was replaced",
+        "mv a a.new && mv a.replaced a",
     )
     assert (force.cwd / "a.replaced" / "notes.txt").read_text() == "by hand"
 
@@ -274,7 +276,7 @@ def test_tables_of_other_settings_come_back_after_an_audit_without_force(force: 
     force("audit", "one", *FAST, "--out", "a")
     first = whole(force.cwd / "a")
     done = force("audit", "one", *FAST, "-c", "task_quality", "-l", "en", "--out", "a")
-    assert "a was replaced; to bring it back: mv a a.new && mv a.replaced a" in done.err
+    assert tells(done.err, "a was replaced", "mv a a.new && mv a.replaced a")
     assert whole(force.cwd / "a") != first
     bring_back(force, done.err)
     assert whole(force.cwd / "a") == first
@@ -323,7 +325,7 @@ def test_sheets_that_people_filled_in_are_not_replaced(force: Metal) -> None:
     sheet.write_bytes(sheet.read_bytes().replace(b",,\r\n", b",2,\r\n"))
     before = snapshot(force.cwd)
     said = force.refused("annotate", "export", "one", "--to", "csv", "--out", "sheets", "--force")
-    assert f"sheets holds a sheet that was filled in ({sheet.name})" in said
+    assert tells(said, "sheets", f"filled in ({sheet.name})")
     assert snapshot(force.cwd) == before
 
 
@@ -331,8 +333,10 @@ def test_the_anchors_of_a_gate_are_not_imported_anew(force: Metal) -> None:
     force("import", "one.csv", "--out", "anchors")
     force("judge", "anchors", "-j", "fake:random", "--repeat", "2", "--out", "baseline")
     force("gate", "init", "anchors", "baseline", "--margin", "0.4", "--least", "1")
-    assert "anchors holds what a gate compares with" in force.refused(
-        "import", "one.csv", "--out", "anchors", "--force"
+    assert tells(
+        force.refused("import", "one.csv", "--out", "anchors", "--force"),
+        "anchors",
+        "a gate compares",
     )
     said = force.refused("gate", "init", "anchors", "baseline", "--margin", "0.3", "--least", "1")
     assert "gate.toml exists; give another --out, or --force to replace it" in said
@@ -398,10 +402,7 @@ def test_ratings_that_joined_a_dataset_are_not_replaced_by_importing_anew(force:
     before = snapshot(force.cwd)
     for more in ((), ("--force",), ("--force",)):
         said = force.refused("import", "one.csv", "--out", "mine", *more)
-        assert (
-            "mine holds 27 ratings that joined it later (ratings.parquet) and is not replaced"
-            in said
-        )
+        assert tells(said, "mine", "27 ratings", "(ratings.parquet)", "not replaced")
         assert "move it away by hand" in said
         assert "--force" not in said
     assert snapshot(force.cwd) == before
@@ -453,21 +454,18 @@ def test_the_only_history_of_a_board_is_not_replaced(force: Metal) -> None:
     (force.cwd / "one" / "board").write_text("in the way of a history")
     command = words("billboard", "one")
     first = force(*command)
-    assert "one cannot be written, or changed meanwhile" in first.out
+    assert "one cannot be written" in first.out
     force(*command)  # the same again
     before = whole(force.cwd / "out")
     for data, more in (("two", ()), ("two", ("--force",)), ("one", ("--force",))):
         said = force.refused(*words("billboard", data), *more)
         assert "--force" not in said
-        assert (
-            "out holds the only history of a board (history.jsonl) and is not replaced" in said
-            or not more
-        )
+        assert tells(said, "only history", "(history.jsonl)", "not replaced") or not more
     assert whole(force.cwd / "out") == before
     shutil.move(force.cwd / "out", force.cwd / "second.replaced")
     force(*words("billboard", "two")[:-1], "second")
     said = force.refused(*words("billboard", "two")[:-1], "second", "--force")
-    assert "second.replaced, which holds the only history of a board" in said
+    assert tells(said, "second.replaced", "only history")
 
 
 def test_an_older_history_of_a_board_outlives_a_change_of_data_that_cannot_be_written(
@@ -481,7 +479,7 @@ def test_an_older_history_of_a_board_outlives_a_change_of_data_that_cannot_be_wr
         shutil.copy(path, force.cwd / "one")
     for more in ((), ("--force",)):
         said = force.refused(*words("billboard", "one"), *more)
-        assert "out holds the only history of a board (history.jsonl) and is not replaced" in said
+        assert tells(said, "only history", "(history.jsonl)", "not replaced")
         assert whole(force.cwd / "out") == before
     force(*words("billboard", "one")[:-1], "later")
 
@@ -521,11 +519,9 @@ def test_a_draw_that_people_rated_by_comes_back_with_the_command_that_is_shown(
 
 def bring_back(force: Metal, err: str) -> None:
     """Type the command that is said to bring back what was replaced."""
-    commands = re.findall(
-        r"to bring (?:it|them) back: (.+)|to bring back what was there: (.+)", err
-    )
+    commands = re.findall(r"to bring (?:it back|them back|back what was there): (.+)", err)
     assert len(commands) == 1, err
-    subprocess.run("".join(commands[0]), shell=True, check=True, cwd=force.cwd)
+    subprocess.run(commands[0], shell=True, check=True, cwd=force.cwd)
 
 
 def test_scores_that_another_metric_of_the_name_replaced_come_back(force: Metal) -> None:
@@ -578,9 +574,7 @@ def test_a_figure_that_you_changed_comes_back_after_a_report(force: Metal, optio
     bring_back(force, done.err)
     assert mine.read_text() == "my colours"
     (force.cwd / "paper.replaced" / "notes.txt").write_text("mine")
-    assert "paper.replaced holds notes.txt and is not replaced" in force.refused(
-        "report", "audited", option, "paper"
-    )
+    assert "paper.replaced holds notes.txt" in force.refused("report", "audited", option, "paper")
     assert mine.read_text() == "my colours"
 
 
@@ -594,8 +588,8 @@ def test_your_folder_in_the_place_of_copies_keeps_your_files(force: Metal, optio
     yours.parent.mkdir()
     yours.write_text("mine")
     first.write_text("my colours")
-    refused = f"paper.replaced holds {first.name} and is not replaced. Move paper.replaced away"
-    assert refused in force.refused("report", "audited", option, "paper")
+    refused = force.refused("report", "audited", option, "paper")
+    assert tells(refused, f"paper.replaced holds {first.name}", "Move paper.replaced away")
     assert (yours.read_text(), first.read_text()) == ("mine", "my colours")
     shutil.rmtree(yours.parent)
     force("report", "audited", option, "paper")

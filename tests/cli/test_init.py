@@ -16,6 +16,7 @@ import pytest
 
 from tests import DEMO
 from tests.cli.forks import ROOT, Metal, environment
+from tests.saying import tells
 
 SECONDS = 240
 PROMPT = re.compile(rb"[\])]: ?$")
@@ -63,14 +64,14 @@ def only_enters(folder: Path, **variables: str) -> str:
 
 
 def test_enter_at_every_question_in_an_empty_folder_shows_the_demo(tmp_path: Path) -> None:
-    assert "Next, your own: metal audit RATINGS.csv" in only_enters(tmp_path)
+    assert "metal audit RATINGS.csv" in only_enters(tmp_path)
 
 
 def test_enter_at_every_question_beside_a_table_audits_it(tmp_path: Path) -> None:
     with_judge = re.sub(r",(\d)\n", r",\1,\1\n", PEOPLE).replace("rater_2\n", "rater_2,gpt_4o\n", 1)
     (tmp_path / "ratings.csv").write_text(with_judge, encoding="utf-8")
     shown = only_enters(tmp_path)
-    assert "metal import ratings.csv -i --out datasets/ratings" in shown
+    assert tells(shown, "metal import ratings.csv", "-i --out datasets/ratings")
     assert (tmp_path / "runs" / "ratings" / "report.html").is_file()
 
 
@@ -85,7 +86,7 @@ def test_enter_at_every_question_beside_a_table_of_people_prepares_a_judge(tmp_p
     assert f"Then: {asked} --out runs/people-judges\n" in shown
     assert "Then: metal audit datasets/people runs/people-judges\n" in shown
     again = only_enters(tmp_path)  # the dataset that this made
-    assert "Dataset that people have rated [datasets/people]" in again
+    assert "[datasets/people]" in again
     assert "What it would cost" in again or "Calls to make" in again
 
 
@@ -109,7 +110,7 @@ def test_enter_at_every_question_beside_yoruba_passages_draws_yoruba(tmp_path: P
         "metal sample --source yoruba_test.jsonl --languages yo --out datasets/mine --allow-fewer\n"
         in shown
     )
-    assert "Then: metal annotate export datasets/mine --to html --raters 3\n" in shown
+    assert tells(shown, "Then:", "metal annotate export", "datasets/mine --to html --raters 3")
     assert (
         json.loads((tmp_path / "datasets/mine/sources.jsonl").read_text("utf-8").splitlines()[0])[
             "language"
