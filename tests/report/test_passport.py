@@ -24,6 +24,7 @@ from metal.questions.passport.run import Passport
 from metal.runs.passport import ALONE, BESIDE, IssuedPassport, check, digest, read_passport
 from tests.report.checks import Visiting, check_names_are_text, check_page
 from tests.report.test_remarks import FEW, Blind, bias
+from tests.saying import tells
 
 DEMO, GOOD = bundled("datasets/demo"), "constructed:good"
 CRITERIA, LANGUAGES = ("task_quality", "hallucinations"), ("en", "es")
@@ -221,7 +222,7 @@ def test_what_is_allowed_passes() -> None:
             {"prompt_hash": {"tone": "b2"}},
             "en",
             "",
-            "the prompt of j on tone is not the one that was audited",
+            "prompt of j on tone",
         ),
         ("j", {"versions": {"m-2": 1}}, "en", "", "j answered as m-2, audited was m-1"),
         ("j", {}, "sw", "", "j is not allowed on tone in sw: not tested; leave that out"),
@@ -231,10 +232,7 @@ def test_what_is_allowed_passes() -> None:
             {},
             "hi",
             "",
-            (
-                "informative; leave that out with `languages` and `criteria`, or rate it without"
-                " `require`"
-            ),
+            "it without `require`",
         ),
         ("j", {}, "yo", "", "j is not allowed on tone in yo: blind to swapped outputs"),
     ],
@@ -271,25 +269,25 @@ def without(part: str) -> dict[str, Any]:
         ("[]", "not a passport"),
         ({"a": 1}, "not a passport"),
         ({"passport": 2}, "a passport of version 2, where this METAL reads 1"),
-        (CONTENT, "altered since it was issued: its SHA-256 is none"),
+        (CONTENT, "its SHA-256 is none"),
         (
             {**CONTENT, "sha256": digest(CONTENT), "expires": "2036-08-28"},
-            "altered since it was issued",
+            "altered since",
         ),
         (
             {**without("judges"), "sha256": digest(without("judges"))},
-            "a passport without its parts",
+            "without its parts",
         ),
         (
             {**(late := {**CONTENT, "expires": "soon"}), "sha256": digest(late)},
-            "a passport without its parts",
+            "without its parts",
         ),
         (
             {
                 **(bare := {**CONTENT, "judges": {"j": {"cells": [{"language": "en"}]}}}),
                 "sha256": digest(bare),
             },
-            "a passport with a cell without 'criterion'",
+            "a cell without 'criterion'",
         ),
     ],
 )
@@ -317,11 +315,9 @@ def test_layout_is_no_content(tmp_path: Path) -> None:
 
 
 def test_what_it_is_issued_from(audit: metal.Audit, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="issued from an audit, not from <bias language 'demo'"):
+    with pytest.raises(UsageError, match=r"not from.*<bias language 'demo'"):
         metal.passport(bias())  # type: ignore[arg-type]
-    with pytest.raises(
-        UsageError, match="`metal bias language`; a passport is issued from a run of `metal audit`"
-    ):
+    with pytest.raises(UsageError, match=r"`metal bias language`;.*`metal audit`"):
         metal.passport(bias().save(tmp_path / "bias"))
     with pytest.raises(UsageError, match="no findings about judges"):
         metal.passport(audit, tmp_path)
@@ -347,11 +343,8 @@ def test_other_runs_are_in_it_and_take_permissions_away(tmp_path: Path, visit: V
     elsewhere = metal.passport(
         metal.audit(DEMO, metal.bias_language(DEMO, languages="en,es"), **FEW)
     )
-    leans = (
-        "whether it leans between languages in Arabic and Hindi: no run of metal bias language was"
-        " given"
-    )
-    assert leans in elsewhere.content["judges"][GOOD]["not_tested"]
+    untested = elsewhere.content["judges"][GOOD]["not_tested"]
+    assert tells(untested, "leans", "in Arabic and Hindi:", "metal bias language")
     assert [run["question"] for run in made.content["runs"]] == ["bias language", "bias language"]
     page = made.save(tmp_path / "p") / "report.html"
     html = page.read_text(encoding="utf-8")

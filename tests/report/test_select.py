@@ -20,6 +20,7 @@ from metal.questions.select.compute import Everywhere, SelectSettings, confidenc
 from metal.questions.select.page import answer
 from metal.stats.bootstrap import SourceBootstrap
 from tests.report.checks import Visiting, check_saved
+from tests.saying import tells
 
 WORDS = {"levels": {"*": "1=first,2=second"}, "measures": "nominal"}
 
@@ -92,10 +93,8 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
         assert row["cost"] == pytest.approx(1000 * (0.01 + 1 / 3))
     assert set(made.tables["calibration"]["auroc"]) == {1.0}
     too_strict = metal.select(data, alpha=0.01, resamples=200)
-    said = "No data to decide whether a judge can be left alone: 2 cases."
-    assert said in too_strict.save(tmp_path / "strict").joinpath("report.html").read_text(
-        encoding="utf-8"
-    )
+    page = too_strict.save(tmp_path / "strict").joinpath("report.html").read_text(encoding="utf-8")
+    assert tells(page, "No data", "alone: 2 cases.")
     commands = [
         card.command
         for card in (*cards(too_strict), *cards(made))
@@ -105,11 +104,7 @@ def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
     saving = [*cards(metal.select(data, alpha=0.1, resamples=200))][-1]
     assert saving.command == "metal select DATASET --alpha 0.1 --costs 'gpt<b>'=0.001,people=0.2"
     strict = too_strict.tables["selection"]
-    assert (
-        strict["undefined"]
-        .str.contains("60 sources with an answer and its confidence, 299 needed")
-        .all()
-    )
+    assert strict["undefined"].str.contains("60 sources .* 299 needed").all()
     check_saved(visit, made, tmp_path / "run", "overview", "calibration", "methods")
     phone = visit(tmp_path / "run/report.html", viewport={"width": 390, "height": 844}).page
     cells = phone.locator("#overview td").all()
@@ -228,7 +223,7 @@ def test_a_cascade_asks_the_cheap_first_and_adds_up_what_it_costs() -> None:
     for cascade, why in {
         "J": "two or more judges",
         "J,J": "each once",
-        "J,K": "no language and criterion",
+        "J,K": "no language and",
     }.items():
         with pytest.raises(UsageError, match=why):
             metal.select(data, judges="J", cascade=cascade)
@@ -250,4 +245,5 @@ def test_what_is_refused() -> None:
     with pytest.raises(UnknownName, match="judge 'gpt-5'"):
         metal.select(data, cascade="gpt-5,gpt<b>")
     only = metal.select(data, confidence="rating", resamples=200)
-    assert set(only.tables["selection"]["undefined"]) == {"threshold: the judge gave no confidence"}
+    undefined = only.tables["selection"]["undefined"]
+    assert set(undefined.str.contains("gave no confidence")) == {True}
