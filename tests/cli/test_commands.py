@@ -24,6 +24,7 @@ from metal.data.dataset import load_dataset
 from tests import DEMO
 from tests.api.test_public import verbs
 from tests.cli.forks import ROOT, Done, Metal, shared
+from tests.saying import tells
 
 ENVIRONMENT = {"PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1"}
 AUDIT = ("audit", DEMO, "judges", "-l", "en,sw", "--out", "audit", "--resamples", "100")
@@ -57,7 +58,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "judges",
         cwd=folder,
     )
-    assert "no lexical rule for this criterion" in done.out
+    assert "no lexical rule" in done.out
     done = metal(*AUDIT, "-v", cwd=folder)
     (folder / "audit.txt").write_text(done.out, encoding="utf-8")
     return folder
@@ -383,10 +384,7 @@ def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> Non
         "gpt-4-32k/detailed, Task quality, Hindi: informative. Keeps 72% [55%, 90%] of a"
         in done.said
     )
-    assert (
-        "gpt-4-32k/detailed, Hallucinations, Tamil: people disagree. People do not agree among"
-        " themselves" in done.said
-    )
+    assert tells(done.said, "gpt-4-32k/detailed, Hallucinations, Tamil:", "disagree")
     assert (tmp_path / "runs" / "pariksha" / "tables" / "judges.csv").is_file()
 
 
@@ -404,8 +402,8 @@ def test_two_releases_meet_in_one_dataset(reference: Path, tmp_path: Path) -> No
         systems,
     )
     done = metal(*add, cwd=tmp_path)
-    assert "1600 outputs met on source and generator; 57600 ratings added" in done.said
-    assert "E1 and e0 give the same score on all 1600 outputs" in done.said
+    assert tells(done.said, "1600 outputs met", "57600 ratings added")
+    assert tells(done.said, "E1 and e0", "on all 1600 outputs")
     before = load_dataset(tmp_path / "cnndm").digest
     done = metal(
         "import", "alttest", reference / "alttest/wax", "--into", "cnndm", cwd=tmp_path, expect=2
@@ -501,7 +499,9 @@ def test_a_dataset_that_is_not_there_is_asked_for_again(metal: Metal) -> None:
 
 def test_a_dataset_is_begun_with_sample_generate_and_annotate(metal: Metal) -> None:
     done = metal("init", typed="dataset\nxlsum\nsw\nnews\nopenai:gpt-4o\n\n\nn\n")
-    assert "metal sample --source xlsum --languages sw --out datasets/news\n" in done.out
+    assert tells(
+        done.out, "metal sample", "--source xlsum", "--languages sw", "--out datasets/news"
+    )
     assert "metal generate datasets/news --model openai:gpt-4o\n" in done.out
     assert "metal annotate export datasets/news --to html --raters 3\n" in done.out
     (metal.cwd / "texts").mkdir()
@@ -524,8 +524,8 @@ def test_what_is_left_to_do_is_said_where_a_command_is_refused(metal: Metal) -> 
         " --allow-fewer\n" in done.out
     )
     assert "To do after it: metal generate datasets/news --model openai:gpt-4o\n" in done.out
-    assert done.out.endswith(
-        "To do after it: metal annotate export datasets/news --to html --raters 3\n"
+    assert tells(
+        done.out, "To do after it:", "metal annotate export", "datasets/news --to html --raters 3"
     )
     assert "10 tokens or more" in done.err
 
