@@ -110,21 +110,47 @@ def write_data(folder: Path, name: str, shift: int) -> None:
     )
 
 
-@pytest.fixture
-def force(processes: Metal, tmp_path: Path) -> Metal:
-    """`metal` in a folder with two sets of data, and what verbs need beside these."""
+@pytest.fixture(scope="module")
+def folders(processes: Metal, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two sets of data, and runs of them and other folders that tests take copies of."""
+    folder = tmp_path_factory.mktemp("made")
+    metal = processes.at(folder, environment(folder))
     for shift, name in enumerate(("one", "two")):
-        write_data(tmp_path, name, shift)
+        write_data(folder, name, shift)
+        metal("audit", name, *FAST, "--out", f"audit-of-{name}")
+        metal("judge", name, "-j", "majority,random", "--out", f"judged-{name}")
+    metal("judge", "one", "-j", "majority", "--out", "judged")
+    shutil.copytree(folder / "judged", folder / "paid")
+    (folder / "paid" / "journal.jsonl").write_text('{"key":"00","kind":"verdict"}\n')
+    metal("describe", "one", "--out", "described")
+    (folder / "photos").mkdir()
+    (folder / "photos" / "a.jpg").write_bytes(b"jpg")
+    return folder
+
+
+def bring(folders: Path, folder: Path, *names: str) -> None:
+    """Copies of what is there."""
+    for name in names:
+        if (folders / name).is_dir():
+            shutil.copytree(folders / name, folder / name)
+        else:
+            shutil.copy(folders / name, folder)
+
+
+@pytest.fixture
+def force(processes: Metal, folders: Path, tmp_path: Path) -> Metal:
+    """`metal` in a folder with two sets of data."""
+    for name in ("one", "two"):
+        bring(folders, tmp_path, name, f"{name}.csv", f"{name}.jsonl")
     return processes.at(tmp_path, environment(tmp_path))
 
 
-def beside(force: Metal, verb: str) -> None:
-    """Make what the verb needs beside the data."""
-    for name in ("one", "two"):
-        if verb in ("passport", "verify"):
-            force("audit", name, *FAST, "--out", f"audit-of-{name}")
-        if verb == "diff":
-            force("judge", name, "-j", "majority,random", "--out", f"judged-{name}")
+def beside(force: Metal, folders: Path, verb: str) -> None:
+    """Bring what the verb needs beside the data."""
+    if verb in ("passport", "verify"):
+        bring(folders, force.cwd, "audit-of-one", "audit-of-two")
+    if verb == "diff":
+        bring(folders, force.cwd, "judged-one", "judged-two")
 
 
 def words(verb: str, data: str) -> list[str]:
@@ -133,9 +159,9 @@ def words(verb: str, data: str) -> list[str]:
 
 @pytest.mark.parametrize("verb", [*FOLDERS, *FILES])
 def test_what_is_replaced_comes_back_with_the_command_that_is_shown(
-    force: Metal, verb: str
+    force: Metal, folders: Path, verb: str
 ) -> None:
-    beside(force, verb)
+    beside(force, folders, verb)
     force(*words(verb, "one"))
     out = force.cwd / words(verb, "one")[words(verb, "one").index("--out") + 1]
     first = whole(out)
@@ -165,14 +191,9 @@ def whole(place: Path) -> object:
 
 
 @pytest.mark.parametrize("verb", FOLDERS)
-def test_a_verb_replaces_nothing_that_another_wrote(force: Metal, verb: str) -> None:
-    beside(force, verb)
-    force("judge", "one", "-j", "majority", "--out", "judged")
-    shutil.copytree(force.cwd / "judged", force.cwd / "paid")
-    (force.cwd / "paid" / "journal.jsonl").write_text('{"key":"00","kind":"verdict"}\n')
-    force("describe", "one", "--out", "described")
-    (force.cwd / "photos").mkdir()
-    (force.cwd / "photos" / "a.jpg").write_bytes(b"jpg")
+def test_a_verb_replaces_nothing_that_another_wrote(force: Metal, folders: Path, verb: str) -> None:
+    beside(force, folders, verb)
+    bring(folders, force.cwd, "judged", "paid", "described", "photos")
     before = snapshot(force.cwd)
     for name, own in (
         ("one", "import"),
@@ -263,8 +284,8 @@ def test_an_audit_done_again_keeps_what_a_user_put_beside_it(force: Metal) -> No
 
 
 @pytest.mark.parametrize("verb", sorted(AGAIN - {"judge"}))
-def test_the_same_work_done_again_keeps_no_copy(force: Metal, verb: str) -> None:
-    beside(force, verb)
+def test_the_same_work_done_again_keeps_no_copy(force: Metal, folders: Path, verb: str) -> None:
+    beside(force, folders, verb)
     force(*words(verb, "one"))
     first = whole(force.cwd / "out")
     assert "replaced" not in force(*words(verb, "one")).err
@@ -284,9 +305,9 @@ def test_tables_of_other_settings_come_back_after_an_audit_without_force(force: 
 
 @pytest.mark.parametrize("verb", ["audit", "billboard", "passport"])
 def test_a_report_that_you_edited_comes_back_after_the_same_verb_again(
-    force: Metal, verb: str
+    force: Metal, folders: Path, verb: str
 ) -> None:
-    beside(force, verb)
+    beside(force, folders, verb)
     force(*words(verb, "one"))
     page = force.cwd / "out" / "report.html"
     page.write_text("my words")

@@ -292,7 +292,7 @@ def test_new_judges_beside_a_released_one(
     assert len(ratings(run)) == calls
     assert ratings(run)["score"].notna().all()
     assert not [name for name, body in snapshot(run).items() if KEY.encode() in body]
-    audit = metal("audit", "pariksha", run, "--resamples", "100", "--out", "audit")
+    audit = metal("audit", "pariksha", run, "-l", "hi,ta", "--resamples", "100", "--out", "audit")
     names = {f"{model}/{prompt}" for model in ("openai:gpt-4o", "gemini:gemini-2.5-pro")
              for prompt in ("simple", "detailed")}  # fmt: skip
     board = pd.read_csv(next((tmp_path / "audit" / "tables").glob("judges*.csv")))
