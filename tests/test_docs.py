@@ -83,6 +83,7 @@ def test_the_gallery_has_what_it_links(tmp_path: Path, monkeypatch: pytest.Monke
     assert len(linked) == len({path for path in linked if (tmp_path / "site" / path).is_file()}) > 3
 
 
+@pytest.mark.slow
 def test_the_site_builds_strictly_and_fetches_nothing(tmp_path: Path) -> None:
     """Every link is right, every page is in the navigation, and no page loads anything from
     elsewhere.

@@ -34,12 +34,14 @@ def test_it_is_one_page_whose_links_are_right() -> None:
     assert [path for path in linked if not (pages.ROOT / path).is_file()] == []
 
 
+@pytest.mark.slow
 def test_what_it_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = pages.run(README, tmp_path, None, monkeypatch)
     assert {"openai:gpt-4o-mini/simple", "mine"} < set(names["audit"].judges["judge"])
     assert (tmp_path / "runs" / "audit" / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_its_commands_are_its_functions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each row of the table of commands beside functions runs, both ways."""
     rows = re.findall(

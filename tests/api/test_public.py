@@ -179,6 +179,7 @@ def test_an_audit_is_tables_figures_texts_and_plots(demo: Path, tmp_path: Path) 
     assert [audit.plot(name).name for name in audit.plot.names()[:2]] == audit.plot.names()[:2]
 
 
+@pytest.mark.slow
 def test_saved_as_the_command_saves(
     demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

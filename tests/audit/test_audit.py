@@ -340,6 +340,7 @@ def test_wilcoxon_keeps_its_old_spelling(make_dataset: MakeDataset) -> None:
     assert 0 <= row(result, "judges", judge="good")["alt_test_winning_rate"] <= 1
 
 
+@pytest.mark.slow
 def test_a_cell_is_the_same_alone_and_among_sixty_languages(make_dataset: MakeDataset) -> None:
     languages = "bn", "de", "en", "hi", "kn", "ml", "ta", "te", "yo"
     codes = [f"{first}-{second}" for first, second in permutations(languages, 2)]

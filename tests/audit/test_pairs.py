@@ -190,6 +190,7 @@ def test_llmbar(reference: Path) -> None:
     assert by_judge["Falcon"] == "uninformative"
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_battles_of_pariksha(reference: Path) -> None:
     dataset = metal.read(reference / "pariksha", "pariksha-pairs")

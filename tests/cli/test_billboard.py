@@ -84,6 +84,7 @@ def test_raters_are_ranked_and_what_is_undefined_is_said(folder: Path) -> None:
     assert "r by language: task_quality" in said
 
 
+@pytest.mark.slow
 def test_an_audits_run_folder_is_taken_for_the_runs_it_added(folder: Path) -> None:
     metal("judge", "small", "--judge", "random,majority", "--out", "baselines", cwd=folder)
     metal("audit", "small", "baselines", "--out", "audited", "--bootstrap", "100", cwd=folder)

@@ -108,6 +108,7 @@ def test_what_fails_leaves_nothing_behind(small: Commands, wrong: tuple[str, ...
     assert not (small.board / "board").exists()
 
 
+@pytest.mark.slow
 def test_every_version_shows_what_it_showed(small: Commands) -> None:
     """Submissions, withdrawals, and every command that changes the dataset in between."""
     first = open_board(small.board).base
@@ -173,6 +174,7 @@ def test_what_was_withdrawn_is_gone_and_still_in_the_old_versions(small: Command
     assert len(whole(small.board)) == 5
 
 
+@pytest.mark.slow
 def test_a_name_used_again_has_nothing_of_what_had_it_before(small: Commands) -> None:
     """The outputs of both generators have the same ids, and the metrics the same name."""
     small.generator("new", 0.2)
@@ -360,6 +362,7 @@ KILLS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("moment", "how"),
     [
@@ -422,6 +425,7 @@ def _end_at(moment: str, how: signal.Signals) -> None:
 # ---------------------------------------------------------------- damaged files
 
 
+@pytest.mark.slow
 def test_an_unfinished_last_line_does_not_count(small: Commands) -> None:
     small.ranked()
     small.generator("first")

@@ -261,6 +261,7 @@ def test_a_table_without_rows_and_one_without_classes(tmp_path: Path) -> None:
     assert "no judge took part" in metal("audit", "d", "--resamples", "100", cwd=tmp_path).out
 
 
+@pytest.mark.slow
 def test_a_run_is_replaced_by_one_of_the_same_data_only(runs: Path, tmp_path: Path) -> None:
     shutil.copytree(runs / "audit", tmp_path / "audit")
     (tmp_path / "audit" / "report.html").unlink()
@@ -322,6 +323,7 @@ def test_a_closed_pipe_is_no_error_and_no_gate_that_says_no(words: str, runs: Pa
     assert (done.stdout, done.stderr) == ("141\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "error"),
     [
@@ -376,6 +378,7 @@ def test_a_dictionary_is_a_flag_for_each_item() -> None:
     assert in_flags(message, command_named(["import"], command), command).count("=") == 2
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> None:
     metal("import", "pariksha", reference / "pariksha", "--out", "datasets/pariksha", cwd=tmp_path)
@@ -388,6 +391,7 @@ def test_pariksha_from_import_to_verdict(reference: Path, tmp_path: Path) -> Non
     assert (tmp_path / "runs" / "pariksha" / "tables" / "judges.csv").is_file()
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_two_releases_meet_in_one_dataset(reference: Path, tmp_path: Path) -> None:
     metal("import", "thumb", reference / "thumb", "--out", "cnndm", cwd=tmp_path)

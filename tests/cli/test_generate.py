@@ -231,6 +231,7 @@ def test_what_else_lies_in_the_dataset_survives(
     assert {one["generator"] for one in outputs(mine)} == {f"{MODEL}/medium"}
 
 
+@pytest.mark.slow
 def test_judges_are_shown_what_is_chosen_only(
     metal: Metal, llm_server: LlmServer, mine: Path
 ) -> None:
@@ -434,6 +435,7 @@ def test_a_dry_run_sends_and_writes_nothing(
     assert "$" in done.said
 
 
+@pytest.mark.slow
 def test_max_cost_and_limit(
     metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
 ) -> None:
@@ -455,6 +457,7 @@ def test_max_cost_and_limit(
     assert "not made" not in done.said
 
 
+@pytest.mark.slow
 def test_more_models_qualities_and_languages_pay_for_the_new_part(
     metal: Metal, llm_server: LlmServer, mine: Path
 ) -> None:
@@ -483,6 +486,7 @@ def test_more_models_qualities_and_languages_pay_for_the_new_part(
     assert f"begun with --model '{MODEL}, openai:gpt-4o-mini'; ask" in said
 
 
+@pytest.mark.slow
 def test_another_run_adds_to_the_dataset(metal: Metal, llm_server: LlmServer, mine: Path) -> None:
     metal("generate", mine, "-m", MODEL, "-l", "en", "--out", "first")
     metal("generate", mine, "-m", "openai:gpt-4o-mini", "-l", "en,zh", "--out", "second")

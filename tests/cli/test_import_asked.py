@@ -84,6 +84,7 @@ def test_answers_are_read_and_the_command_repeats_them(metal: Metal, tmp_path: P
     assert (again.card.name, again.digest) == (dataset.card.name, dataset.digest)
 
 
+@pytest.mark.slow
 def test_enter_takes_what_was_guessed_and_nobody_there_is_an_error(
     metal: Metal, tmp_path: Path
 ) -> None:
@@ -206,6 +207,7 @@ def test_rows_that_are_raters_are_offered_and_b_and_q_hold_there(
     assert "nothing was written" in metal("import", "t.csv", "-i", typed="q\n", expect=130).out
 
 
+@pytest.mark.slow
 def test_an_answer_with_which_the_table_cannot_be_read_is_asked_for_again(
     metal: Metal, tmp_path: Path
 ) -> None:

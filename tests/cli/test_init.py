@@ -63,6 +63,7 @@ def only_enters(folder: Path, **variables: str) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_enter_at_every_question_in_an_empty_folder_shows_the_demo(tmp_path: Path) -> None:
     assert "metal audit RATINGS.csv" in only_enters(tmp_path)
 

@@ -108,6 +108,7 @@ def test_a_run_and_its_audit(metal: Metal, llm_server: LlmServer, tmp_path: Path
     assert llm_server.requests == 64
 
 
+@pytest.mark.slow
 def test_a_process_of_its_own_leaves_nothing_on_standard_error(
     llm_server: LlmServer, tmp_path: Path
 ) -> None:
@@ -260,6 +261,7 @@ def test_killed_twenty_times(metal: Metal, llm_server: LlmServer, tmp_path: Path
     )
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_new_judges_beside_a_released_one(
     reference: Path, metal: Metal, llm_server: LlmServer, tmp_path: Path
@@ -358,6 +360,7 @@ def under_way(metal: Metal, server: LlmServer, run: Path, *more: object) -> Star
     return started
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_ctrl_c_finishes_calls_in_flight(
     number: int, metal: Metal, llm_server: LlmServer, tmp_path: Path
@@ -379,6 +382,7 @@ def test_ctrl_c_finishes_calls_in_flight(
     assert llm_server.requests == len(ratings(run)) == 400
 
 
+@pytest.mark.slow
 def test_a_terminal_that_closes_costs_no_answer(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
@@ -410,6 +414,7 @@ def test_a_terminal_that_closes_costs_no_answer(
     assert len(records(run)) == llm_server.requests == len(ratings(run)) < 400
 
 
+@pytest.mark.slow
 def test_a_run_that_goes_on_keeps_its_concurrency(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
@@ -499,6 +504,7 @@ def test_ctrl_c_while_all_wait(
 # ---------------------------------------------------------------- what is paid for
 
 
+@pytest.mark.slow
 def test_more_criteria_languages_and_prompts_pay_for_the_new_part(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
@@ -568,6 +574,7 @@ def test_failed_calls_are_not_reused(metal: Metal, llm_server: LlmServer, tmp_pa
     assert llm_server.requests == 16 + failed
 
 
+@pytest.mark.slow
 def test_a_sample_and_its_extension(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     metal(
         "judge", DEMO, "-j", "openai:gpt-4o", "-c", "task_quality", "--sample", "20", "--out", "r"
@@ -596,6 +603,7 @@ def test_a_dry_run_sends_and_writes_nothing(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_max_cost(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     refused = metal.refused(
         "judge", DEMO, "-j", "openai:own-tune", *SMALL, "--max-cost", "1", "--out", "r"
@@ -679,6 +687,7 @@ def test_hostile_output_texts(metal: Metal, llm_server: LlmServer, tmp_path: Pat
     metal("audit", dataset, "r", "--resamples", "100", "--out", "audit")
 
 
+@pytest.mark.slow
 def test_changed_prompts_and_settings_are_refused(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
@@ -954,6 +963,7 @@ def test_the_terminal_is_not_rewritten_by_a_provider(metal: Metal, llm_server: L
 # ---------------------------------------------------------------- the disk
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_in_one_line(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
@@ -1034,6 +1044,7 @@ def test_a_yes_is_a_yes(metal: Metal, llm_server: LlmServer) -> None:
 # ---------------------------------------------------------------- what an audit says of a run
 
 
+@pytest.mark.slow
 def test_an_audit_says_that_a_run_is_not_whole(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:

@@ -105,6 +105,7 @@ def test_a_cluster_of_its_own_whose_head_dies(
     ).read_bytes()
 
 
+@pytest.mark.slow
 def test_what_a_killed_driver_left_in_shards_is_known(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:

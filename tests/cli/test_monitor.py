@@ -344,6 +344,7 @@ def always(word: str) -> Callable[[str, Any], str]:
     )
 
 
+@pytest.mark.slow
 def test_an_llm_judge_that_always_says_the_best_is_named(
     template: Path, processes: Metal, tmp_path: Path
 ) -> None:

@@ -255,6 +255,7 @@ def test_odd_names_are_only_names(small: Commands, name: str) -> None:
 # ---------------------------------------------------------------- metrics
 
 
+@pytest.mark.slow
 def test_a_program_scores_the_board_and_what_joins_later(small: Commands) -> None:
     small.ranked()
     said = small.program("length", LENGTH, "--by", "me")
@@ -275,6 +276,7 @@ def test_a_program_scores_the_board_and_what_joins_later(small: Commands) -> Non
     }
 
 
+@pytest.mark.slow
 def test_direction_range_and_reasons_of_a_program(small: Commands) -> None:
     code = """
 def score(output, *, reference):
@@ -384,6 +386,7 @@ def test_a_program_that_is_not_the_one_that_joined_is_not_run(small: Commands) -
     )
 
 
+@pytest.mark.slow
 def test_a_generator_and_a_metric_of_one_name(small: Commands) -> None:
     small.program("twin", LENGTH)
     small.generator("twin")
@@ -419,6 +422,7 @@ def score(output):
 """
 
 
+@pytest.mark.slow
 def test_a_hostile_program_changes_nothing(
     small: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -472,6 +476,7 @@ def test_programs_that_fail(
     assert not (small.board / "board" / "submissions").exists()
 
 
+@pytest.mark.slow
 def test_signatures_hold_what_scores_depend_on_and_no_path(small: Commands) -> None:
     Path("od|d").mkdir()
     two = "def a(output): return 1\ndef b(output): return 2\n"
@@ -502,6 +507,7 @@ def test_identical_texts_are_noticed(small: Commands) -> None:
     assert "word for word" not in small.generator("new", 0.9)
 
 
+@pytest.mark.slow
 def test_a_board_of_foreign_metrics_ranks_by_metals_own(small: Commands) -> None:
     """As on released boards, where it is not known how metrics were computed: none of them can rank
     what joins.
@@ -572,6 +578,7 @@ def test_people_judges_and_metrics_rate_what_was_submitted(small: Commands) -> N
     assert "submitted generators" not in beside.lacking
 
 
+@pytest.mark.slow
 def test_a_board_that_was_told_nothing_says_so(small: Commands) -> None:
     (small.board / "board" / "settings.json").unlink()
     assert "ranked against all its people" in small.program("length", LENGTH)
@@ -618,6 +625,7 @@ def test_no_option_that_only_looks_is_kept(
     assert kept_settings(small.board, 1) == BoardSettings(reference="group=native")
 
 
+@pytest.mark.slow
 def test_looking_does_not_change_what_submissions_are_ranked_by(small: Commands) -> None:
     """Only whom a board compares with is kept; `-r chrf`, `-c`, `--alpha` and a plain look leave it
     as it was.
@@ -649,6 +657,7 @@ def test_looking_does_not_change_what_submissions_are_ranked_by(small: Commands)
     assert small.history()[-1]["name"] == "new"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["html", "mturk"])
 def test_people_rate_what_was_submitted(
     form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -231,6 +231,7 @@ def test_faults_of_texts(release: Path, line: str, message: str) -> None:
         load(release)
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_the_real_boards(reference: Path) -> None:
     dataset, notes = load(reference / "billboard")

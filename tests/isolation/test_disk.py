@@ -113,6 +113,7 @@ MAKING = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", MAKING)
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_what_it_makes_is_counted(
@@ -185,6 +186,7 @@ def test_a_program_that_keeps_a_cache_works(system: str, program: Write, tmp_pat
     assert float(answer) == 5 + 1 + 3
 
 
+@pytest.mark.slow
 def test_where_nothing_holds_it_writes_nothing(
     program: Write, tmp_path: Path, filtered: None
 ) -> None:

@@ -92,6 +92,7 @@ def test_a_network_of_its_own_is_none(port: int) -> None:
     assert (tried("True", deed), result) == ("done", "OSError")
 
 
+@pytest.mark.slow
 def test_the_filter_alone_shuts_the_network_and_other_processes(
     filtered: None, tmp_path: Path
 ) -> None:

@@ -407,6 +407,7 @@ def test_no_form_of_a_real_reason_is_skipped(reference: Path) -> None:
     assert not [text for text in sorted(texts)[::7] if skipped_wrongly(text)]
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_nearly_every_real_reply_has_a_verdict(real: list[dict[str, str]]) -> None:
     assert len(real) == 29_112

@@ -72,6 +72,7 @@ def test_a_source_drawn_twice_counts_as_two(name: str) -> None:
     assert error == pytest.approx([again.below.error], rel=0.02)
 
 
+@pytest.mark.slow
 def test_four_of_five_intervals_hold_the_number_that_is_true() -> None:
     """A judge .04 below people; `make bench` has all judges, both verdicts, and more pilots."""
     every = [

@@ -157,6 +157,7 @@ def test_answers_that_are_missing_are_a_change(lost: int, verdict: str) -> None:
     assert says(metal.diff(before, table(silent(answers(), lost))))["hi"] == "equivalent"
 
 
+@pytest.mark.slow
 def test_a_loss_of_answers_as_large_as_the_margin_passes_in_five_per_cent() -> None:
     """In 40 worlds a judge now leaves out one answer in 20, of 150 outputs in each of three
     languages.
@@ -581,6 +582,7 @@ def torn_at_second_write(length: int) -> Callable[[int, bytes], int]:
     return torn
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_write_spoils_nothing(tmp_path: Path) -> None:
     """200 steps, the process ended within each write in turn, after a part of its line: equal to
     the bit.

@@ -37,6 +37,7 @@ def generated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         metal.generate("mine", MODEL, base_url=server.openai_url, out="run", choose="all")
 
 
+@pytest.mark.slow
 def test_what_it_says(generated: None, visit: Visiting) -> None:
     run = metal.open_run("run")
     assert headline(run) == "24 texts in 3 languages: 12 ready to be rated, 12 flagged."

@@ -238,6 +238,7 @@ def recon(folder: Path) -> metal.Dataset:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_recon_through_a_server(asked: Path, reference: Path) -> None:
     """A judge that gives Basque one more, and in Spanish one less where the rubric is Spanish: both

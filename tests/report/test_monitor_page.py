@@ -121,6 +121,7 @@ def test_nothing_hostile_is_markup(run: Path) -> None:
     assert not re.search(r"(^|,)\"?=", csv, re.MULTILINE)
 
 
+@pytest.mark.slow
 def test_nothing_runs_and_nothing_is_loaded(run: Path, visit: Visiting) -> None:
     check_page(visit, run / "report.html", "tests")
     assert ATTACK in visit(run / "report.html").page.locator("#tests").inner_text()

@@ -328,6 +328,7 @@ def test_what_it_is_issued_from(audit: metal.Audit, tmp_path: Path) -> None:
         metal.passport(replace(audit, raters=baseline))
 
 
+@pytest.mark.slow
 def test_other_runs_are_in_it_and_take_permissions_away(tmp_path: Path, visit: Visiting) -> None:
     given = bias()
     blind = Blind(

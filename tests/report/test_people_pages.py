@@ -316,6 +316,7 @@ def test_names_of_a_study_are_text(hostile_study: Path, visit: Visiting) -> None
     check_quiet(visit, hostile_study / "report.html")
 
 
+@pytest.mark.slow
 def test_a_study_opens_quietly_and_fits(study_run: Path, bare_study: Path, visit: Visiting) -> None:
     check_quiet(visit, study_run / "report.html", "overview", "needs", "cost", "labels", "methods")
     check_accessible(visit, bare_study / "report.html")

@@ -55,6 +55,7 @@ def outputs(number: int = 60) -> metal.Dataset:
     return metal.read(pd.DataFrame(rows), levels={"*": "1 < 2 < 3 < 4 < 5"})
 
 
+@pytest.mark.slow
 def test_what_was_injected_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, visit: Visiting
 ) -> None:

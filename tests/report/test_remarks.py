@@ -49,6 +49,7 @@ def bias() -> LanguageBias:
     return metal.bias_language(DEMO, criteria="hallucinations")
 
 
+@pytest.mark.slow
 def test_lines_stand_in_the_verdicts_they_bear_on(tmp_path: Path, visit: Visiting) -> None:
     folder = bias().save(tmp_path / "bias")
     out = [

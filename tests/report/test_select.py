@@ -73,6 +73,7 @@ def test_published_agreement_and_calibration(reference: Path) -> None:
         assert row["agreement_kept"] > row["at_least"] >= 0.85 > row["agreement"]
 
 
+@pytest.mark.slow
 def test_shares_over_repeats(tmp_path: Path, visit: Visiting) -> None:
     data = metal.read(asked_again(), levels={"*": "1=first,2=second"}, kinds={"gpt*": "llm"})
     again = {name: rater for name, rater in data.raters.items() if "#" in name}

@@ -97,6 +97,7 @@ def test_five_languages_are_seen_on_a_phone(judges: int, pages: Pages, visit: Vi
     assert last["y"] + last["height"] <= 1000
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_pariksha_is_seen_on_a_phone(reference: Path, tmp_path: Path, visit: Visiting) -> None:
     pariksha = formats.read("pariksha", reference / "pariksha", {}).assemble(Path("pariksha"))
@@ -252,6 +253,7 @@ def test_every_chart_says_what_it_shows(pages: Pages, demo_run: Path, rich_board
         assert [chart.name for chart in drawn if not chart.finding.endswith(".")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_pariksha_takes_six_screens_at_most(
     reference: Path, tmp_path: Path, visit: Visiting

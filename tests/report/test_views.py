@@ -644,6 +644,7 @@ def test_incomplete_and_tied_items_are_apart(
     assert rows == [["items", "12"], ["incomplete / tied", "2 / 1"]]
 
 
+@pytest.mark.slow
 def test_many_judges_take_several_charts(make_dataset: MakeDataset, report_on: ReportOn) -> None:
     items = [0, 1, 2] * 5
     scores: dict[str, list[int | None]] = {"A1": items, "A2": items} | {
@@ -728,6 +729,7 @@ def test_a_page_too_small_says_so(
     assert "a random sample, seeded, taken evenly" in page(run)
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_pariksha_in_full(reference: Path, tmp_path: Path) -> None:
     draft = read_draft("pariksha", reference / "pariksha", {})

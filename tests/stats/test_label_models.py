@@ -66,6 +66,7 @@ def test_no_iteration_lowers_the_likelihood_or_its_bound(model: Any, codes: np.n
     assert ((defined >= 0) & (defined <= 1 + 1e-12)).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("model", "error", "of_history"),
     [(partial(dawid_skene, max_iterations=30), 1e-6, 1e-3), (partial(mace, starts=4), 1e-4, 1e-4)],

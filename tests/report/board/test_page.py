@@ -99,6 +99,7 @@ def test_equal_runs_give_equal_pages(rich_board: Path, tmp_path: Path) -> None:
     assert page(Billboard.read(rich_board)).encode() == (rich_board / "report.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_large_board_fits_and_says_what_it_leaves_out(rich_board: Path) -> None:
     run = large(Billboard.read(rich_board))
     html = page(run)
@@ -118,6 +119,7 @@ def test_hostile_names_are_text(hostile_board: Path, visit: Visiting) -> None:
     check_quiet(visit, hostile_board / "report.html")
 
 
+@pytest.mark.slow
 def test_opens_quietly_and_fits(rich_board: Path, visit: Visiting) -> None:
     sections = (
         "overview",
