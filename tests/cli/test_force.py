@@ -157,6 +157,7 @@ def words(verb: str, data: str) -> list[str]:
     return shlex.split((FOLDERS | FILES)[verb].format(data=data, out="out"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", [*FOLDERS, *FILES])
 def test_what_is_replaced_comes_back_with_the_command_that_is_shown(
     force: Metal, folders: Path, verb: str

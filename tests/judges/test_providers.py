@@ -170,6 +170,7 @@ THOUGHTFUL = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", [name for name in MODELS if not name.startswith("vertex-endpoint")]
 )

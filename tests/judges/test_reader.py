@@ -244,6 +244,7 @@ def test_a_number_is_taken_exactly_or_not_at_all(number: float) -> None:
 LONG = 250_000  # of what grows with its square it would take minutes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [
@@ -462,6 +463,7 @@ def test_odd_replies_read_by_hand(
     assert (result.score, result.wavering) == (score, wavering)
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_replies_the_reader_was_not_made_for(reference: Path) -> None:
     """Mixtral on MLQE, 0 to 100: most without a verdict give one for meaning and another for

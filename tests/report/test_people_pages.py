@@ -280,10 +280,12 @@ def test_equal_studies_give_equal_pages(bare_study: Path, tmp_path: Path) -> Non
     assert page(Design.read(bare_study)).encode() == (bare_study / "report.html").read_bytes()
 
 
+@pytest.mark.slow
 def test_csv_on_the_page_is_the_files_bytes(study_run: Path) -> None:
     check_csv(study_run)
 
 
+@pytest.mark.slow
 def test_charts_and_tables_of_a_study(study_run: Path) -> None:
     run = Design.read(study_run)
     drawn = charts(run)
@@ -322,6 +324,7 @@ def test_a_study_opens_quietly_and_fits(study_run: Path, bare_study: Path, visit
     check_accessible(visit, bare_study / "report.html")
 
 
+@pytest.mark.slow
 def test_what_the_overview_of_a_study_says(study_run: Path) -> None:
     html = (study_run / "report.html").read_text(encoding="utf-8")
     assert "$0.10 for a task of 60 seconds is $6.00 an hour, below the $15.00" in html

@@ -235,6 +235,7 @@ def test_a_table_with_columns_by_their_names_is_read_in_four_lines(
         assert guess in " ".join(map(str.strip, lines))
 
 
+@pytest.mark.slow
 @pytest.mark.reference
 def test_one_judge_in_five_languages_takes_27_lines(reference: Path, tmp_path: Path) -> None:
     done = shared().at(tmp_path, dict(os.environ))("audit", reference / "pariksha")
