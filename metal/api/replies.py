@@ -15,6 +15,7 @@ import pandas as pd
 from metal.api.options import Names, Option, StrPath, documented, names
 from metal.api.read import load
 from metal.data.languages import find_language
+from metal.data.people import people_in
 from metal.data.run_toml import read_run_toml
 from metal.errors import UnknownName, UsageError, check_known
 from metal.runs.judges_run import RatingsRun
@@ -259,6 +260,6 @@ def _people(dataset: Dataset | None) -> pd.DataFrame:
     """People's ratings of the dataset; none without one."""
     if dataset is None:
         return pd.DataFrame(columns=["output", "criterion", "rater", "score", "reason", "comment"])
-    people = [name for name, rater in dataset.raters.items() if rater.kind == "human"]
+    people = people_in(dataset.raters)
     rows: pd.DataFrame = dataset.ratings[dataset.ratings["rater"].isin(people)]
     return rows

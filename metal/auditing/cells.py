@@ -13,7 +13,7 @@ import numpy as np
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
-from metal.data.people import people_named
+from metal.data.people import judges_in, people_named
 from metal.data.progress import followed
 from metal.data.ratings import NOT_ASKED, UNANSWERED, CodeMatrix, code_matrix
 from metal.data.records import Criterion, Level
@@ -301,7 +301,7 @@ def cells(
 
 def _check_names(dataset: Dataset, settings: AuditSettings) -> None:
     """Raise UnknownName for a judge, criterion, language or label that does not occur."""
-    judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
+    judges = sorted(judges_in(dataset.raters))
     check_known("judge", settings.judges, judges)
     check_known("criterion", settings.criteria, dataset.criteria)
     check_languages(settings.languages, dataset.languages)

@@ -19,6 +19,7 @@ from metal.data.dataset import Dataset, assemble, concat_facts
 from metal.data.files import read_json
 from metal.data.languages import sides
 from metal.data.merge_scales import on_our_scales
+from metal.data.people import people_in
 from metal.data.ratings import facts_in, rating_keys
 from metal.data.records import Output, Rater, Source, with_swapped
 from metal.data.tables.cells import fold
@@ -370,7 +371,7 @@ def _left_out(
     """The further key `left_out` of dataset.toml: how many outputs that people rated each merge
     lost, and whose.
     """
-    people = [name for name, rater in incoming.raters.items() if rater.kind == "human"]
+    people = people_in(incoming.raters)
     rated = set(incoming.ratings.loc[incoming.ratings["rater"].isin(people), "output"].unique())
     lost = Counter(incoming.outputs[name].generator for name in rated if target[name] is None)
     if not lost:

@@ -8,7 +8,20 @@ from metal.data.text import first_few
 from metal.errors import UnknownName, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from metal.data.dataset import Dataset
+    from metal.data.records import Rater
+
+
+def people_in(raters: Mapping[str, Rater]) -> list[str]:
+    """The names of the raters who are people."""
+    return [name for name, rater in raters.items() if rater.kind == "human"]
+
+
+def judges_in(raters: Mapping[str, Rater]) -> list[str]:
+    """The names of the raters who are not: LLMs, metrics and baselines."""
+    return [name for name, rater in raters.items() if rater.kind != "human"]
 
 
 def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import pandas as pd
 
 from metal.data.dataset import Dataset
+from metal.data.people import people_in
 from metal.errors import UsageError
 from metal.genie.gold_questions import leak_warning, without_unused_names
 from metal.genie.store import GoldQuestions, read_tests
@@ -56,7 +57,7 @@ def without(dataset: Dataset, noisy: Mapping[str, tuple[str, ...]]) -> tuple[Dat
 
     noisy: rater -> reasons. Raises UsageError when no person would be left.
     """
-    people = {name for name, rater in dataset.raters.items() if rater.kind == "human"}
+    people = set(people_in(dataset.raters))
     why = {name: reasons for name, reasons in noisy.items() if name in people}
     if why and people <= set(why):
         raise UsageError(

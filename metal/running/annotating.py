@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metal.data.people import people_in
 from metal.errors import DataError
 
 if TYPE_CHECKING:
@@ -257,7 +258,6 @@ def _agreement(dataset: Dataset) -> pd.DataFrame:
 
     from metal.auditing.people import QUICK, quick_rows
 
-    rated = any(rater.kind == "human" for rater in dataset.raters.values())
     ends = [f"{figure}_{end}" for figure in QUICK for end in ("low", "high")]
     columns = ["language", "criterion", "items", *QUICK, *ends]
-    return pd.DataFrame(quick_rows(dataset) if rated else (), columns=columns)
+    return pd.DataFrame(quick_rows(dataset) if people_in(dataset.raters) else (), columns=columns)

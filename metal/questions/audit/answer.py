@@ -10,6 +10,7 @@ from metal.auditing.own_outputs import PREFERS
 from metal.auditing.standing import NOTHING
 from metal.auditing.verdict import DISAGREE, INFORMATIVE, LIKE_A_PERSON
 from metal.data.languages import UNNAMED
+from metal.data.people import people_in
 from metal.data.text import (
     capital,
     coverage,
@@ -44,7 +45,7 @@ SECOND_PERSON = 60  # items of each language that a second person is to rate
 
 def scope(run: AuditRun) -> str:
     """What was compared, for the line above the headline."""
-    people = sum(rater.kind == "human" for rater in run.raters.values())
+    people = len(people_in(run.raters))
     compared = run.tables["verdicts" if run.judge_names else "people"]
     items = int(compared.groupby("language", observed=True)["items"].max().sum())
     judges = (

@@ -7,6 +7,7 @@ from itertools import chain, islice
 from typing import Any
 
 from metal.data.languages import language_name
+from metal.data.people import people_in
 from metal.data.records import Criterion
 from metal.data.text import UNDEFINED, count, coverage, listed, name, plural, signature_line, within
 from metal.questions.audit import disagreements, judges, people, verdicts
@@ -216,7 +217,7 @@ def screen(run: AuditRun, by: Sequence[str] = ()) -> Screen:
     """One table per criterion, the verdicts with their reasons, how judges agree with
     themselves.
     """
-    persons = sum(rater.kind == "human" for rater in run.raters.values())
+    persons = len(people_in(run.raters))
     languages = listed(list(map(language_name, run.languages)))
     compared = f"{plural(persons, 'person', 'people')}, {plural(len(run.judge_names), 'judge')}"
     yield Paragraph(f"{run.name}: {compared}; {languages}", strong=True)

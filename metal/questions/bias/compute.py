@@ -18,7 +18,7 @@ from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.languages import SEVERAL, check_languages, language_name
 from metal.data.pairs import one_item_per_pair
-from metal.data.people import people_named
+from metal.data.people import people_in, people_named
 from metal.data.progress import Progress, divided, followed
 from metal.data.records import Criterion
 from metal.data.text import first_few, plural
@@ -126,8 +126,7 @@ def _name_conditions(rows: Sequence[dict[str, Any]], dataset: Dataset) -> None:
 
 def _reference_people(dataset: Dataset, settings: AuditSettings) -> tuple[str, ...]:
     """The people whose scores stand for quality; none in data without people."""
-    anybody = any(rater.kind == "human" for rater in dataset.raters.values())
-    if not settings.reference and not anybody:
+    if not settings.reference and not people_in(dataset.raters):
         return ()
     return people_named(dataset, settings.reference)
 

@@ -19,6 +19,7 @@ from metal.auditing.paper_tables import PEOPLE
 from metal.auditing.settings import AuditSettings
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
+from metal.data.people import judges_in
 from metal.data.progress import Progress, followed, no_progress
 from metal.data.records import Estimate
 from metal.data.text import signature_line
@@ -68,7 +69,7 @@ def compare(
     criteria = _chosen("criterion", criteria, list(dataset.criteria))
     check_languages(languages, dataset.languages)
     languages = list(languages or dataset.languages)
-    judges = sorted(name for name, rater in dataset.raters.items() if rater.kind != "human")
+    judges = sorted(judges_in(dataset.raters))
     raters = _chosen("rater", raters, [PEOPLE, *judges])
     table = dataset.ratings
     table = table[table["generator"].isin(generators) & table["criterion"].isin(criteria)]

@@ -17,6 +17,7 @@ from metal.auditing.settings import AuditSettings
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
+from metal.data.people import people_in
 from metal.data.ratings import NOT_ASKED
 from metal.data.records import NOT_TOLD, Rater
 from metal.data.text import coverage, estimate, first_few, percent, percent_change, signed
@@ -192,7 +193,7 @@ def _people_changed(after: Dataset, before: Dataset) -> Iterator[str]:
     """That people's ratings of the same outputs are no longer the same."""
     key, parts = ["output", "criterion", "rater"], []
     for dataset in (after, before):
-        people = {name for name, rater in dataset.raters.items() if rater.kind == "human"}
+        people = set(people_in(dataset.raters))
         rows = dataset.ratings[dataset.ratings["rater"].isin(people)]
         parts.append(
             rows.loc[:, [*key, "score"]].astype(dict.fromkeys(key, str)).set_index(key)["score"]

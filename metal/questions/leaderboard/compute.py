@@ -16,7 +16,7 @@ import pandas as pd
 from metal.boards.cells import main_criterion
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages, language_name
-from metal.data.people import people_named
+from metal.data.people import people_in, people_named
 from metal.data.progress import Progress, followed, no_progress
 from metal.errors import UsageError, check_known
 from metal.genie.output_scores import (
@@ -183,9 +183,7 @@ def leaderboard(
 
 
 def _people(dataset: Dataset, settings: LeaderboardSettings) -> tuple[str, ...]:
-    if not settings.reference and not any(
-        rater.kind == "human" for rater in dataset.raters.values()
-    ):
+    if not settings.reference and not people_in(dataset.raters):
         raise UsageError(
             f"dataset {dataset.card.name} has no ratings by people yet;"
             " `metal.annotate_export(...)` hands its outputs out, `metal.annotate_import(...)`"

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from metal.data.languages import language_name
+from metal.data.people import people_in
 from metal.data.text import capital, known, name, percent, plural, within
 from metal.genie.behaviour import ALL_CRITERIA
 from metal.questions.people.monitor_tables import DISAGREES, NEVER
@@ -125,7 +126,7 @@ def lead(run: Monitor) -> str:
 
 def scope(run: Monitor) -> str:
     """What was looked at, for the line above the headline."""
-    people = sum(rater.kind == "human" for rater in run.raters.values())
+    people = len(people_in(run.raters))
     asked = (
         f"{plural(len(run.examined), 'rater')} got test questions"
         if run.examined

@@ -18,6 +18,7 @@ import pandas as pd
 
 from metal.data.dataset import Dataset
 from metal.data.languages import language_name
+from metal.data.people import people_in
 from metal.data.progress import Progress, divided, no_progress
 from metal.data.text import MINUS, count, estimate, p_words, percent, percent_change, signature_line
 from metal.genie.behaviour import COLUMNS as BEHAVIOUR
@@ -248,7 +249,7 @@ def monitor_tables(
     done and all.
     """
     behaving, agreeing, settling = divided(progress, 12, 1, 2)
-    people = [name for name, rater in dataset.raters.items() if rater.kind == "human"]
+    people = people_in(dataset.raters)
     noisy = [name for name in people if name in monitoring.noisy]
     beside = pd.DataFrame(columns=list(BEHAVIOUR))
     if people:

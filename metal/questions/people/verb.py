@@ -92,7 +92,7 @@ def monitor(
     from metal.auditing.people import quick_rows
     from metal.building.store import read_compared, read_rounds
     from metal.data.pairs import one_item_per_pair
-    from metal.data.people import people_named
+    from metal.data.people import people_in, people_named
     from metal.genie.exclusion import only_people
     from metal.genie.monitoring import monitor as examined
     from metal.genie.noisy import find_model
@@ -109,9 +109,7 @@ def monitor(
     inputs = load(data, ratings, reading)
     dataset = inputs.dataset
     tests = read_tests(dataset, inputs.folder, inputs.runs)
-    judges_only = len(tests.answers) and not any(
-        rater.kind == "human" for rater in dataset.raters.values()
-    )
+    judges_only = len(tests.answers) and not people_in(dataset.raters)
     people = () if judges_only and not reference else people_named(dataset, reference)
     monitoring = examined(
         tests.answers,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from metal.data.people import people_in
 from metal.data.text import count, plural, within
 from metal.questions.people.run import Monitor
 from metal.show.parts import places
@@ -16,7 +17,7 @@ SOURCES = {
 
 def facts(run: Monitor) -> dict[str, str]:
     """The page in a few sentences, each true by the run's tables alone."""
-    people = sum(rater.kind == "human" for rater in run.raters.values())
+    people = len(people_in(run.raters))
     judges = sum(run.raters[row["rater"]].kind != "human" for row in run.examined)
     asked = "none of whom was asked a test question"
     if run.examined:

@@ -19,7 +19,7 @@ from metal.auditing.settings import AuditSettings
 from metal.data.analysed import Analysed
 from metal.data.dataset import Dataset
 from metal.data.languages import check_languages, language_name
-from metal.data.people import people_named
+from metal.data.people import people_in, people_named
 from metal.data.progress import Progress, divided, followed
 from metal.data.records import Criterion
 from metal.data.text import estimate, first_few, plural, signed
@@ -144,8 +144,8 @@ def probe_tables(dataset: Dataset, settings: AuditSettings, *, progress: Progres
         raise UsageError(
             f"{dataset.card.name} holds no probes; `metal.probe_plan` makes a dataset that does"
         )
-    rated = any(rater.kind == "human" for rater in dataset.raters.values())
-    people = people_named(dataset, settings.reference) if settings.reference or rated else ()
+    compared = settings.reference or people_in(dataset.raters)
+    people = people_named(dataset, settings.reference) if compared else ()
     judges = judges_of(dataset, settings)
     check_known("judge", settings.judges, judges)
     check_known("criterion", settings.criteria, dataset.criteria)

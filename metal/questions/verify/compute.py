@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset
-from metal.data.people import people_named
+from metal.data.people import judges_in, people_named
 from metal.data.progress import Progress, followed
 from metal.data.text import known
 from metal.questions.verify import of_audit
@@ -175,7 +175,7 @@ def audit_rows(
 ) -> Iterator[dict[str, Any]]:
     """The figures of an audit. settings: the run's."""
     people = people_named(dataset, settings.get("reference", ""))
-    judges = [name for name, rater in dataset.raters.items() if rater.kind != "human"]
+    judges = judges_in(dataset.raters)
     cells = by_cell(panels(dataset, people, judges, settings))
     left_out = {
         (row["language"], row["criterion"], row["judge"]): [
