@@ -91,12 +91,12 @@ class UnknownName(MetalError):
         super().__init__(problem + _sentence(problem, remedy))
 
 
-def check_known(kind: str, names: Iterable[str], choices: Iterable[str]) -> None:
+def check_known(kind: str, names: Iterable[str], choices: Iterable[str], remedy: str = "") -> None:
     """Raises UnknownName for the first of the names that is not among the choices."""
     choices = list(choices)
     for name in names:
         if name not in choices:
-            raise UnknownName(kind, name, choices)
+            raise UnknownName(kind, name, choices, remedy)
 
 
 class MissingExtra(MetalError):

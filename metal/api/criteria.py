@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from metal.api.options import Option, StrPath, documented
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -143,6 +143,5 @@ def _of_template(name: str, template: str, data: Path) -> Criterion:
     from metal.running.prompting import prompt_folders
 
     criteria = load_template(template, prompt_folders((), data)).criteria
-    if name not in criteria:
-        raise UnknownName(f"criterion of {template}", name, criteria)
+    check_known(f"criterion of {template}", [name], criteria)
     return criteria[name]

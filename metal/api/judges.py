@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 from metal.api.options import BaseUrl, Option, PromptFolders, Question, StrPath, documented
 from metal.api.read import as_dataset
 from metal.data.files import bundled
-from metal.errors import UnknownName, UsageError
+from metal.errors import UnknownName, UsageError, check_known
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -240,8 +240,7 @@ def prompt_show(
     criteria = {each.name: each for each in known_criteria}
     if criterion not in criteria and (own := described(criterion, folders)):
         criteria[criterion] = own
-    if criterion not in criteria:
-        raise UnknownName("criterion", criterion, criteria)
+    check_known("criterion", [criterion], criteria)
     request = JudgeRequest((), (prompt,), prompt_language=prompt_language, question=question)
     shown_in = (
         {each.language for each in as_dataset(data).outputs.values()} if data is not None else set()

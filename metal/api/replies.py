@@ -17,7 +17,7 @@ from metal.api.read import load
 from metal.data.languages import find_language
 from metal.data.people import people_in
 from metal.data.run_toml import read_run_toml
-from metal.errors import UnknownName, UsageError, check_known
+from metal.errors import UsageError, check_known
 from metal.runs.judges_run import RatingsRun
 from metal.runs.parts import command_of
 
@@ -117,8 +117,7 @@ def replies(
     table = _chosen(table, names(language), names(criterion), names(judge), judges)
     calls: list[AskedCall] = []
     if output:
-        if output not in outputs:
-            raise UnknownName("output", output, outputs)
+        check_known("output", [output], outputs)
         table = table[table["output"] == output]
         wanted = set(table["judge"]), set(table["criterion"])
         for each in opened:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from metal.api.options import Force, Names, Option, Pairs, Seed, StrPath, documented, names
 from metal.data.text import listed
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 from metal.show.svg import standalone
 
 if TYPE_CHECKING:
@@ -193,11 +193,7 @@ def _criteria_named(criteria: Sequence[str]) -> list[Criterion]:
     """METAL's criteria of these names, all without any. Raises UnknownName."""
     from metal.data.metal_criteria import METAL_CRITERIA, metal_criterion
 
-    for name in criteria:
-        if name not in METAL_CRITERIA:
-            raise UnknownName(
-                "criterion", name, METAL_CRITERIA, "Others go into dataset.toml by hand"
-            )
+    check_known("criterion", criteria, METAL_CRITERIA, "Others go into dataset.toml by hand")
     return list(map(metal_criterion, criteria or METAL_CRITERIA))
 
 

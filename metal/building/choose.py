@@ -15,7 +15,7 @@ from metal.data.dataset import Dataset
 from metal.data.languages import check_languages
 from metal.data.records import Criterion, Output
 from metal.data.text import plural
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, UnknownName, UsageError, check_known
 from metal.raters.judges.rubric import (
     SIMPLE,
     Rubric,
@@ -33,9 +33,7 @@ def generators_named(dataset: Dataset, names: Iterable[str]) -> tuple[str, ...]:
     generators = sorted({output.generator for output in dataset.outputs.values()})
     parts = [part for text in names for part in ([text] if text in generators else text.split(","))]
     chosen = tuple(dict.fromkeys(part.strip() for part in parts if part.strip()))
-    for name in chosen:
-        if name not in generators:
-            raise UnknownName("generator", name, generators)
+    check_known("generator", chosen, generators)
     return chosen
 
 

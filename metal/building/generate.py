@@ -25,7 +25,7 @@ from metal.building.flags import LanguageProfiles, flags
 from metal.data.files import read_text, read_toml
 from metal.data.languages import language_name, sides
 from metal.data.records import Output, Source
-from metal.errors import DataError, UnknownName
+from metal.errors import DataError, UnknownName, check_known
 from metal.raters.judges import call as calls
 from metal.raters.judges.attempts import parameters_of
 from metal.raters.judges.call import VERDICT, object_schema
@@ -141,9 +141,7 @@ def load_instruction(
         raise UnknownName("quality", quality, [*sorted(paths), REFERENCE], remedy)
     path = paths[quality]
     content = read_toml(path) if path.suffix == ".toml" else _read_released(path)
-    for key in content:
-        if key not in _KEYS:
-            raise UnknownName(f"{path}: key", key, _KEYS)
+    check_known(f"{path}: key", content, _KEYS)
     if not all(isinstance(content.get(key), str) for key in ("system", "user")):
         raise DataError(
             path, "needs the texts 'system' and 'user'", "prompts/generate/good.toml is one"

@@ -29,7 +29,7 @@ import numpy as np
 
 from metal.data.files import read_toml
 from metal.data.records import Criterion, Output, Source
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, UnknownName, UsageError, check_known
 from metal.raters.judges.rubric import Rubric, described, in_template
 
 Reference = Literal["hidden", "shown", "paired"]
@@ -138,9 +138,7 @@ def _read(name: str, path: Path, folders: Sequence[Path]) -> TaskTemplate:
 
 def _check_parts(content: Mapping[str, Any], path: Path) -> None:
     """Raise UnknownName or DataError for a part of a template that cannot be."""
-    for key in content:
-        if key not in _KEYS:
-            raise UnknownName(f"{path}: key", key, _KEYS)
+    check_known(f"{path}: key", content, _KEYS)
     reference = content.get("reference", "hidden")
     if reference not in REFERENCES:
         raise DataError(
@@ -155,9 +153,7 @@ def _check_parts(content: Mapping[str, Any], path: Path) -> None:
         raise DataError(
             path, "headings is not a table of texts", 'Write source = "Article" under [headings]'
         )
-    for key in headings:
-        if key not in HEADINGS[reference]:
-            raise UnknownName(f"{path}: headings: key", key, HEADINGS[reference])
+    check_known(f"{path}: headings: key", headings, HEADINGS[reference])
     tables = content.get("criteria", {})
     if not isinstance(tables, dict) or not all(
         isinstance(table, dict) for table in tables.values()

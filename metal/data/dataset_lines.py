@@ -12,7 +12,7 @@ from typing import Any, get_args
 
 from metal.data.files import read_jsonl
 from metal.data.records import Criterion, Direction, Level, Output, Rater, Scale, Source
-from metal.errors import DataError, UnknownName
+from metal.errors import DataError, check_known
 
 
 def read_raters(folder: str | Path) -> list[Rater]:
@@ -46,9 +46,7 @@ def _check_keys(
     record: dict[str, Any], where: str, required: tuple[str, ...], optional: tuple[str, ...]
 ) -> None:
     _check_required(record, where, required, f"Each line has {', '.join(required)}")
-    for name in record:
-        if name not in required + optional:
-            raise UnknownName(f"{where}: key", name, required + optional)
+    check_known(f"{where}: key", record, required + optional)
 
 
 def read_source(record: dict[str, Any], where: str) -> Source:
@@ -173,9 +171,7 @@ def read_criterion(name: str, entry: object, path: Path) -> Criterion:
         "levels",
         "range",
     ]
-    for key in entry:
-        if key not in keys:
-            raise UnknownName(f"{path}: criterion {name}: key", key, keys)
+    check_known(f"{path}: criterion {name}: key", entry, keys)
     try:
         levels = tuple(
             Level(float(level["value"]), str(level["label"]), bool(level.get("judges_only", False)))

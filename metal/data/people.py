@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from metal.data.text import first_few
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,12 +50,9 @@ def people_named(dataset: Dataset, reference: str) -> tuple[str, ...]:
         return tuple(sorted(group_of))
     if what == "group":
         groups = sorted({*group_of.values()} - {""})
-        if value not in groups:
-            raise UnknownName("group of people", value, groups)
+        check_known("group of people", [value], groups)
         return tuple(sorted(name for name, group in group_of.items() if group == value))
-    for name in named:
-        if name not in group_of:
-            raise UnknownName("person", name, sorted(group_of))
+    check_known("person", named, sorted(group_of))
     return tuple(sorted(set(named)))
 
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 
 
 def plugins(group: str) -> dict[str, EntryPoint]:
@@ -31,8 +31,7 @@ def load_plugin(group: str, kind: str, name: str, remedy: str = "") -> Any:
     imported.
     """
     offered = plugins(group)
-    if name not in offered:
-        raise UnknownName(kind, name, offered, remedy)
+    check_known(kind, [name], offered, remedy)
     try:
         return offered[name].load()
     except (ImportError, AttributeError) as error:

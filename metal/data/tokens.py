@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 from urllib.error import URLError
 
 from metal.data.files import whole_text, write_new
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 
 if TYPE_CHECKING:
     import tiktoken
@@ -52,8 +52,7 @@ def load_encoding(name: str = ENCODING) -> tiktoken.Encoding:
     """The encoding of that name. Raises UnknownName, or UsageError when its file cannot be found or
     downloaded.
     """
-    if name not in ENCODINGS:
-        raise UnknownName("encoding", name, ENCODINGS)
+    check_known("encoding", [name], ENCODINGS)
     path = _file(name)
     import tiktoken
 

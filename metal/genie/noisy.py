@@ -29,7 +29,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.progress import Progress, followed, no_progress
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 from metal.stats.beta_mixture import BetaMixture
 from metal.stats.beta_mixture_fit import Starts, draw_starts, fit, fit_groups
 from metal.stats.patterns import Counts, Numbers
@@ -135,8 +135,7 @@ class Examination:
 
 def find_model(name: str) -> NoiseModel:
     """The model of that name; UnknownName with the nearest ones."""
-    if name not in MODELS:
-        raise UnknownName("model", name, MODELS)
+    check_known("model", [name], MODELS)
     return MODELS[name]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metal.data.progress import Progress, no_progress
-from metal.errors import UnknownName
+from metal.errors import check_known
 from metal.runs.run import Run, write_page
 
 if TYPE_CHECKING:
@@ -91,6 +91,5 @@ class Plots:
     def __call__(self, name: str) -> Chart:
         """The chart of that name. Raises UnknownName."""
         by_name = {chart.name: chart for chart in self}
-        if name not in by_name:
-            raise UnknownName("chart", name, by_name)
+        check_known("chart", [name], by_name)
         return by_name[name]

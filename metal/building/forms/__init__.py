@@ -18,15 +18,14 @@ from metal.building.forms.sheet import header_of
 from metal.building.tasks import Answer, Assignment
 from metal.data.plugins import load_plugin, plugins
 from metal.data.records import Criterion
-from metal.errors import DataError, UnknownName
+from metal.errors import DataError, check_known
 
 GROUP = "metal.forms"
 
 
 def check_form(name: str) -> None:
     """Raises UnknownName for a form that does not exist."""
-    if name not in plugins(GROUP):
-        raise UnknownName("form", name, plugins(GROUP))
+    check_known("form", [name], plugins(GROUP))
 
 
 def write(form: str, assignments: Iterable[Assignment]) -> Iterator[tuple[str, bytes]]:

@@ -29,7 +29,7 @@ from metal.data.records import KINDS, Criterion, Level, Output, Rater, Scale, So
 from metal.data.tables.files import ENDINGS, is_table
 from metal.data.tables.table_columns import TableColumns
 from metal.data.text import note
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, UnknownName, UsageError, check_known
 
 GROUP = "metal.formats"
 TABLES = {"excel", *(ending[1:] for ending in ENDINGS)}  # kinds of tables, which are no formats
@@ -242,9 +242,7 @@ def _kinds_to_keep(options: Mapping[str, Any]) -> list[str]:
     """The kinds of rater in the option `only`. Raises UnknownName for what is not a kind."""
     only = options.get("only") or ()
     kinds = [only] if isinstance(only, str) else list(only)
-    for kind in kinds:
-        if kind not in KINDS:
-            raise UnknownName("`only`: kind", kind, KINDS)
+    check_known("`only`: kind", kinds, KINDS)
     return kinds
 
 

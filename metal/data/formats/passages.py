@@ -19,7 +19,7 @@ from metal.data.files import read_jsonl, read_text
 from metal.data.formats.hugging_face import hub_rows
 from metal.data.languages import code_among, find_language
 from metal.data.missing import no_such
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, UnknownName, UsageError, check_known
 
 ROLES = ("id", "title", "summary", "text")
 TABLES = (".jsonl", ".parquet")
@@ -118,9 +118,7 @@ def _check_options(source: str, columns: Collection[str], subset: str, revision:
     """Raises UnknownName for an unknown role, UsageError for a subset or revision of a source
     without any.
     """
-    for role in columns:
-        if role not in ROLES:
-            raise UnknownName("role", role, ROLES, 'Write `columns={"text": "article"}`')
+    check_known("role", columns, ROLES, 'Write `columns={"text": "article"}`')
     on_hub = source.startswith("hf:")
     if subset and not on_hub:
         raise UsageError(f"`subset` {subset}: only hf:NAME has subsets; leave it out")

@@ -42,7 +42,7 @@ from metal.data.tables.table_columns import ANSWERED_IN, TableColumns
 from metal.data.tables.typed import columns_apart
 from metal.data.tables.unread import differing, may_be_sources, telling_apart
 from metal.data.text import first_few
-from metal.errors import DataError, NoColumn, UnknownName
+from metal.errors import DataError, NoColumn, check_known
 
 OPTIONS = frozenset(
     {"columns", "wide", "language", "criterion", "generator", "kinds", "groups", "missing"}
@@ -79,9 +79,7 @@ def read_ratings(frame: pd.DataFrame, **options: Any) -> Draft:
     >>> draft.notes[0].split("; ")[1]
     "columns read: rater from 'annotator', score from 'rating', output from 'id'"
     """
-    for name in options:
-        if name not in OPTIONS | COMMON_OPTIONS:
-            raise UnknownName("option", name, sorted(OPTIONS | COMMON_OPTIONS))
+    check_known("option", options, sorted(OPTIONS | COMMON_OPTIONS))
     return with_common_options(draft_from(frame, {"name": "ratings"} | options, FRAME), options)
 
 

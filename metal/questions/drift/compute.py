@@ -21,7 +21,7 @@ from metal.data.people import people_in
 from metal.data.ratings import NOT_ASKED
 from metal.data.records import NOT_TOLD, Rater
 from metal.data.text import coverage, estimate, first_few, percent, percent_change, signed
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 from metal.questions.drift.settings import Margins
 from metal.stats.drift import PairedDifference, paired_difference
 from metal.stats.patterns import Codes, Numbers
@@ -63,11 +63,8 @@ def judge_pairs(
     together.
     """
     pairs = dict(_named_pair(text, now, earlier) for text in wanted)
-    for name, old in pairs.items():
-        if name not in now:
-            raise UnknownName("judge", name, now)
-        if old not in earlier:
-            raise UnknownName("judge of the baseline", old, earlier)
+    check_known("judge", pairs, now)
+    check_known("judge of the baseline", pairs.values(), earlier)
     if pairs:
         return pairs
     shared = [name for name in now if name in earlier]

@@ -309,8 +309,7 @@ def _read_model(name: str, entry: Mapping[str, Any], file: str) -> Model:
     provider, _, model = str(entry.get("model", "")).partition(":")
     if not model:
         raise DataError(place, "no model", 'Write model = "openai:gpt-4o"')
-    if provider not in provider_names():
-        raise UnknownName(f"{place}: provider", provider, provider_names(), OTHERS)
+    check_known(f"{place}: provider", [provider], provider_names(), OTHERS)
     record = find_provider(provider)
     settings = {
         **record.settings(model, place),

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Literal
 
 from metal.data.records import DIRECTIONS, Direction, Output, Source
-from metal.errors import DataError, UnknownName, UsageError
+from metal.errors import DataError, UsageError, check_known
 
 Need = Literal["references", "source"]
 NO_REFERENCE = "no reference"
@@ -160,9 +160,7 @@ class Asked:
         being the default. Raises UnknownName for other options and choices, UsageError for a value
         of another type.
         """
-        for key in self.options:
-            if key not in defaults:
-                raise UnknownName(f"metric {self.name}: option", key, defaults)
+        check_known(f"metric {self.name}: option", self.options, defaults)
         values: dict[str, Value] = {}
         shown = []
         for key, default in defaults.items():
@@ -175,8 +173,7 @@ class Asked:
     def _read(self, key: str, default: Value | tuple[str, ...]) -> Value:
         text = self.options[key]
         if isinstance(default, tuple):
-            if text not in default:
-                raise UnknownName(f"metric {self.name}: {key}", text, default)
+            check_known(f"metric {self.name}: {key}", [text], default)
             return text
         if isinstance(default, str):
             return text

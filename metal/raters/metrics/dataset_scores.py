@@ -25,7 +25,7 @@ from metal.data.progress import Progress
 from metal.data.ratings import tidy_facts
 from metal.data.records import METRIC_SCORE, Direction, Output, Rater
 from metal.data.text import counted, first_few
-from metal.errors import DataError, UnknownName, UsageError, nearest
+from metal.errors import DataError, UsageError, check_known, nearest
 from metal.raters.metrics import scored
 from metal.raters.metrics.contract import NO_REFERENCE, Item, Metric, Scored, same_text
 
@@ -405,9 +405,7 @@ def _check_metrics(columns: Collection[str], dataset: Dataset, path: Path) -> li
         raise DataError(
             path, f"no scores by metrics (columns found: {', '.join(columns) or 'none'})", GIVEN
         )
-    for name in metrics:
-        if name not in of_dataset:
-            raise UnknownName(f"{path}: metric", name, of_dataset, GIVEN)
+    check_known(f"{path}: metric", metrics, of_dataset, GIVEN)
     return metrics
 
 

@@ -28,7 +28,7 @@ with warnings.catch_warnings():  # about its own dependencies
     from google.cloud import aiplatform
     from google.cloud import aiplatform_v1 as vertex
 
-from metal.errors import UnknownName, UsageError
+from metal.errors import UsageError, check_known
 from metal.raters.judges import call as calls
 from metal.raters.judges.call import (
     BatchClient,
@@ -339,10 +339,9 @@ class VertexBatches:
             machine = vertex.MachineSpec(machine_type=settings.machine_type)
         if settings.accelerator_type:
             kinds = vertex.AcceleratorType.__members__
-            if settings.accelerator_type not in kinds:
-                raise UnknownName(
-                    f"{self._model.name}: batch: accelerator_type", settings.accelerator_type, kinds
-                )
+            check_known(
+                f"{self._model.name}: batch: accelerator_type", [settings.accelerator_type], kinds
+            )
             machine.accelerator_type = kinds[settings.accelerator_type]
             machine.accelerator_count = machine.accelerator_count or 1
         if settings.accelerator_count:
