@@ -15,6 +15,7 @@ import metal
 from metal.data.ratings_files import read_facts
 from metal.errors import UnknownName, UsageError
 from metal.stats.jury import PENALTIES, alike, ridge, stacked
+from tests.saying import tells
 
 DEMO = Path("datasets/demo")
 THREE = {"levels": {"*": "0=bad,1=medium,2=good"}}
@@ -197,7 +198,7 @@ def test_scores_without_levels(tmp_path: Path) -> None:
 
 def test_what_is_refused() -> None:
     data = panel({"A1": [0, 1], "J1": [0, 1], "J2": [0, 2]}, measure="nominal")
-    with pytest.raises(UsageError, match="have no order; use majority or weights"):
+    with pytest.raises(UsageError, match="use majority or weights"):
         metal.jury(data, by="mean")
     with pytest.raises(UsageError, match="a rater has that name"):
         metal.jury(data, name="J1")
@@ -206,7 +207,6 @@ def test_what_is_refused() -> None:
     with pytest.raises(UnknownName, match="judge 'J9'"):
         metal.jury(data, judges="J9")
     few = metal.jury(data, by="weights", resamples=100)
-    assert set(few.ratings["reason"]) == {"too few outputs that people rated for weights"}
-    assert few.tables["jury"]["undefined"].tolist() == [
-        "agreement: no output that the jury and people rated"
-    ]
+    assert set(few.ratings["reason"].str.startswith("too few outputs")) == {True}
+    assert len(few.tables["jury"]) == 1
+    assert tells(few.tables["jury"]["undefined"], "agreement: no output")
