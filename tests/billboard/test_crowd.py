@@ -24,6 +24,7 @@ from metal.data.records import Criterion, Level
 from metal.data.records import Scale as People
 from metal.errors import UsageError
 from tests.billboard.boards import QUALITY, board
+from tests.saying import tells
 
 EXPERT = BoardSettings(reference="group=expert", resamples=200, permutations=200)
 RNG = np.random.default_rng(3)
@@ -103,7 +104,7 @@ def test_figures_are_those_of_scipy() -> None:
     assert (rows.loc["j", UNDERRATED], rows.loc["j", OVERRATED]) == (2, 0)
     assert rows.loc["j", f"{UNDERRATED}_share"] == pytest.approx(2 / 5)
     assert rows.loc["m", ["bias", UNDERRATED, f"{OVERRATED}_share"]].isna().all()
-    assert "bias: its scores are not on the people's scale" in rows.loc["m", "undefined"]
+    assert tells(rows.loc["m", "undefined"], "bias:", "people's scale")
     assert rows.loc["crowd", "people"] == 2
     one = np.concatenate([experts["E1"], experts["E2"]])
     other = np.concatenate([experts["E2"], experts["E1"]])
@@ -128,15 +129,15 @@ def test_metrics_only_when_named() -> None:
 @pytest.mark.parametrize(
     ("worker", "judge", "said", "words"),
     [
-        (NOISE, NEAR, "judge", "^Judge: j 0.* agrees better with the people .expert. than crowd"),
-        (NOISE, NEAR, "judge", "crowd cannot replace them: its interval holds 0 or less[.]"),
+        (NOISE, NEAR, "judge", "^Judge: j 0.* better .*expert. than crowd"),
+        (NOISE, NEAR, "judge", "crowd cannot .* 0 or less[.]"),
         (NEAR, NOISE, "crowd", "^Crowd: crowd 0[.]"),
-        (ALSO_NEAR, NEAR, "undecided", "the difference may be chance .p 0[.]"),
+        (ALSO_NEAR, NEAR, "undecided", "may be chance .p 0[.]"),
         (
             NOISE,
             OTHER_NOISE,
             "neither",
-            "^Neither can replace the people .expert.: no agreement beyond chance, j ",
+            "^Neither .*expert.: no agreement .*, j ",
         ),
     ],
 )
@@ -164,15 +165,14 @@ def test_one_side_and_no_side() -> None:
     said, sentence = answer({"E1": TRUTH, "C1": NEAR})
     assert said == "crowd only"
     assert sentence.startswith("No judge to compare with: crowd 0.")
-    assert answer({"E1": TRUTH, "j": [1] * 60, "C1": [2] * 60}) == (
-        "unknown",
-        "Unknown: no correlation is defined here.",
-    )
+    said, sentence = answer({"E1": TRUTH, "j": [1] * 60, "C1": [2] * 60})
+    assert said == "unknown"
+    assert tells(sentence, "no correlation")
 
 
 def test_the_ceiling_is_in_the_sentence() -> None:
     sentence = answer({"E1": TRUTH, "E2": TRUTH, "C1": NOISE, "j": NEAR})[1]
-    assert sentence.endswith("One of these people against the others reaches 1.00.")
+    assert sentence.endswith("reaches 1.00.")
 
 
 def test_families_of_comparisons() -> None:
@@ -293,9 +293,8 @@ def test_equal_panels_with_too_few_workers() -> None:
         }
     )
     found = crowd(dataset, EXPERT, CrowdSettings(equal_panels=True))
-    assert found.notes == (
-        "equal panels: 4 times a group has fewer people on an output than the reference",
-    )
+    assert len(found.notes) == 1
+    assert tells(found.notes, "equal panels: 4 times")
     assert raters(found).loc["crowd", "outputs"] == 4
     assert found.signature != crowd(dataset, EXPERT).signature
 
