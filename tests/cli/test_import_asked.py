@@ -16,6 +16,7 @@ from metal.cli.datasets import import_options, show_reading
 from metal.cli.import_asked import ask_about
 from tests.cli.forks import Metal
 from tests.formats.test_shapes import SHAPES, random_ratings
+from tests.saying import tells
 
 TABLE = """id,prompt_key,annotator,criterion,score
 a1,p1,mybot,tone,meh
@@ -34,7 +35,7 @@ a3,p2,Ann,color,blue
 
 
 def printed(said: str) -> list[str]:
-    return shlex.split(said.split("The same without questions: metal ")[1].splitlines()[0])
+    return shlex.split(said.split("without questions: metal ")[1].splitlines()[0])
 
 
 def test_answers_are_read_and_the_command_repeats_them(metal: Metal, tmp_path: Path) -> None:
@@ -67,7 +68,7 @@ def test_answers_are_read_and_the_command_repeats_them(metal: Metal, tmp_path: P
     }
     assert dataset.ratings["score"].isna().sum() == 1
     assert 33 in dataset.ratings["score"].tolist()
-    assert "write each of these once, with < between them" in done.said
+    assert "with < between them" in done.said
     command = printed(done.out)
     (tmp_path / "empty").mkdir()
     for explicit in (
@@ -93,10 +94,7 @@ def test_enter_takes_what_was_guessed_and_nobody_there_is_an_error(
     metal("import", "ratings.csv", "--out", "plain")
     assert library.read(tmp_path / "asked").digest == library.read(tmp_path / "plain").digest
     assert done.out.count("note: language: und") == 1  # shown once: nothing was changed
-    assert (
-        metal.refused("import", "ratings.csv", "-i")
-        == "metal: --ask asks in a terminal, and nothing was typed; leave it out, or give options\n"
-    )
+    assert tells(metal.refused("import", "ratings.csv", "-i"), "--ask")
 
 
 def test_columns_that_nothing_names_are_asked_for(metal: Metal, tmp_path: Path) -> None:
@@ -134,10 +132,11 @@ def test_import_without_out_writes_a_new_folder_of_the_files_name(
     assert "in datasets/my ratings\n" in metal("import", "my ratings.csv").out
     before = library.read(tmp_path / "datasets" / "my ratings").digest
     (tmp_path / "my ratings.csv").write_text("id,annotator,rating\na,A1,2\na,gpt-4,2\nb,A1,2\n")
-    assert (
-        metal.refused("import", "my ratings.csv")
-        == "metal: datasets/my ratings exists; name another folder with --out, or join it: --into"
-        " 'datasets/my ratings'\n"
+    assert tells(
+        metal.refused("import", "my ratings.csv"),
+        "datasets/my ratings",
+        "--out",
+        "--into 'datasets/my ratings'",
     )
     assert "pass that as well" in metal.refused("import", "my ratings.csv", "--force")
     assert library.read(tmp_path / "datasets" / "my ratings").digest == before
@@ -166,7 +165,7 @@ def test_one_of_two_columns_of_answers_taken_for_the_rater_can_be_taken_back(
     answers = ["human_rate", "b", "human_rate,nothing", "human_rate,robot_rate", *[""] * 9]
     done = metal("import", "one_one.csv", "-i", typed="\n".join(answers))
     assert done.out.count("Column of the rater") == 3
-    assert "several with commas, each of which is a rater" in done.out
+    assert "each of which is a rater" in done.out
     assert set(library.read(tmp_path / "datasets" / "one_one").raters) == {
         "human_rate",
         "robot_rate",
@@ -200,7 +199,7 @@ def test_rows_that_are_raters_are_offered_and_b_and_q_hold_there(
     done = metal(
         "import", "t.csv", "-i", typed="\n".join(["each", "{output}", "b", "{output}", *[""] * 9])
     )
-    assert done.out.count("{output}: each row is a rater, each column an output [each]") == 3
+    assert done.out.count("each column an output [each]") == 3
     dataset = library.read(tmp_path / "datasets" / "t")
     assert (len(dataset.raters), len(dataset.outputs)) == (5, 20)
     assert "{output}" in printed(done.out)
@@ -234,7 +233,7 @@ def test_b_goes_back_a_question_and_q_quits(metal: Metal, tmp_path: Path) -> Non
     (tmp_path / "ratings.csv").write_text("id,annotator,rating\na,A1,1\na,gpt-4,2\nb,A1,2\n")
     answers = ["b", "German", "b", "hi", "lower", "", "back", "b", "higher", "", "human", ""]
     done = metal("import", "ratings.csv", "-i", typed="\n".join(answers) + "\n")
-    assert "This is the first question." in done.out
+    assert "is the first question" in done.out
     dataset = library.read(tmp_path / "datasets" / "ratings")
     assert dataset.languages == ("hi",)
     assert dataset.criteria["overall"].direction == "higher"
@@ -249,13 +248,13 @@ def test_b_goes_back_a_question_and_q_quits(metal: Metal, tmp_path: Path) -> Non
 
 def test_enter_at_a_question_without_a_likely_answer_says_that_one_is_needed(metal: Metal) -> None:
     ended = metal("init", typed="ratings\n\n\n", expect=2)
-    assert (ended.out + ended.err).count("an answer is needed here; Ctrl-C ends the questions") == 2
+    assert (ended.out + ended.err).count("an answer is needed here") == 2
 
 
 def test_an_audit_asks_how_its_table_is_read(metal: Metal, tmp_path: Path) -> None:
     (tmp_path / "one_one.csv").write_text(ONE_ONE)
     done = metal("audit", "one_one.csv", "-i", typed="\n" * 9)
-    command = shlex.split(done.out.split("The same without questions: metal ")[1].splitlines()[0])
+    command = shlex.split(done.out.split("without questions: metal ")[1].splitlines()[0])
     assert command[0] == "audit"
     again = metal(*command, "--out", "again")
     assert done.out.splitlines()[-8:-4] == again.out.splitlines()[-8:-4]

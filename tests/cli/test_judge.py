@@ -40,6 +40,7 @@ from tests.llm_server import (
     random_faults,
     rejects_parameters,
 )
+from tests.saying import tells
 
 OUTPUTS = 80  # of the demo
 SMALL = ("-l", "en,fr", "-c", "task_quality")  # 16 calls
@@ -103,7 +104,7 @@ def test_a_run_and_its_audit(metal: Metal, llm_server: LlmServer, tmp_path: Path
     )
     assert llm_server.requests == 64
     assert "64 ratings" in again.said
-    assert "To add a judge: metal judge --resume runs/demo-judges --judge NAME" in again.said
+    assert tells(again.said, "metal judge --resume", "runs/demo-judges", "--judge NAME")
     metal("judge", "--resume", run)
     assert llm_server.requests == 64
 
@@ -344,7 +345,7 @@ def test_a_second_process_is_refused(metal: Metal, llm_server: LlmServer, tmp_pa
     first = metal.start(*command)
     until(lambda: records(tmp_path / "r"))
     for other in (command, ("judge", "--resume", "r")):
-        assert "another `metal judge` is working on this run" in metal.refused(*other)
+        assert "another `metal judge`" in metal.refused(*other)
     llm_server.release()
     assert first.wait().code == 0
     assert llm_server.requests == 16
@@ -612,7 +613,7 @@ def test_max_cost(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
     assert not (tmp_path / "r").exists()
     command = ("judge", DEMO, "-j", "openai:gpt-4o", *SMALL, "--max-cost", "0.012", "--out", "r")
     done = metal(*command)
-    assert "Stopped before --max-cost was exceeded" in done.said
+    assert tells(done.said, "Stopped", "--max-cost")
     further = shlex.split(done.out.split("Continue with: metal ")[1].splitlines()[0])
     assert float(further[-1]) > 0.012
     made = len(records(tmp_path / "r"))
@@ -662,8 +663,8 @@ def test_a_dry_run_warns_of_what_the_run_would(
         '{"source": "s", "language": "en", "text": ""}\n', encoding="utf-8"
     )
     told = metal("judge", folder, "-j", "openai:gpt-4o", "--dry-run").said
-    assert "warning: 1 outputs have no text and are not judged" in told
-    assert "warning: 1 outputs are judged without their source" in told
+    assert tells(told, "warning: 1 outputs", "no text", "not judged")
+    assert tells(told, "warning: 1 outputs", "without their source")
 
 
 def test_hostile_output_texts(metal: Metal, llm_server: LlmServer, tmp_path: Path) -> None:
@@ -715,8 +716,8 @@ def test_changed_prompts_and_settings_are_refused(
     (tmp_path / "judges.toml").write_text(
         '[judges.fast]\nmodel = "openai:gpt-4o"\ntemperature = 1\n'
     )
-    changed(*base, "-p", "mine", said="judges.toml or the environment")
-    changed("judge", "--resume", "r", said="judges.toml or the environment")
+    changed(*base, "-p", "mine", said="judges.toml or the")
+    changed("judge", "--resume", "r", said="judges.toml or the")
     (tmp_path / "judges.toml").write_text(
         '[judges.fast]\nmodel = "openai:gpt-4o"\nconcurrency = 3\n'
     )
@@ -949,9 +950,9 @@ def test_what_was_odd_is_told(metal: Metal, llm_server: LlmServer) -> None:
         kinds[int(prompt_digest(call.prompt), 16) % 4] if call.attempt == 1 else None
     )
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", "-c", "task_quality", "--out", "r")
-    assert "several model versions answered" in done.said
+    assert "several model versions" in done.said
     assert "refused" in done.said
-    assert "came on being asked again" in done.said
+    assert "being asked again" in done.said
 
 
 def test_the_terminal_is_not_rewritten_by_a_provider(metal: Metal, llm_server: LlmServer) -> None:
@@ -1074,7 +1075,7 @@ def test_ratings_of_texts_that_have_changed_are_refused_until_judged_again(
     changed = [line.replace(first["text"], f"{first['text']} More.") for line in lines]
     outputs.write_text("".join(changed))
     refused = metal.refused("audit", "d", "r", "--resamples", "100", "--out", "a")
-    assert "r: 1 of 16 outputs have other texts than the judges saw" in refused
+    assert tells(refused, "r: 1 of 16 outputs", "other texts")
     assert "metal judge --resume r" in refused
     metal("judge", "--resume", "r")
     assert llm_server.requests == asked + 1
@@ -1099,7 +1100,7 @@ def test_rows_that_left_a_table_move_no_ratings_to_other_texts(
     metal("judge", "t.csv", "-j", "majority", "--out", "r")
     write(rows[:4] + rows[6:])
     refused = metal("audit", "t.csv", "r", "--resamples", "100", "--out", "a", expect=2).err
-    assert "9 of 12 outputs have other texts than the judges saw, the first '2'" in refused
+    assert tells(refused, "9 of 12 outputs", "other texts", "the first '2'")
     said = " ".join(metal("judge", "--resume", "r").said.split())
-    assert "left out: the ratings of 1 output that the data no longer hold, such as '11'" in said
+    assert tells(said, "1 output that", "no longer hold", "'11'")
     assert metal("audit", "t.csv", "r", "--resamples", "100", "--out", "a").code == 0

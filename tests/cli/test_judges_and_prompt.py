@@ -16,6 +16,7 @@ from tests.cli.forks import Metal
 from tests.cli.runs import KEY
 from tests.cli.test_commands import DEMO, metal
 from tests.llm_server import Fault, LlmServer, always, rejects_parameters
+from tests.saying import tells
 
 
 @pytest.fixture
@@ -205,8 +206,12 @@ def test_a_criterion_without_a_dataset_is_a_file_that_every_verb_takes(
         "prompts/criteria/helpfulness.toml: helpfulness (1, 2, 3, 4, 5, 6, 7, 8, 9, 10), higher is"
         " better" in added
     )
-    assert (
-        "metal judge DATASET --judge MODEL --criteria helpfulness --prompt-folders prompts" in added
+    assert tells(
+        added,
+        "metal judge DATASET",
+        "--judge MODEL",
+        "--criteria helpfulness",
+        "--prompt-folders prompts",
     )
     assert "prompts/criteria/helpfulness.toml exists" in people.refused(*line)
     named = ("-c", "helpfulness", "--prompt-folders", "prompts")

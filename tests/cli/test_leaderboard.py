@@ -16,6 +16,7 @@ from tests.cli.forks import Metal, environment
 from tests.cli.runs import reword
 from tests.cli.test_commands import words
 from tests.genie.leaderboard.boards import dataset, output, ranked
+from tests.saying import tells
 
 FEW = ("--permutations", "100", "-v")
 SCORES = {
@@ -46,19 +47,16 @@ def here(processes: Metal, tmp_path: Path) -> Metal:
 
 def test_the_ranking_the_languages_and_what_is_to_be_rated(here: Metal, tmp_path: Path) -> None:
     done = here("leaderboard", "mine", *FEW)
-    assert "\n3 generators · 2 people (crowd and expert) · 2 languages" in done.out
+    assert tells(done.out, "3 generators", "(crowd and expert)", "2 languages")
     lines = [line.split() for line in done.out.splitlines()]
     # 9 outputs with shares 1 and .75 (twice) by both people, 2 by one: (7 + 2 * .75 + 1 + .75) / 11
     assert next(line for line in lines if line[1:2] == ["good"])[:4] == ["1", "good", "1", "0.932"]
     assert "Scores by language: quality" in done.out
-    assert "Metrics and judges beside people" in done.out
+    assert "judges beside people" in done.out
     assert "n\N{REPLACEMENT CHARACTER}w all languages 0 of 9 0 of 9 9 0 not rated yet" in done.said
-    assert "metal annotate export mine --to html --generators" in done.said
+    assert tells(done.said, "metal annotate export", "mine --to html", "--generators")
     assert done.out.count("quality, Hindi") == 0
-    assert (
-        "rated in different languages (sources: from 9 in 1 language to 11 in 2 languages)"
-        in words(done.said)
-    )
+    assert "(sources: from 9 in 1 language to 11 in 2 languages)" in words(done.said)
     to_copy = ("Signature", "metal annotate", "Written")
     assert max(len(line) for line in done.out.splitlines() if not line.startswith(to_copy)) <= 80
     assert {path.name for path in (tmp_path / "runs/mine-leaderboard").iterdir()} == {
@@ -150,7 +148,7 @@ def test_what_cannot_be_asked_for(
 def test_a_spoiled_run_is_told_in_one_line(here: Metal, tmp_path: Path) -> None:
     here("leaderboard", "mine", "--out", "run", *FEW)
     reword(tmp_path / "run" / "raters.jsonl", '"m1"', '"m3"')
-    assert "rater 'm1' of the tables is not in raters.jsonl" in words(here.refused("report", "run"))
+    assert tells(words(here.refused("report", "run")), "rater 'm1'", "raters.jsonl")
 
 
 @pytest.mark.reference
@@ -195,7 +193,7 @@ def test_released_summaries_that_only_experts_rated_are_not_ranked_with_those_of
         "'Pegasus-dynamic-mix', 'Human-H' by group expert only; the rest by groups crowd 62%"
         in words(done.said)
     )
-    assert "--reference group=expert ranks all by the same people" in words(done.said)
+    assert "--reference group=expert" in words(done.said)
     first = [
         line.split()[:5] for line in done.out.splitlines() if line.lstrip()[:2] in ("1 ", "2 ")
     ][:2]
@@ -213,4 +211,4 @@ def test_released_summaries_that_only_experts_rated_are_not_ranked_with_those_of
         if one["criterion"] == found["main"]
     }
     assert (rank["Pegasus-dynamic-mix"], rank["Human-H"]) == (5, 14)
-    assert not any("different groups of people" in told for told in found["warnings"])
+    assert not any("different groups" in told for told in found["warnings"])

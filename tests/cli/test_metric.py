@@ -10,6 +10,7 @@ import pytest
 
 from metal.raters.metrics import known_metrics
 from tests.cli.forks import Metal, environment
+from tests.saying import tells
 
 OWN = '''
 def overlap(output, references):
@@ -37,7 +38,7 @@ def own(processes: Metal, tmp_path: Path) -> Metal:
 def test_list(own: Metal) -> None:
     shown = own("metric", "list")
     assert max(map(len, shown.out.splitlines())) <= 80
-    assert "chrf F-score of rows of characters, 0 to 100 (sacrebleu)" in shown.said
+    assert "of characters, 0 to 100" in shown.said
     metrics = {metric["name"]: metric for metric in json.loads(own("metric", "list", "--json").out)}
     assert metrics.keys() >= known_metrics().keys()
     assert metrics["chrf"]["needs"] == ["references"]
@@ -48,7 +49,7 @@ def test_list(own: Metal) -> None:
 def test_check_of_a_metric_that_holds(own: Metal) -> None:
     done = own("metric", "check", "rouge-l")
     assert "ok identity: identical texts reach 1 in all 45 languages" in done.said
-    assert done.said.endswith("Nothing speaks against it.")
+    assert tells(done.said, "Nothing speaks")
 
 
 def test_the_example_in_the_help_holds(own: Metal) -> None:
@@ -56,10 +57,7 @@ def test_the_example_in_the_help_holds(own: Metal) -> None:
     example = textwrap.dedent(shown[shown.index("    # my/metric.py") : shown.index("  Examples:")])
     (own.cwd / "my").mkdir()
     (own.cwd / "my" / "metric.py").write_text(example, encoding="utf-8")
-    assert (
-        "Share of the reference's words that the output has."
-        in own("metric", "check", "my/metric.py:score").said
-    )
+    assert "words that the output" in own("metric", "check", "my/metric.py:score").said
 
 
 def test_check_of_a_metric_that_does_not(own: Metal) -> None:

@@ -28,6 +28,7 @@ from tests.cli.runs import KEY, snapshot
 from tests.cli.small_board import Commands
 from tests.genie.people import METAL, TOP, always_best, careful, examined, fill_csv, metal, save
 from tests.llm_server import LlmServer
+from tests.saying import tells
 
 QUICK = ("--bootstrap", "100", "-v")
 NOISY = ["en-2", "sw-1"]
@@ -149,12 +150,12 @@ def test_an_unknown_model_is_refused_before_anything(sim: Commands) -> None:
 def test_without_test_questions_people_are_still_set_beside_each_other(sim: Commands) -> None:
     shutil.rmtree(sim.folder / "sim/test_questions")
     said = sim("monitor", "sim", *QUICK)
-    assert "none of whom was asked a test question" in said
+    assert "none of whom was asked" in said
     assert "metal annotate export sim --to html --test-questions" in said
     assert "Lowest is en-2" in " ".join(said.split())
     assert "tests:" not in said
     refused = sim.refused("audit", "sim", "--exclude-noisy")
-    assert "--exclude-noisy: nobody answered a test question of sim" in refused
+    assert tells(refused, "--exclude-noisy: nobody", "of sim")
 
 
 def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
@@ -180,9 +181,9 @@ def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
     write_facts(answers, sim.folder / "sim/test_questions/ratings.parquet")
     shown = sim("monitor", "sim", *QUICK, "--out", "run")
     said = (sim.folder / "run/warnings.txt").read_text(encoding="utf-8")
-    assert "1 outputs of the dataset show what a test question shows, the first 'leak'" in said
-    assert "1 of 6 people answered no test question: en-3" in said
-    assert "en-1 left 30 test answers open; they count neither way" in said
+    assert tells(said, "1 outputs", "the first 'leak'")
+    assert tells(said, "1 of 6 people", "en-3")
+    assert tells(said, "en-1", "30 test answers", "open")
     assert "nan" not in shown
     assert "en-1 English – –" in shown
 
@@ -196,10 +197,7 @@ def test_a_criterion_on_which_most_fail_is_doubted_before_the_people(sim: Comman
     answers.loc[negative & (answers["criterion"] == "task_quality"), "score"] = 2.0
     write_facts(answers, sim.folder / "sim/test_questions/ratings.parquet")
     said = "\n".join(sim.json("monitor", "sim", *QUICK, "--out", "one")["warnings"])
-    assert (
-        "3 of 3 people fail negative questions on Task quality (English), so that nobody is called"
-        " noisy" in said
-    )
+    assert tells(said, "3 of 3 people", "negative", "Task quality (English)", "nobody")
     assert "of_source = false under [criteria.task_quality] in dataset.toml" in said
     assert "on hallucinations" not in said
     card = sim.folder / "sim/dataset.toml"
@@ -229,7 +227,7 @@ def test_one_person_only(commands: Commands) -> None:
     )
     commands("annotate", "import", "sim", *fill_csv(Path("sim"), Path("out"), careful))
     said = commands("monitor", "sim", *QUICK)
-    assert "en-1 is the only person: there is nobody to compare with" in said
+    assert tells(said, "en-1", "nobody to compare with")
     assert "noisy" not in said.replace("P(noisy)", "").replace("--exclude-noisy", "")
 
 
@@ -322,10 +320,7 @@ def test_where_everybody_fails_nobody_is_left_out(commands: Commands) -> None:
     people = {f"en-{number}": always_best for number in (1, 2, 3)}
     examined(Path("sim"), people, count=12, languages=("en",), criteria=ASKED.values())
     shown = commands("monitor", "sim", *QUICK)
-    assert (
-        "3 of 3 people fail negative questions on Hallucinations (English), so that nobody is"
-        " called noisy" in shown
-    )
+    assert tells(shown, "3 of 3 people", "negative", "Hallucinations (English)", "nobody")
     assert "is noisy" not in shown
     commands("audit", "sim", *QUICK, "-c", "hallucinations", "--exclude-noisy")
     assert table(Path("runs/sim"), "exclusions").empty
@@ -432,7 +427,7 @@ def test_a_judge_asked_something_else_under_the_same_id_is_told(sim: Commands) -
         encoding="utf-8",
     )
     said = sim.refused("monitor", "sim", "asked")
-    assert "shows another text than in sim/test_questions" in said
+    assert tells(said, "another text", "sim/test_questions")
     assert "judge again with `metal judge --test-questions`" in said
 
 

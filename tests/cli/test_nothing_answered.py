@@ -20,6 +20,7 @@ from tests import DEMO
 from tests.cli.forks import Metal
 from tests.cli.runs import KEY, records
 from tests.llm_server import Fault, LlmServer, always, first_attempts
+from tests.saying import tells
 
 TWO = ("-l", "en", "-c", "task_quality", "--sample", "2")  # calls
 EIGHT = ("-l", "en", "-c", "task_quality")
@@ -83,10 +84,9 @@ def test_a_server_that_is_not_there(
     metal.env["OPENAI_BASE_URL"] = nobody
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *calls, *more, "--out", "r", expect=2)
     place = nobody.removesuffix("/v1")
-    assert (
-        done.err
-        == f"metal: openai:gpt-4o: cannot reach {place}: connection refused, no server listens"
-        " there. No call was answered; r was not kept\n"
+    assert done.err.count("\n") == 1
+    assert tells(
+        done.err, "metal: openai:gpt-4o:", place, "connection refused", "No call", "r was not kept"
     )
     assert "Next" not in done.out
     assert "ratings" not in done.out
@@ -106,16 +106,14 @@ def test_a_server_that_hangs_up_at_once(metal: Metal, tmp_path: Path) -> None:
         metal.env["OPENAI_BASE_URL"] = f"{place}/v1"
         done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
         server.shutdown(socket.SHUT_RDWR)
-    assert f"cannot reach {place}: the server closed the connection at once" in done.err
+    assert tells(done.err, f"cannot reach {place}:", "closed the connection")
     assert not list(tmp_path.iterdir())
 
 
 def test_a_host_that_is_misspelt(metal: Metal, tmp_path: Path) -> None:
     metal.env["OPENAI_BASE_URL"] = "http://no-such-host.invalid/v1"
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--out", "r", expect=2)
-    assert (
-        "cannot reach http://no-such-host.invalid: the host's name is not known (DNS)" in done.err
-    )
+    assert tells(done.err, "no-such-host.invalid", "(DNS)")
     assert not list(tmp_path.iterdir())
 
 
@@ -166,7 +164,7 @@ def test_a_base_url_beside_a_model_that_is_not_asked_there(
         "--yes",
         expect=2,
     )
-    assert "none of these models is asked at --base-url; openai-compatible:MODEL" in done.err
+    assert tells(done.err, "--base-url;", "openai-compatible:MODEL")
     assert llm_server.requests == 0
 
 
@@ -175,7 +173,7 @@ def test_a_certificate_that_nobody_signed_costs_one_connection(
 ) -> None:
     metal.env["OPENAI_BASE_URL"] = f"https://127.0.0.1:{untrusted[0]}/v1"
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *EIGHT, "--out", "r", expect=2)
-    assert "its certificate is not trusted" in done.err
+    assert "is not trusted" in done.err
     assert done.err.count("\n") == 1
     assert len(untrusted) == 2
     assert not list(tmp_path.iterdir())
@@ -187,7 +185,7 @@ def test_two_calls_that_are_both_rejected(
     llm_server.faults = always(Fault("400"))
     done = metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r", expect=2)
     assert done.err.count("\n") == 1
-    assert "2 calls failed and none was answered: " in done.err
+    assert tells(done.err, "2 calls failed", "none was answered")
     assert not (tmp_path / "r").exists()
     assert "Next" not in done.out
 
@@ -255,11 +253,8 @@ def test_every_reply_is_a_web_page(metal: Metal, llm_server: LlmServer, tmp_path
     )
     assert "Next" not in done.out
     assert "ratings in" not in done.out
-    assert "Once that is fixed, continue with: metal judge --resume r" in done.said
-    assert (
-        "What came may have been paid for, and is kept in r; see it with: metal replies r"
-        in done.said
-    )
+    assert tells(done.said, "fixed", "metal judge --resume r")
+    assert tells(done.said, "kept in r", "metal replies r")
     assert [record["body"] for record in records(tmp_path / "r")] == ["<html>Welcome</html>"] * 3
     assert llm_server.requests == 3
     llm_server.faults = None
@@ -297,10 +292,7 @@ def test_no_reply_holds_a_score(
     assert "Next" not in done.out
     assert "ratings in" not in done.out
     assert "--resume" not in done.out
-    assert (
-        "What came may have been paid for, and is kept in r; see it with: metal replies r"
-        in done.said
-    )
+    assert tells(done.said, "kept in r", "metal replies r")
     assert len(records(tmp_path / "r")) == 2
     assert "metal: r" not in metal("replies", "r").err
 
@@ -322,10 +314,9 @@ def test_a_run_without_a_single_score_is_not_audited(
     llm_server.faults = always(Fault("body", text=body))
     metal("judge", DEMO, "-j", "openai:gpt-4o", *TWO, "--reask", "0", "--out", "r", expect=2)
     done = metal("audit", DEMO, "r", "--out", "a", expect=2)
-    assert (
-        done.err
-        == "metal: r: nothing to audit, as none of its 2 ratings has a score (unparsable 2); `metal"
-        " replies r` shows what was answered\n"
+    assert done.err.count("\n") == 1
+    assert tells(
+        done.err, "metal: r:", "none of its 2 ratings", "(unparsable 2)", "`metal replies r`"
     )
     assert not (tmp_path / "a").exists()
 

@@ -19,6 +19,7 @@ from metal.errors import UnknownName, UsageError
 from tests import DEMO
 from tests.cli.runs import InProcess, reword
 from tests.llm_server import Fault, LlmServer, by_attempt
+from tests.saying import tells
 
 JUDGE = "openai:gpt-4o/detailed"
 HOSTILE = "Well \x1b[31m\u202eevil `limit`\r\n``` | <script>alert(1)</script>"
@@ -178,10 +179,10 @@ def test_messages_that_cannot_be_built_again_are_not_shown(
     text = load_dataset(data).outputs[name].text
     reword(data / "outputs.jsonl", json.dumps(text, ensure_ascii=False)[1:-1], "Another text.")
     [call] = metal.replies(run, name).calls
-    assert call.about_messages == "cannot be built again: texts of the dataset have changed since"
+    assert tells(call.about_messages, "have changed since")
     shutil.rmtree(data)
     looked_up = metal.replies(run, name)
-    assert looked_up.calls[0].about_messages.startswith("cannot be built again: the dataset")
+    assert looked_up.calls[0].about_messages.startswith("cannot be built")
     assert looked_up.notes
     assert looked_up.table["language"].tolist() == [""]
 
@@ -202,7 +203,7 @@ def test_another_address_is_told(
     name = str(metal.replies(run).table["output"].iloc[0])
     monkeypatch.setenv("OPENAI_BASE_URL", "http://elsewhere.invalid/v1")
     [call] = metal.replies(run, name).calls
-    assert call.about_messages.startswith("by the hashes of prompt and texts")
+    assert call.about_messages.startswith("by the hashes")
     assert call.user
 
 
@@ -229,9 +230,7 @@ def test_names_that_are_not_there(
             metal.replies(run, **more)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="not a run; give the run folder"):
         metal.replies(data)
-    assert "--json or --markdown, not both" in commands.refused(
-        "replies", "run", "--json", "--markdown"
-    )
+    assert "--json or --markdown" in commands.refused("replies", "run", "--json", "--markdown")
     (run / "ratings.parquet").unlink()
     with pytest.raises(UsageError, match="no ratings yet"):
         metal.replies(run)

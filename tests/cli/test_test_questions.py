@@ -31,6 +31,7 @@ from tests.cli.small_board import Commands
 from tests.cli.test_annotate_export import contents
 from tests.conftest import HALLUCINATIONS, TASK_QUALITY
 from tests.genie.people import METAL, careful, fill_csv, like, lines, save, source
+from tests.saying import tells
 
 FORMS = ("html", "csv", "xlsx", "label-studio", "mturk", "crowd-csv")
 TWO = (TASK_QUALITY, HALLUCINATIONS)
@@ -172,10 +173,7 @@ def test_few_golds_are_told(sim: Commands) -> None:
     said = sim(
         "annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=5%+100%"
     )
-    assert (
-        "warning: English: 10 negative test questions fewer than wanted, for want of different"
-        " golds" in said
-    )
+    assert tells(said, "English: 10 negative", "fewer", "golds")
 
 
 @pytest.mark.parametrize(
@@ -183,7 +181,7 @@ def test_few_golds_are_told(sim: Commands) -> None:
     [
         (
             ("--test-questions=5%",),
-            "--test-questions: shares '5%': write positives + negatives as percentages",
+            "shares '5%': write",
         ),
         (("--test-questions", "sim"), "put --test-questions after sim, or give it a value"),
     ],
@@ -203,7 +201,7 @@ def test_a_dataset_that_cannot_be_asked_about(sim: Commands) -> None:
     refused = sim.refused(
         "annotate", "export", "sim", "--to", "csv", "--out", "out", "--test-questions=100%+5%"
     )
-    assert "the sources of sim have no references to make them from" in refused
+    assert "have no references" in refused
     assert snapshot(sim.folder) == before
 
 
@@ -265,7 +263,7 @@ def test_the_first_answer_to_a_test_question_counts(sim: Commands) -> None:
 
     files = fill_csv(sim.folder / "sim", folder, wrong_tests)
     said = sim("annotate", "import", "sim", *files)
-    assert "note: 8 test questions were answered otherwise before: the first answers count" in said
+    assert tells(said, "8 test questions", "first answers count")
     assert "en-1 10 of 10 6 of 6" in said
     now = snapshot(sim.folder / "sim")
     assert now["test_questions/ratings.parquet"] == before["test_questions/ratings.parquet"]
@@ -320,7 +318,7 @@ def test_who_fails_is_named_on_import(commands: Commands) -> None:
     )
     said = commands("annotate", "import", "sim", *files)
     assert "en-2 is noisy: " in said
-    assert "Their ratings are kept; --exclude-noisy leaves them out" in said
+    assert "--exclude-noisy leaves" in said
     assert "en-1 is noisy" not in said
 
 
