@@ -108,11 +108,11 @@ def test_a_board(release: Path) -> None:
     assert table.loc[("late/Human-A", "BLEURT"), "reason"] == "no score"
     assert set(table["criterion"]) == {"score"}
     for message in (
-        "2 scores files are missing: ensemble of Human-A, BLEURT of mt",
-        "1 scores files lack segments (of 2): TER of mt has 1",
-        "1 ratings without a score (nan): BLEURT of Human-A",
+        "ensemble of Human-A, BLEURT of mt",
+        "(of 2): TER of mt has 1",
+        "(nan): BLEURT of Human-A",
         "no outputs of Human-A: they have no text",
-        "no scores of other: their outputs were left out",
+        "no scores of other",
         "TER: negated in the release",
     ):
         assert message in notes
@@ -128,15 +128,13 @@ def test_a_whole_release(release: Path, inside: str) -> None:
     scores = dataset.ratings.set_index(["output", "rater"])["score"]
     assert scores["news/mt", "BLEURT"] == 3
     assert scores["early/mt", "ensemble"] == 0.25
-    assert "cnndm: no submissions beside the results" in notes
+    assert "cnndm: no submissions" in notes
     assert "wmt20-zh-en: 2 scores files are missing" in notes
 
 
 def test_segments_of_two_boards_must_differ(release: Path) -> None:
     board(release, "mscoco", {("mt", "BLEURT"): [("news", 0, "3")]})
-    with pytest.raises(
-        MetalError, match=r"two boards have a segment 'news'\. Import each board by itself"
-    ):
+    with pytest.raises(MetalError, match=r"segment 'news'.*board by itself"):
         load(release)
 
 
@@ -148,34 +146,30 @@ def test_languages_of_boards() -> None:
 
 def test_a_board_whose_name_says_no_language(tmp_path: Path) -> None:
     folder = board(tmp_path, "xsum", {("mt", "BLEURT"): SEGMENTS})
-    with pytest.raises(
-        MetalError, match="board xsum: its name says no language; give it with `language`"
-    ):
+    with pytest.raises(MetalError, match=r"board xsum:.*`language`"):
         load(folder)
     with pytest.raises(MetalError, match="`language` 'Klingonese' is not known"):
         load(folder, language="Klingonese")
     assert load(folder, language="Turkish")[0].languages == ("tr",)
     board(tmp_path, "cnndm", {("mt", "BLEURT"): [("news", 0, "1")]})
     assert load(tmp_path, language="tr")[0].languages == ("en", "tr")
-    with pytest.raises(
-        MetalError, match="`language` tr: board cnndm is en by its name; leave it out"
-    ):
+    with pytest.raises(MetalError, match=r"`language` tr:.*leave it out"):
         load(tmp_path / "results" / "cnndm", language="tr")
 
 
 ROW = "mt,s,0,M,1\n"
 FAULTS: list[tuple[str | bytes, str]] = [
-    ("", r"row 1: no column 'SYS'. The columns are SYS,seg_id"),
+    ("", "row 1: no column 'SYS'. The columns are SYS"),
     ("SYS,seg_id,set_id,metric\nmt,s,0,M\n", "row 1: no column 'score'"),
     (HEAD, "no scores in it"),
-    (HEAD + ROW + "mt,\x1b[31m,1,M\n", "row 3: 4 fields where the header names 5"),
-    (HEAD + ROW + "mt,t,1,M,1,1\n", "row 3: 6 fields where the header names 5"),
-    (HEAD + ROW + "tm,t,1,M,1\n", "row 3: SYS is 'tm', the file is named for 'mt'"),
-    (HEAD + ROW + "mt,t,1,W,1\n", "row 3: metric is 'W', the file is named for 'M'"),
-    (HEAD + ROW + "mt,t,1,M,1\n" + ROW, "row 4: segment 's' a second time"),
+    (HEAD + ROW + "mt,\x1b[31m,1,M\n", "row 3: 4 fields.* 5[.]"),
+    (HEAD + ROW + "mt,t,1,M,1,1\n", "row 3: 6 fields.* 5[.]"),
+    (HEAD + ROW + "tm,t,1,M,1\n", "SYS is 'tm', .* for 'mt'"),
+    (HEAD + ROW + "mt,t,1,W,1\n", "metric is 'W', .* for 'M'"),
+    (HEAD + ROW + "mt,t,1,M,1\n" + ROW, "row 4: segment 's'"),
     (HEAD + ROW + "mt,,1,M,1\n", "row 3: seg_id is empty"),
-    (HEAD + ROW + "mt,t,1,M,good\n", "row 3: score 'good' is not a number. Write nan"),
-    (HEAD + ROW + "mt,t,1,M,\n", "row 3: score '' is not a number"),
+    (HEAD + ROW + "mt,t,1,M,good\n", "score 'good' is.*Write nan"),
+    (HEAD + ROW + "mt,t,1,M,\n", "row 3: score ''"),
     (HEAD + ROW + "mt,t,1,M,-inf\n", "row 3: score '-inf' is not a number"),
     (HEAD + ROW + "mt,t,x,M,1\n", "row 3: set_id 'x' is not a place"),
     (HEAD + ROW + "mt,t,1.5,M,1\n", "row 3: set_id '1.5' is not a place"),
@@ -209,7 +203,7 @@ def test_a_segment_with_two_places(tmp_path: Path) -> None:
 def test_nothing_there(tmp_path: Path) -> None:
     with pytest.raises(
         MetalError,
-        match=r"no files named GENERATOR\|\|METRIC.csv there; give a board's results folder",
+        match=r"GENERATOR\|\|METRIC\.csv.*results folder",
     ):
         load(tmp_path)
     with pytest.raises(MetalError, match="nowhere: no such folder"):
@@ -296,11 +290,11 @@ def test_another_language(tmp_path: Path) -> None:
         ("", "row 1: no column 'system'"),
         ("system score seg_id\nmt 0 1\n", "row 1: no column 'mqm_avg_score'. The columns are"),
         (MQM_HEAD, "no scores in it"),
-        (MQM_HEAD + "mt 0 1\nmt 0\n", "row 3: 2 fields where the header names 3"),
+        (MQM_HEAD + "mt 0 1\nmt 0\n", "row 3: 2 fields.* 3[.]"),
         (MQM_HEAD + "mt good 1\n", "row 2: score 'good' is not a number"),
         (MQM_HEAD + "mt 1 1\n", "row 2: score 1. MQM goes from -25 to 0"),
         (MQM_HEAD + "mt -inf 1\n", "row 2: score -inf"),
-        (MQM_HEAD + "mt 0 0\n", "row 2: seg_id '0'. It is the segment's place"),
+        (MQM_HEAD + "mt 0 0\n", "row 2: seg_id '0'."),
         (MQM_HEAD + "mt 0 xinhua::1\n", "row 2: seg_id 'xinhua::1'"),
         (MQM_HEAD + "mt 0 1\nmt -1 01\n", "row 3: segment 1 of 'mt' a second time"),
         (MQM_HEAD.encode() + b"\xff 0 1\n", "line 2: not UTF-8"),

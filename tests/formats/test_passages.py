@@ -26,6 +26,7 @@ from metal.data.formats.passages import (
 )
 from metal.data.languages import language_name
 from metal.errors import DataError, MetalError, UnknownName, UsageError
+from tests.saying import tells
 
 ROWS = [
     {"id": "1", "url": "", "title": "عنوان", "summary": "ملخص", "text": "النص الأول"},
@@ -272,7 +273,7 @@ def test_a_parquet_text_that_is_not_utf8(tmp_path: Path) -> None:
     offsets, letters = pa.py_buffer(b"\0\0\0\0\3\0\0\0"), pa.py_buffer(b"\xe9t\xe9")
     column = pa.StringArray.from_buffers(1, offsets, letters)
     pq.write_table(pa.table({"text": column}), tmp_path / "ar.parquet")
-    with pytest.raises(DataError, match=r"ar\.parquet: a text in it is not UTF-8 \(byte 0xe9\)"):
+    with pytest.raises(DataError, match=r"ar\.parquet:.*\(byte 0xe9\)"):
         read(tmp_path)
 
 
@@ -310,20 +311,20 @@ def test_empty_files_have_no_passages(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        ("nowhere", {}, "no such file or folder; `source` is one, or xlsum, or hf:NAME"),
+        ("nowhere", {}, "`source` is one, or xlsum, or hf:NAME"),
         ("", {}, "`source` is empty"),
         ("empty", {"language": "ar"}, "no passages of a split 'test' there"),
-        ("a.jsonl", {}, "which language is it in? Name one with `languages`"),
+        ("a.jsonl", {}, "one with `languages`"),
         ("a.jsonl", {"language": "klingonese"}, "language 'klingonese' is not known"),
         ("a.csv", {"language": "ar"}, "passages are read from .jsonl, .parquet, .txt"),
         ("a.jsonl", {"language": "ar", "subset": "x"}, "`subset` x: only hf:NAME has subsets"),
         (
             "a.jsonl",
             {"language": "ar", "revision": "x"},
-            "`revision` x: only xlsum and hf:NAME have revisions",
+            "`revision` x: only xlsum",
         ),
         ("xlsum", {"subset": "x"}, "`subset` x: only hf:NAME has subsets"),
-        ("hf:a/b", {}, "`source` hf:a/b: name its language with `languages`"),
+        ("hf:a/b", {}, "with `languages`, e.g. `"),
         ("hf:", {"language": "ar"}, "write hf:NAME"),
     ],
 )
@@ -487,11 +488,7 @@ def offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 def test_offline_and_not_in_the_cache() -> None:
     with pytest.raises(UsageError) as caught:
         read("xlsum")
-    assert (
-        str(caught.value)
-        == "huggingface.co cannot be reached, and csebuetnlp/xlsum is not in its cache here; give a"
-        " folder with XL-Sum's files (arabic_test.jsonl, ...) or with your own texts"
-    )
+    assert tells(str(caught.value), "huggingface.co", "csebuetnlp/xlsum", "give a folder")
 
 
 @pytest.mark.parametrize(
