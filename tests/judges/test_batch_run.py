@@ -400,7 +400,7 @@ def test_stopped_and_gone_on_with(server: OpenAIBatchServer, tmp_path: Path) -> 
     async def stop(run: BatchRun) -> None:
         while run.progress[0].under_way < 19:
             await asyncio.sleep(0.01)
-        assert "19 calls stay with the provider" in run.stop()
+        assert "19 calls stay with" in run.stop()
 
     outcome = session(plan, tmp_path, during=stop)
     assert len(outcome.ratings) == 1
@@ -457,7 +457,7 @@ def test_a_batch_the_provider_does_not_know(server: OpenAIBatchServer, tmp_path:
     session(plan, tmp_path, wait=False)
     server.service.remove(server.service.jobs[0].id)
     outcome = session(plan, tmp_path)
-    assert "resume with the key it was submitted with" in outcome.stopped[0]
+    assert "key it was submitted" in outcome.stopped[0]
     assert not server.service.jobs
     assert session(plan, tmp_path, cancelling=True).states == {DROPPED: 1}
     server.service.wait = 0.0
@@ -745,7 +745,7 @@ def test_results_that_the_provider_no_longer_has_can_be_given_up(
     )
     plan = a_plan(a_model(server), count=20)
     outcome = session(plan, tmp_path)
-    assert "give it up with `metal.judge_cancel(...)`" in outcome.stopped[0]
+    assert "`metal.judge_cancel(...)`" in outcome.stopped[0]
     assert outcome.states == {SUBMITTED: 1}
     assert session(plan, tmp_path, cancelling=True).states == {MERGED: 1}
     server.disturbs = None
