@@ -182,7 +182,7 @@ def test_texts_without_a_score_are_left_out() -> None:
 
 
 def test_what_cannot_be_drawn() -> None:
-    with pytest.raises(UsageError, match="no source with"):
+    with pytest.raises(UsageError, match="no source with rated"):
         reference_curve(small([]), [metric(shared)], EXPERT)
     with pytest.raises(UsageError, match="no metric"):
         reference_curve(small(), [], EXPERT)
