@@ -23,7 +23,7 @@ from metal.stats.ensemble import ensemble_path, generator_moments, leave_one_out
 from tests.billboard.conftest import CNNDM, ZHEN, one_cell, oracle, row
 from tests.saying import tells
 
-pytestmark = pytest.mark.reference
+pytestmark = [pytest.mark.reference, pytest.mark.slow]  # 16,000 translations
 CRITERIA = ("coherence", "consistency", "fluency", "relevance", "overall")
 BOARDS = ("wmt20-zh-en", "cnndm")
 

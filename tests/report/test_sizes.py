@@ -46,7 +46,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 
 
 @pytest.mark.parametrize(
-    ("size", "scheme"), [((1, 1), "dark"), ((5, 1), "light"), ((30, 6), "dark")]
+    ("size", "scheme"),
+    [
+        ((1, 1), "dark"),
+        ((5, 1), "light"),
+        pytest.param((30, 6), "dark", marks=pytest.mark.slow),
+    ],
 )
 def test_no_page_is_wider_than_a_phone(
     pages: Pages, size: tuple[int, int], scheme: str, visit: Visiting
