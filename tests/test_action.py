@@ -44,6 +44,7 @@ def runner(workspace: Path, temp: Path) -> Runner:
     return Runner(workspace, temp / "runner", os.environ | {"PYTHONPATH": str(ROOT)})
 
 
+@pytest.mark.slow
 def test_it_audits_gates_and_keeps_the_passport(checkout: Path, tmp_path: Path) -> None:
     margins = {"margin": 0.9, "mean_margin": 0.9, "coverage_margin": 0.9}
     gate = tmp_path / "gate.toml"
@@ -61,6 +62,7 @@ def test_it_audits_gates_and_keeps_the_passport(checkout: Path, tmp_path: Path) 
     assert {path.name for path in Path(folder).iterdir()} > {"audit", "passport", "gate.xml"}
 
 
+@pytest.mark.slow
 def test_a_gate_that_does_not_pass_fails_the_job_and_the_passport_is_kept(
     checkout: Path, tmp_path: Path
 ) -> None:
@@ -74,6 +76,7 @@ def test_a_gate_that_does_not_pass_fails_the_job_and_the_passport_is_kept(
     assert job.uploaded
 
 
+@pytest.mark.slow
 def test_a_verdict_that_is_worse_than_required_fails_the_job(
     checkout: Path, tmp_path: Path
 ) -> None:
@@ -96,6 +99,7 @@ def test_what_cannot_be_audited_says_so(tmp_path: Path) -> None:
     assert not any(outputs.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["data", "runs", "gate", "require", "options", "extras"])
 def test_inputs_are_text(name: str, checkout: Path, tmp_path: Path) -> None:
     """An input is at most the name of a file, never code."""

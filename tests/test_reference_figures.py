@@ -182,6 +182,7 @@ def test_the_audit_prints_these_figures(reference: Path, pariksha: Dataset) -> N
             )
 
 
+@pytest.mark.slow
 def test_fleiss_of_basse_rests_on_every_summary_with_two_ratings(reference: Path) -> None:
     """45 have two ratings and 315 three; METAL's Table 6 has those with two alone, the usual panel
     of at least two.

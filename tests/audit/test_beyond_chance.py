@@ -164,6 +164,7 @@ WORLD_5 = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cell", WORLD_5)
 def test_coverage_on_five_ordered_levels(cell: Any) -> None:
     """0.95 is promised; the interval of the observed disagreement at fixed chance covers .72 to .88

@@ -18,6 +18,7 @@ from metal.auditing.verdict import INFORMATIVE, LIKE_A_PERSON, UNINFORMATIVE, Ve
 from metal.data.ratings import CodeMatrix
 from tests.hard_worlds import EQUAL, EVEN, LEVELS_5, LIKERT_7, SKEWED, UNEVEN, HardScores, HardWorld
 
+pytestmark = pytest.mark.slow  # hundreds of verdicts on simulated worlds
 EIGHTY_FIVE = (0.85,) * 4
 
 

@@ -19,6 +19,7 @@ from tests.many_languages import listed
 from tests.worlds import World
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shares", "items"), [(EVEN, 60), (UNEVEN, 150)])
 def test_of_40_languages_that_are_listed_at_most_a_twentieth_is_wrong(
     shares: tuple[float, ...], items: int

@@ -34,6 +34,7 @@ def licences(world: World, times: int, kinds: tuple[str, ...] = ()) -> Counter[s
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("right", [0.95, 0.8])
 @pytest.mark.parametrize("mix", ["50/50", "80/15/5", "5 ordered"])
 def test_false_licences_are_rare(mix: str, right: float) -> None:

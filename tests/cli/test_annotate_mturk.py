@@ -478,6 +478,7 @@ def killed(crowd: Crowd, processes: Metal) -> Any:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "kind", "present"),
     [
@@ -528,6 +529,7 @@ def test_answers_that_are_lost_or_delayed_post_nothing_twice(crowd: Crowd) -> No
     crowd.once()
 
 
+@pytest.mark.slow
 def test_a_killed_pull_approves_and_pays_once(crowd: Crowd, killed: Any) -> None:
     crowd.push()
     first, second, *_ = crowd.server.hits

@@ -236,6 +236,7 @@ def test_other_commands_keep_the_board_and_old_ratings(small: Commands) -> None:
     assert snapshot(small.board / "board") == before
 
 
+@pytest.mark.slow
 def test_a_board_can_be_named_in_any_way_and_moved(
     small: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -263,6 +264,7 @@ def as_a_user(*arguments: object, cwd: Path) -> Done:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="rights are given up on Linux")
 @pytest.mark.parametrize("known", [False, True])
 def test_a_folder_that_cannot_be_written(small: Commands, known: bool) -> None:

@@ -284,6 +284,7 @@ def test_an_audit_done_again_keeps_what_a_user_put_beside_it(force: Metal) -> No
     assert (force.cwd / "a.replaced" / "notes.txt").read_text() == "by hand"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", sorted(AGAIN - {"judge"}))
 def test_the_same_work_done_again_keeps_no_copy(force: Metal, folders: Path, verb: str) -> None:
     beside(force, folders, verb)
@@ -584,6 +585,7 @@ def test_anchors_that_another_draw_replaced_come_back(force: Metal) -> None:
     assert drawn.read_bytes() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--figures", "--latex"])
 def test_a_figure_that_you_changed_comes_back_after_a_report(force: Metal, option: str) -> None:
     force("audit", "one", *FAST, "--out", "audited")
@@ -600,6 +602,7 @@ def test_a_figure_that_you_changed_comes_back_after_a_report(force: Metal, optio
     assert mine.read_text() == "my colours"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--figures", "--latex"])
 def test_your_folder_in_the_place_of_copies_keeps_your_files(force: Metal, option: str) -> None:
     """Also where they are called as METAL's are, or were changed since METAL put them there."""

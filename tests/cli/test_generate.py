@@ -272,6 +272,7 @@ def test_outputs_that_people_brought_stay_as_they_are(
 # ---------------------------------------------------------------- stopped and resumed
 
 
+@pytest.mark.slow
 def test_killed_and_resumed(
     metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
 ) -> None:
@@ -307,6 +308,7 @@ def test_a_dataset_that_a_kill_left_aside_is_put_back(
     assert len(outputs(mine)) == 2 * EACH
 
 
+@pytest.mark.slow
 def test_ctrl_c_keeps_what_has_come(
     metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
 ) -> None:
@@ -578,6 +580,7 @@ def test_from_inside_the_dataset(metal: Metal, llm_server: LlmServer, mine: Path
     assert llm_server.requests == 0
 
 
+@pytest.mark.slow
 def test_changes_under_a_run_are_refused(
     metal: Metal, llm_server: LlmServer, mine: Path, tmp_path: Path
 ) -> None:

@@ -143,6 +143,7 @@ def test_baselines_beside_llm_judges(metal: Metal, llm_server: LlmServer, tmp_pa
     assert llm_server.requests == 32
 
 
+@pytest.mark.slow
 def test_a_judge_is_added_without_naming_the_earlier_ones(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
@@ -454,6 +455,7 @@ def test_a_second_ctrl_c_drops_calls_in_flight(
     assert "--resume" in done.said
 
 
+@pytest.mark.slow
 def test_many_ctrl_c_end_without_a_traceback(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
@@ -479,6 +481,7 @@ def test_many_ctrl_c_end_without_a_traceback(
         until(lambda: not llm_server.in_flight)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "settings"),
     [
@@ -864,6 +867,7 @@ def test_a_judge_that_stops_says_why_in_one_line(
     assert set(llm_server.counts.values()) == {2}
 
 
+@pytest.mark.slow
 def test_a_provider_that_is_down_is_told_and_the_run_resumed(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:
@@ -1063,6 +1067,7 @@ def test_an_audit_says_that_a_run_is_not_whole(
     )
 
 
+@pytest.mark.slow
 def test_ratings_of_texts_that_have_changed_are_refused_until_judged_again(
     metal: Metal, llm_server: LlmServer, tmp_path: Path
 ) -> None:

@@ -52,6 +52,7 @@ def nothing_twice(server: OpenAIBatchServer, **but: Any) -> None:
     assert {name: stats[name] for name in names} == dict.fromkeys(names, 0) | but
 
 
+@pytest.mark.slow
 def test_the_same_bytes_at_half_the_price(
     metal: Metal, server: OpenAIBatchServer, tmp_path: Path
 ) -> None:

@@ -188,6 +188,7 @@ def test_leaks_and_open_answers_and_the_unasked_are_told(sim: Commands) -> None:
     assert "en-1 English – –" in shown
 
 
+@pytest.mark.slow
 def test_a_criterion_on_which_most_fail_is_doubted_before_the_people(sim: Commands) -> None:
     """`task_quality` as if it looked at the text only: everybody says that golds of other sources
     are good.
@@ -316,6 +317,7 @@ def test_a_submission_is_ranked_without_them_where_the_board_is(
     assert [set(NOISY) & set(dataset.raters) for dataset in seen] == [set(), set()]
 
 
+@pytest.mark.slow
 def test_where_everybody_fails_nobody_is_left_out(commands: Commands) -> None:
     people = {f"en-{number}": always_best for number in (1, 2, 3)}
     examined(Path("sim"), people, count=12, languages=("en",), criteria=ASKED.values())

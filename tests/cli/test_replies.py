@@ -207,6 +207,7 @@ def test_another_address_is_told(
     assert call.user
 
 
+@pytest.mark.slow
 def test_an_audit_of_judges_shows_their_replies(
     server: LlmServer, data: Path, tmp_path: Path
 ) -> None:

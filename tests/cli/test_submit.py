@@ -599,6 +599,7 @@ LOOKS = {
 WHO = ("reference", "human", "families", "exclude_noisy")
 
 
+@pytest.mark.slow
 def test_no_option_that_only_looks_is_kept(
     small: Commands, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -70,6 +70,7 @@ def killed_at(step: int, work: Callable[[], None], *, in_one_step: bool) -> bool
         os._exit(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("in_one_step", [True, False])
 @pytest.mark.parametrize("with_copy", [True, False])
 def test_a_kill_at_any_moment_loses_neither_the_old_nor_the_new(

@@ -82,6 +82,7 @@ def test_chances_by_hand() -> None:
     assert chances[0, 1] == pytest.approx(0.055, abs=0.005)
 
 
+@pytest.mark.slow
 def test_the_power_is_there() -> None:
     # What was promised, what a larger simulation gives, and what the world gives: there the pilot's
     # error comes on top,

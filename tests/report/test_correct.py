@@ -133,6 +133,7 @@ def test_sources_are_said_to_be_drawn_only_where_some_were_left_out() -> None:
     assert tells(said(90), "None", "more than 90.")
 
 
+@pytest.mark.slow
 def test_a_test_set_corrects_shares_of_classes(tmp_path: Path, visit: Visiting) -> None:
     """A judge calls 80% of the bad bad, and 20% of the good: 32% of 10% bad sources. The test set
     has half of each.

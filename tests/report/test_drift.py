@@ -79,6 +79,7 @@ def says(result: metal.Diff) -> dict[str, str]:
     )
 
 
+@pytest.mark.slow
 def test_a_judge_that_got_worse_in_one_language(tmp_path: Path, visit: Visiting) -> None:
     name = "j<b>"
     before, now = table(answers(name=name)), table(answers(0.3, name=name))
@@ -462,6 +463,7 @@ def test_what_a_gate_cannot_use(anchors: Path) -> None:
         metal.gate("gate.toml", same)
 
 
+@pytest.mark.slow
 def test_a_watch_names_the_language_and_who_drifted(anchors: Path) -> None:
     for day in range(3):
         watch = metal.gate_watch(

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import metal
 from metal.questions.jury.answer import cards, headline
@@ -14,6 +15,7 @@ from tests.report.checks import Visiting, check_saved
 from tests.saying import tells
 
 
+@pytest.mark.slow
 def test_the_page_and_the_run_again(tmp_path: Path, visit: Visiting) -> None:
     """One case where three are better than the best of them, one where two of three copy each
     other, one too small.

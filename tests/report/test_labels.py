@@ -69,6 +69,7 @@ def test_sizes_by_hand() -> None:
     assert paid.variance(100) == pytest.approx(0.0004 * 0.488)
 
 
+@pytest.mark.slow
 def test_the_plan_holds(tmp_path: Path, visit: Visiting) -> None:
     made = metal.design_labels(read(rated(rho=0.9)), half_width=0.04)
     (row,) = made.tables["labels"].to_dict("records")

@@ -41,6 +41,7 @@ def parallel(lean: int, hostile: str = "") -> metal.Dataset:
     return metal.read(pd.DataFrame(rows), kinds={"*": "llm"}, levels={"*": "1 < 2 < 3 < 4 < 5"})
 
 
+@pytest.mark.slow
 def test_a_lean_on_the_same_contents(tmp_path: Path, visit: Visiting) -> None:
     found = metal.bias_language(parallel(1, "<b>"))
     table = found.tables["language_bias"].set_index("language")

@@ -26,6 +26,8 @@ from tests.report.checks import Visiting, check_charts
 from tests.report.conftest import written as written_audit
 from tests.shots import CRITERIA, written
 
+pytestmark = pytest.mark.slow  # pages of up to thirty judges, measured in a browser
+
 
 class Pages(dict[tuple[int, int], Path]):
     """By languages and judges; each is written when a test first asks for it."""
@@ -46,12 +48,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Pages:
 
 
 @pytest.mark.parametrize(
-    ("size", "scheme"),
-    [
-        ((1, 1), "dark"),
-        ((5, 1), "light"),
-        pytest.param((30, 6), "dark", marks=pytest.mark.slow),
-    ],
+    ("size", "scheme"), [((1, 1), "dark"), ((5, 1), "light"), ((30, 6), "dark")]
 )
 def test_no_page_is_wider_than_a_phone(
     pages: Pages, size: tuple[int, int], scheme: str, visit: Visiting

@@ -68,6 +68,7 @@ def test_an_audits_figures_are_those_of_other_libraries(run: Path) -> None:
     assert all(name in headline(made) for name in libraries.NEEDED)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("people", "options"),
     [

@@ -22,6 +22,7 @@ def world(
     return people[:labels], judge[:labels], judge[labels:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", [10, 30])
 @pytest.mark.parametrize(("rho", "widest"), [(0.0, 1.1), (0.5, 1.02), (0.8, 0.8)])
 def test_intervals_hold_and_are_narrower(labels: int, rho: float, widest: float) -> None:
