@@ -19,6 +19,7 @@ from metal.boards.cells import OVERALL
 from metal.boards.ensemble import BoardEnsemble
 from metal.boards.settings import BoardSettings, signature
 from metal.data.dataset import Dataset
+from metal.data.grouping import grouped
 from metal.data.records import METRIC_SCORE
 from metal.errors import DataError, UnknownName, UsageError
 from metal.raters.metrics.dataset_scores import NO_NUMBER, first_row
@@ -141,9 +142,7 @@ def find_ensemble(signature: str, records: Iterable[Mapping[str, Any]]) -> Mappi
 
     Raises UnknownName if there is none, UsageError if there are several.
     """
-    by_name: dict[str, list[Mapping[str, Any]]] = {}
-    for record in records:
-        by_name.setdefault(str(record["ensemble"]), []).append(record)
+    by_name = grouped(records, lambda record: str(record["ensemble"]))
     # version.1 is not 10
     part = re.compile(re.escape(signature) + ("(?![0-9])" if signature[-1:].isdigit() else ""))
     names = [signature] if signature in by_name else list(filter(part.search, by_name))

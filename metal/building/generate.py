@@ -23,6 +23,7 @@ import numpy as np
 
 from metal.building.flags import LanguageProfiles, flags
 from metal.data.files import read_text, read_toml
+from metal.data.grouping import grouped
 from metal.data.languages import language_name, sides
 from metal.data.records import Output, Source
 from metal.errors import DataError, UnknownName, check_known
@@ -375,9 +376,7 @@ def choose(
     Flagged outputs are not chosen unless keep_flagged. held: outputs that people have rated or were
     given to rate: these stay chosen, and no other output of their source is.
     """
-    by_source: dict[str, list[Output]] = {}
-    for output in candidates:
-        by_source.setdefault(output.source, []).append(output)
+    by_source = grouped(candidates, lambda output: output.source)
     held = set(held)
     chosen: set[str] = set()
     for source, outputs in by_source.items():

@@ -14,6 +14,7 @@ from typing import Any
 
 from metal.auditing.as_read import OWN_SOURCES
 from metal.boards.cells import ALL_LANGUAGES, OVERALL
+from metal.data.grouping import grouped
 from metal.data.languages import UNNAMED, language_name
 from metal.data.text import UNDEFINED, capital, count, known, listed, name, plural, within
 from metal.runs.columns import Row, title_of
@@ -131,9 +132,7 @@ def exclusions_table(run: Run) -> TableView | None:
     """One row per person, from the table `exclusions`; None if a run has none."""
     if "exclusions" not in run.tables or run.tables["exclusions"].empty:
         return None
-    by_rater: dict[str, list[dict[str, Any]]] = {}
-    for row in run.records("exclusions"):
-        by_rater.setdefault(str(row["rater"]), []).append(row)
+    by_rater = grouped(run.records("exclusions"), lambda row: str(row["rater"]))
     rows = []
     for rater, left_out in by_rater.items():
         cells = (f"{case_of(run, row)} {count(row['ratings'])}" for row in left_out)
@@ -168,10 +167,7 @@ def case_of(run: Run, row: Row) -> str:
 
 def by_criterion_and_judge(run: Run, table: str) -> dict[tuple[str, str], list[Row]]:
     """The rows of each criterion and judge."""
-    groups: dict[tuple[str, str], list[Row]] = {}
-    for row in run.records(table):
-        groups.setdefault((row["criterion"], row["judge"]), []).append(row)
-    return groups
+    return grouped(run.records(table), lambda row: (row["criterion"], row["judge"]))
 
 
 def judges_by_language(run: Run, table: str) -> str:

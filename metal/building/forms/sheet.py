@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from metal.building.tasks import METAL, TEXTS, Answer, Assignment, Task, TaskTemplate
 from metal.data import languages
 from metal.data.escaping import FORMULA_STARTS
+from metal.data.grouping import grouped
 from metal.data.languages import text_direction
 from metal.data.records import Criterion
 from metal.errors import DataError, UnknownName
@@ -53,10 +54,7 @@ def cut(text: str) -> str:
 
 def by_language(assignments: Iterable[Assignment]) -> dict[str, list[Assignment]]:
     """The assignments of each language, in order."""
-    groups: dict[str, list[Assignment]] = {}
-    for assignment in assignments:
-        groups.setdefault(assignment.language, []).append(assignment)
-    return groups
+    return grouped(assignments, lambda assignment: assignment.language)
 
 
 def crowd_rows(assignments: Sequence[Assignment]) -> list[dict[str, str]]:

@@ -20,6 +20,7 @@ from metal.building.probes.contract import (
     Probe,
     change_share,
 )
+from metal.data.grouping import grouped
 
 DOSES = (0.1, 0.2, 0.4)
 ATTEMPTS = 20  # at an order in which equal words do not stand in each other's places
@@ -73,9 +74,7 @@ def _characters_noised(material: Material, dose: float) -> str:
     script loses its form.
     """
     pieces = scripts.clusters(material.text)
-    by_script: dict[str, list[str]] = {}
-    for piece in pieces:
-        by_script.setdefault(scripts.script_of_letter(piece), []).append(piece)
+    by_script = grouped(pieces, scripts.script_of_letter)
     by_script = {
         script: letters for script, letters in by_script.items() if script and len({*letters}) > 1
     }

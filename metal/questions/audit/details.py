@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from metal.auditing.in_order import NAMES as OF_ORDER
+from metal.data.grouping import grouped
 from metal.data.progress import followed
 from metal.data.text import UNDEFINED, name, percent, plural, printable
 from metal.questions.audit.run import ITEMS_OF, AuditRun
@@ -82,12 +83,10 @@ def details(run: AuditRun, room: float, seed: int) -> dict[str, Any]:
 
 def _by_cell(run: AuditRun, table: str) -> Rows:
     """The rows of each judge, criterion and language; those of people without a judge."""
-    by_cell: dict[Key, list[Row]] = {}
-    for row in run.records(table) if table in run.tables else ():
-        by_cell.setdefault((row.get("judge", ""), row["criterion"], row["language"]), []).append(
-            row
-        )
-    return by_cell
+    return grouped(
+        run.records(table) if table in run.tables else (),
+        lambda row: (row.get("judge", ""), row["criterion"], row["language"]),
+    )
 
 
 def _differing(run: AuditRun) -> Counter[Key]:

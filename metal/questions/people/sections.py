@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from functools import partial
 
+from metal.data.grouping import grouped
 from metal.data.languages import language_name
 from metal.data.text import (
     UNDEFINED,
@@ -316,9 +317,9 @@ def design_section(run: Monitor) -> Section | None:
     rows = [row for row in run.records("panels") if known(row["sd"]) and row["sd"] > 0]
     if not rows:
         return None
-    cells: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        cells.setdefault((row["language"], row["criterion"]), []).append(row)
+    cells: dict[tuple[str, str], list[Row]] = grouped(
+        rows, lambda row: (row["language"], row["criterion"])
+    )
     words = [
         (
             "Width of the 95% interval of a mean score, in shares of the scale; the line is"

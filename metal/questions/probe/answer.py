@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 from metal.auditing.scored_outputs import UNKNOWN
+from metal.data.grouping import grouped
 from metal.data.languages import language_name
 from metal.data.text import listed, plural, within
 from metal.questions.probe.compute import AGAINST, ALL_CERTAIN, BLIND, LURED, MOVED, SHOWN
@@ -55,9 +56,7 @@ def _said_against(says: str, against: Mapping[str, Sequence[Row]]) -> str:
 
 def _by_judge(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """The rows of each judge, the judge with most of them first."""
-    by: dict[str, list[Row]] = {}
-    for row in rows:
-        by.setdefault(row["judge"], []).append(row)
+    by = grouped(rows, lambda row: row["judge"])
     return dict(sorted(by.items(), key=lambda of: -len(of[1])))
 
 

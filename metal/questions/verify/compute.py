@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset
+from metal.data.grouping import grouped
 from metal.data.people import judges_in, people_named
 from metal.data.progress import Progress, followed
 from metal.data.text import known
@@ -243,9 +244,7 @@ RECOMPUTE = {"audit": audit_rows, "billboard": board_rows, "monitor": monitor_ro
 
 def summary_rows(figures: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A row for each figure by each library: how many are equal, to what digit."""
-    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
-    for row in figures:
-        groups.setdefault((row["table"], row["figure"], row["library"]), []).append(row)
+    groups = grouped(figures, lambda row: (row["table"], row["figure"], row["library"]))
     rows = []
     for (table, figure, library), of_figure in groups.items():
         counts = pd.Series([row["says"] for row in of_figure]).value_counts()

@@ -42,6 +42,7 @@ import pandas as pd
 import regex
 
 from metal.data.dataset import Dataset
+from metal.data.grouping import grouped
 from metal.data.languages import sides
 from metal.data.ratings import code_matrix, facts_from
 from metal.data.records import Criterion, Output, Rater, Rating, Source
@@ -94,9 +95,7 @@ def learned(name: str, dataset: Dataset, criterion: Criterion, seed: int) -> Ite
     held_out = _held_out(dataset, rated["language"].nunique())
     counts = _counts_by_part(rated, criterion, held_out)
     total = sum(counts.values(), np.zeros(len(criterion.scale.levels), dtype=np.int64))
-    parts: dict[str, list[Output]] = {}
-    for output in dataset.outputs.values():
-        parts.setdefault(held_out[output.output], []).append(output)
+    parts = grouped(dataset.outputs.values(), lambda output: held_out[output.output])
     for part, outputs in parts.items():
         elsewhere = total - counts.get(part, 0)
         if not elsewhere.sum():

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from metal.data.dataset import Dataset
+from metal.data.grouping import grouped
 from metal.data.records import Output
 from metal.data.text import listed
 from metal.errors import UsageError
@@ -39,9 +40,7 @@ def draw_examples(
     nobody rated a criterion in it.
     """
     agreed = _agreed(dataset)
-    by_language: dict[str, list[Output]] = {}
-    for output in outputs:
-        by_language.setdefault(output.language, []).append(output)
+    by_language = grouped(outputs, lambda output: output.language)
     drawn = {}
     for language, own in by_language.items():
         rated = {criterion for output in own for criterion in agreed.get(output.output, ())}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metal.data.grouping import grouped
 from metal.data.text import UNDEFINED, estimate, plural
 from metal.show.commands import next_command
 from metal.show.terminal import console as show
@@ -65,9 +66,7 @@ def show_handed_out(handed_out: HandedOut, *, inside: bool) -> None:
 
 def _loads(assignments: Sequence[Assignment]) -> list[list[str]]:
     """A row a language: its tasks, its people, and how many each of them rates."""
-    by_language: dict[str, list[Assignment]] = {}
-    for assignment in assignments:
-        by_language.setdefault(assignment.language, []).append(assignment)
+    by_language = grouped(assignments, lambda assignment: assignment.language)
     rows = []
     for language, group in by_language.items():
         loads = sorted({len(assignment.tasks) for assignment in group})
